@@ -1,0 +1,4 @@
+//! The webhook dispatcher: from committed deliveries to recorded attempts.
+
+pub mod target;
+pub mod transport;
