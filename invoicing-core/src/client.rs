@@ -1,0 +1,170 @@
+//! Clients: the record, and what may be entered.
+
+use serde::{Deserialize, Serialize};
+
+use crate::open::closed_set;
+use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
+use crate::{ClientId, Invalid, Timestamp};
+
+closed_set! {
+    /// What kind of client it is.
+    ClientType {
+        /// A private person.
+        Particulier = "PARTICULIER",
+        /// A business.
+        Professionnel = "PROFESSIONNEL",
+    }
+}
+
+/// A client record. `T` is the closed set in the service and [`Open`](crate::Open) for readers of the API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
+pub struct Client<T = ClientType> {
+    /// Identifier on the service's side.
+    pub id: ClientId,
+    /// Name, 1 to 255 characters.
+    pub name: String,
+    /// E-mail address.
+    pub email: Option<String>,
+    /// Telephone number, as entered.
+    pub phone: Option<String>,
+    /// Street address, at most 2,000 characters.
+    pub address: Option<String>,
+    /// City.
+    pub city: Option<String>,
+    /// Postal code.
+    pub zip_code: Option<String>,
+    /// Private person or business.
+    #[serde(rename = "type")]
+    pub client_type: Option<T>,
+    /// Notes, at most 2,000 characters. Visible through the API: not the place for what the client must not read.
+    pub notes: Option<String>,
+    /// The caller's own identifier, unique per company.
+    pub external_id: Option<String>,
+    /// When the record was created.
+    pub created_at: Timestamp,
+    /// When the record was last modified.
+    pub updated_at: Timestamp,
+}
+
+/// A client as it is entered: the body of `POST /clients`.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewClient {
+    /// Name, 1 to 255 characters.
+    pub name: String,
+    /// E-mail address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub email: Option<String>,
+    /// Telephone number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phone: Option<String>,
+    /// Street address, at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// City.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub city: Option<String>,
+    /// Postal code.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zip_code: Option<String>,
+    /// Private person or business.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub client_type: Option<ClientType>,
+    /// Notes, at most 2,000 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
+    /// The caller's own identifier; makes the creation idempotent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+}
+
+/// A change of a client by the host: the whole set of fields as they shall be.
+pub type ClientChange = NewClient;
+
+/// The fields of a client, checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientFields(NewClient);
+
+impl NewClient {
+    /// A client of whom only the name is known.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Trims, normalises and checks every field.
+    pub fn check(&self) -> Result<ClientFields, Invalid> {
+        let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
+        let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
+        let email = short("email", &self.email)?;
+        if let Some(email) = &email {
+            check_email("email", email)?;
+        }
+        Ok(ClientFields(Self {
+            name: required_text("name", &self.name, SHORT_TEXT)?,
+            email,
+            phone: short("phone", &self.phone)?,
+            address: long("address", &self.address)?,
+            city: short("city", &self.city)?,
+            zip_code: short("zipCode", &self.zip_code)?,
+            client_type: self.client_type,
+            notes: long("notes", &self.notes)?,
+            external_id: check_external_id(self.external_id.as_deref())?,
+        }))
+    }
+}
+
+/// Checks an `externalId`: null is fine, empty is not.
+pub(crate) fn check_external_id(id: Option<&str>) -> Result<Option<String>, Invalid> {
+    id.map(|id| required_text("externalId", id, SHORT_TEXT)).transpose()
+}
+
+impl ClientFields {
+    /// The checked `externalId`.
+    pub fn external_id(&self) -> Option<&str> {
+        self.0.external_id.as_deref()
+    }
+
+    /// The record of a new client.
+    pub fn create(self, id: ClientId, at: Timestamp) -> Client {
+        self.record(id, at, at)
+    }
+
+    /// The client with these fields instead of its own, or `None` where nothing would change.
+    pub fn apply(self, client: &Client, at: Timestamp) -> Option<Client> {
+        let changed = self.record(client.id, client.created_at, at);
+        let same = Client { updated_at: client.updated_at, ..changed.clone() } == *client;
+        (!same).then_some(changed)
+    }
+
+    fn record(self, id: ClientId, created_at: Timestamp, updated_at: Timestamp) -> Client {
+        let NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id } =
+            self.0;
+        Client {
+            id,
+            name,
+            email,
+            phone,
+            address,
+            city,
+            zip_code,
+            client_type,
+            notes,
+            external_id,
+            created_at,
+            updated_at,
+        }
+    }
+}
+
+impl<T> Client<T> {
+    /// What `q` is looked for in: name, e-mail and city, folded (see [`fold_for_search`]), a line each.
+    pub fn search_text(&self) -> String {
+        [Some(&self.name), self.email.as_ref(), self.city.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|text| fold_for_search(text))
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+}

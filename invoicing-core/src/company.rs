@@ -1,0 +1,158 @@
+//! Companies: the tenants of the service.
+
+use serde::{Deserialize, Serialize};
+
+use crate::open::closed_set;
+use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
+use crate::{CompanyId, Conflict, Invalid, Refusal, Timestamp};
+
+closed_set! {
+    /// What a company has subscribed to. Only [`Plan::Team`] may use the API.
+    Plan {
+        /// The smallest.
+        Starter = "Starter",
+        /// With automatic conversion of accepted quotes.
+        Pro = "Pro",
+        /// With automatic conversion and the API.
+        Team = "Team",
+    }
+}
+
+impl Plan {
+    /// Whether the plan includes the API.
+    pub const fn has_api(self) -> bool {
+        matches!(self, Self::Team)
+    }
+
+    /// Whether the plan includes the automatic conversion of accepted quotes to invoices.
+    pub const fn has_automatic_invoicing(self) -> bool {
+        matches!(self, Self::Pro | Self::Team)
+    }
+}
+
+/// A company as it is entered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewCompany {
+    /// Trading name, 1 to 255 characters.
+    pub name: String,
+    /// What it has subscribed to.
+    pub plan: Plan,
+    /// IANA time zone in which its calendar dates are meant.
+    #[serde(default = "default_time_zone")]
+    pub time_zone: String,
+    /// ISO 4217 code of its documents.
+    #[serde(default = "default_currency")]
+    pub currency: String,
+    /// Converts each quote to an invoice when it is accepted. Needs [`Plan::has_automatic_invoicing`].
+    #[serde(default)]
+    pub automatic_invoicing: bool,
+    /// What its documents say about it.
+    #[serde(default)]
+    pub identity: CompanyIdentity,
+}
+
+/// What documents say about a company, besides its name. All of it customer-visible.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct CompanyIdentity {
+    /// Postal address, at most 2,000 characters.
+    pub address: Option<String>,
+    /// E-mail.
+    pub email: Option<String>,
+    /// Telephone number.
+    pub phone: Option<String>,
+    /// SIRET, 14 digits.
+    pub siret: Option<String>,
+    /// Intra-community VAT number.
+    pub vat_number: Option<String>,
+    /// Ten-year liability insurance: insurer, policy and cover (Code de la construction, art. L243-2).
+    pub insurance: Option<String>,
+    /// Terms printed on documents, at most 2,000 characters.
+    pub terms: Option<String>,
+}
+
+/// A company record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each other field is the one of the same name in `NewCompany`")]
+pub struct Company {
+    pub id: CompanyId,
+    pub name: String,
+    pub plan: Plan,
+    pub time_zone: String,
+    pub currency: String,
+    pub automatic_invoicing: bool,
+    pub identity: CompanyIdentity,
+    /// When the record was created.
+    pub created_at: Timestamp,
+}
+
+fn default_time_zone() -> String {
+    "Europe/Paris".to_owned()
+}
+
+fn default_currency() -> String {
+    "EUR".to_owned()
+}
+
+impl NewCompany {
+    /// A company in France that invoices in euros.
+    pub fn named(name: impl Into<String>, plan: Plan) -> Self {
+        Self {
+            name: name.into(),
+            plan,
+            time_zone: default_time_zone(),
+            currency: default_currency(),
+            automatic_invoicing: false,
+            identity: CompanyIdentity::default(),
+        }
+    }
+
+    /// The record. The caller checks the time zone, for which this crate has no data.
+    pub fn create(&self, id: CompanyId, at: Timestamp) -> Result<Company, Refusal> {
+        if self.automatic_invoicing && !self.plan.has_automatic_invoicing() {
+            let message = format!("automatic conversion is not part of the plan {}", self.plan);
+            return Err(Conflict::new(message).into());
+        }
+        if self.currency.len() != 3 || !self.currency.bytes().all(|byte| byte.is_ascii_uppercase()) {
+            return Err(Invalid::new("currency", "must be an ISO 4217 code such as EUR").into());
+        }
+        Ok(Company {
+            id,
+            name: required_text("name", &self.name, SHORT_TEXT)?,
+            plan: self.plan,
+            time_zone: self.time_zone.clone(),
+            currency: self.currency.clone(),
+            automatic_invoicing: self.automatic_invoicing,
+            identity: self.identity.check()?,
+            created_at: at,
+        })
+    }
+}
+
+impl CompanyIdentity {
+    /// Trims, normalises and checks every field.
+    pub fn check(&self) -> Result<Self, Invalid> {
+        let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
+        let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
+        let identity = Self {
+            address: long("address", &self.address)?,
+            email: short("email", &self.email)?,
+            phone: short("phone", &self.phone)?,
+            siret: short("siret", &self.siret)?.map(|siret| siret.replace(' ', "")),
+            vat_number: short("vatNumber", &self.vat_number)?,
+            insurance: long("insurance", &self.insurance)?,
+            terms: long("terms", &self.terms)?,
+        };
+        if let Some(email) = &identity.email {
+            check_email("email", email)?;
+        }
+        match &identity.siret {
+            Some(siret) if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) => {
+                Err(Invalid::new("siret", "must have 14 digits"))
+            }
+            _ => Ok(identity),
+        }
+    }
+}

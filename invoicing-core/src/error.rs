@@ -1,0 +1,152 @@
+//! Refusals of the domain, and the error bodies of the API.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Input that is well-formed but not acceptable: which field, and which rule it breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {rule}")]
+pub struct Invalid {
+    /// The field or parameter, in its wire spelling (`lines[3].unitPrice`).
+    pub field: Cow<'static, str>,
+    /// The rule, as the end of a sentence that begins with the field.
+    pub rule: Cow<'static, str>,
+}
+
+impl Invalid {
+    /// Names the field and the rule.
+    pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: field.into(), rule: rule.into() }
+    }
+}
+
+/// The state of the record does not allow the operation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Conflict(pub Cow<'static, str>);
+
+impl Conflict {
+    /// Says which rule stands in the way.
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
+        Self(message.into())
+    }
+}
+
+/// Why the domain refuses an operation. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The input is not acceptable.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The record's state does not allow it.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $text:literal, $status:literal;)*) => {
+        /// `error.code` of the API's error body. New codes may appear; a reader keeps the text of those it does not know.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum ErrorCode {
+            $($(#[$doc])* $variant,)*
+            /// A code that this version does not know.
+            Other(Box<str>),
+        }
+
+        impl ErrorCode {
+            /// Every code that this version knows.
+            pub const KNOWN: &'static [ErrorCode] = &[$(ErrorCode::$variant),*];
+
+            /// The code as it is written on the wire.
+            pub fn as_str(&self) -> &str {
+                match self { $(Self::$variant => $text,)* Self::Other(text) => text }
+            }
+
+            /// The HTTP status that the code goes with; `None` for a code that this version does not know.
+            pub fn status(&self) -> Option<u16> {
+                match self { $(Self::$variant => Some($status),)* Self::Other(_) => None }
+            }
+        }
+
+        impl From<&str> for ErrorCode {
+            fn from(text: &str) -> Self {
+                match text { $($text => Self::$variant,)* other => Self::Other(other.into()) }
+            }
+        }
+    };
+}
+
+codes! {
+    /// Missing, unknown, revoked or idle key.
+    Unauthorized = "unauthorized", 401;
+    /// The company's plan is not the team plan.
+    PlanRequired = "plan_required", 403;
+    /// The quota of the key is used up (flat body, see [`TooManyRequests`]).
+    TooManyRequests = "TOO_MANY_REQUESTS", 429;
+    /// Well-formed input that breaks a rule.
+    ValidationError = "validation_error", 400;
+    /// A request that cannot be read.
+    BadRequest = "bad_request", 400;
+    /// Unknown route or id.
+    NotFound = "not_found", 404;
+    /// A known path with a method it does not have.
+    MethodNotAllowed = "method_not_allowed", 405;
+    /// The request did not arrive in time.
+    RequestTimeout = "request_timeout", 408;
+    /// The record's state does not allow it.
+    Conflict = "conflict", 409;
+    /// The quote is still in DRAFT: it has no frozen document.
+    DocumentUnavailable = "document_unavailable", 409;
+    /// The request body is over the limit.
+    PayloadTooLarge = "payload_too_large", 413;
+    /// The service failed.
+    ServerError = "server_error", 500;
+    /// The database or the document store is unavailable.
+    StorageUnavailable = "storage_unavailable", 503;
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorCode {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::from(Cow::<str>::deserialize(deserializer)?.as_ref()))
+    }
+}
+
+/// The API's error body: `{"error": {"code", "message"}}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiErrorBody {
+    /// The one member.
+    pub error: ApiErrorDetail,
+}
+
+/// What went wrong, for programs and for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApiErrorDetail {
+    /// For programs.
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+}
+
+/// The flat body of a 429: `{"code": "TOO_MANY_REQUESTS", "message"}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TooManyRequests {
+    /// Always [`ErrorCode::TooManyRequests`].
+    pub code: ErrorCode,
+    /// For people.
+    pub message: String,
+}

@@ -1,0 +1,216 @@
+//! Events: what happened, as receivers are told.
+//!
+//! An event's data is the header and the totals of a document, never its lines.
+
+use chrono::NaiveDate;
+use serde::Serialize;
+
+use crate::open::closed_set;
+use crate::{
+    Invoice, InvoiceId, InvoiceStatus, Money, Percent, Project, ProjectId, ProjectStatus, Quote, QuoteId,
+    QuoteStatus, Timestamp, WebhookId,
+};
+
+closed_set! {
+    /// What a webhook can subscribe to: `<resource>.<past-tense>`.
+    EventKind {
+        /// A quote was saved, also as a draft.
+        QuoteCreated = "quote.created",
+        /// The client signed through the public link.
+        QuoteSigned = "quote.signed",
+        /// A quote moved to ACCEPTED, by signature or by hand.
+        QuoteAccepted = "quote.accepted",
+        /// An invoice was made from a quote.
+        InvoiceCreated = "invoice.created",
+        /// An invoice moved to PAID.
+        InvoicePaid = "invoice.paid",
+        /// A project moved to COMPLETED.
+        ProjectCompleted = "project.completed",
+    }
+}
+
+/// One event: the body of a delivery.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Event {
+    /// The kind; `None` is a ping.
+    #[serde(rename = "event", serialize_with = "kind_or_ping")]
+    pub kind: Option<EventKind>,
+    /// When it happened.
+    pub timestamp: Timestamp,
+    /// What it is about.
+    pub data: EventData,
+}
+
+fn kind_or_ping<S: serde::Serializer>(kind: &Option<EventKind>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.map_or(Event::PING, EventKind::as_str))
+}
+
+impl Event {
+    /// The `event` of a test delivery.
+    pub const PING: &'static str = "ping";
+
+    /// The kind as it is written on the wire.
+    pub fn name(&self) -> &'static str {
+        self.kind.map_or(Self::PING, EventKind::as_str)
+    }
+
+    /// A test delivery for a webhook.
+    pub fn ping(webhook: WebhookId, timestamp: Timestamp) -> Self {
+        let message = "This is a test delivery; nothing has happened.".to_owned();
+        Self { kind: None, timestamp, data: EventData::Ping(PingEventData { id: webhook, message }) }
+    }
+
+    pub(crate) fn quote(kind: EventKind, quote: &Quote, timestamp: Timestamp) -> Self {
+        Self { kind: Some(kind), timestamp, data: EventData::Quote(QuoteEventData::of(quote)) }
+    }
+
+    pub(crate) fn invoice(kind: EventKind, invoice: &Invoice, timestamp: Timestamp) -> Self {
+        Self { kind: Some(kind), timestamp, data: EventData::Invoice(InvoiceEventData::of(invoice)) }
+    }
+
+    pub(crate) fn project(kind: EventKind, project: &Project, timestamp: Timestamp) -> Self {
+        Self { kind: Some(kind), timestamp, data: EventData::Project(ProjectEventData::of(project)) }
+    }
+}
+
+/// The `data` of an event.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum EventData {
+    /// Of a quote event.
+    Quote(QuoteEventData),
+    /// Of an invoice event.
+    Invoice(InvoiceEventData),
+    /// Of a project event.
+    Project(ProjectEventData),
+    /// Of a test delivery.
+    Ping(PingEventData),
+}
+
+/// The twelve fields of a quote in an event. The conditional ones are left out where they do not apply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `QuoteHead`")]
+pub struct QuoteEventData {
+    pub id: QuoteId,
+    pub number: String,
+    pub status: QuoteStatus,
+    pub client_name: String,
+    pub client_email: Option<String>,
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
+    pub tva_rate: Percent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signed_by_email: Option<String>,
+}
+
+impl QuoteEventData {
+    fn of(quote: &Quote) -> Self {
+        let head = &quote.head;
+        Self {
+            id: head.id,
+            number: head.number.clone(),
+            status: head.status,
+            client_name: head.client_name.clone(),
+            client_email: head.client_email.clone(),
+            total_ht: head.total_ht,
+            total_ttc: head.total_ttc,
+            tva_rate: head.tva_rate,
+            signed_at: head.signed_at,
+            accepted_at: head.accepted_at,
+            signed_by_name: head.signed_by_name.clone(),
+            signed_by_email: head.signed_by_email.clone(),
+        }
+    }
+}
+
+/// The header and totals of an invoice in an event; `paidAt` only where it applies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `InvoiceHead`")]
+pub struct InvoiceEventData {
+    pub id: InvoiceId,
+    pub number: Option<String>,
+    pub status: InvoiceStatus,
+    pub quote_id: QuoteId,
+    pub client_name: String,
+    pub client_email: Option<String>,
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
+    pub tva_rate: Percent,
+    pub amount_paid: Money,
+    pub amount_due: Money,
+    pub issue_date: Option<NaiveDate>,
+    pub due_date: Option<NaiveDate>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paid_at: Option<Timestamp>,
+}
+
+impl InvoiceEventData {
+    fn of(invoice: &Invoice) -> Self {
+        let head = &invoice.head;
+        Self {
+            id: head.id,
+            number: head.number.clone(),
+            status: head.status,
+            quote_id: head.quote_id,
+            client_name: head.client_name.clone(),
+            client_email: head.client_email.clone(),
+            total_ht: head.total_ht,
+            total_ttc: head.total_ttc,
+            tva_rate: head.tva_rate,
+            amount_paid: head.amount_paid,
+            amount_due: head.amount_due,
+            issue_date: head.issue_date,
+            due_date: head.due_date,
+            paid_at: head.paid_at,
+        }
+    }
+}
+
+/// A project in an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `Project`")]
+pub struct ProjectEventData {
+    pub id: ProjectId,
+    pub name: String,
+    pub status: ProjectStatus,
+    pub client_name: Option<String>,
+    pub client_email: Option<String>,
+    pub quote_ids: Vec<QuoteId>,
+    pub completed_at: Option<Timestamp>,
+}
+
+impl ProjectEventData {
+    fn of(project: &Project) -> Self {
+        Self {
+            id: project.id,
+            name: project.name.clone(),
+            status: project.status,
+            client_name: project.client_name.clone(),
+            client_email: project.client_email.clone(),
+            quote_ids: project.quote_ids.clone(),
+            completed_at: project.completed_at,
+        }
+    }
+}
+
+/// What a test delivery carries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PingEventData {
+    /// The webhook under test.
+    pub id: WebhookId,
+    /// For people.
+    pub message: String,
+}

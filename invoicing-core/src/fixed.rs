@@ -1,0 +1,294 @@
+//! Exact decimals with a fixed number of places: money, quantities, prices, percentages.
+//!
+//! At most 15 significant digits. Within that bound every value has exactly one shortest decimal text, and a JSON
+//! number goes through any reader, also one that uses binary floats, without changing. The domain itself never
+//! computes with binary floats.
+
+use std::fmt;
+use std::str::FromStr;
+
+use rust_decimal::prelude::ToPrimitive;
+use rust_decimal::{Decimal, RoundingStrategy};
+use serde::{Deserialize, Serialize};
+
+use crate::Invalid;
+
+/// Significant digits that survive a binary float in every reader (IEEE 754 binary64: `DBL_DIG`).
+const DIGITS: u32 = 15;
+
+/// Writes the shortest JSON number. Exact: see the module's text.
+fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> Result<S::Ok, S::Error> {
+    match value.to_i64().filter(|_| value.scale() == 0) {
+        Some(whole) => serializer.serialize_i64(whole),
+        None => serializer.serialize_f64(value.to_f64().unwrap_or(f64::NAN)),
+    }
+}
+
+struct NumberVisitor;
+
+impl serde::de::Visitor<'_> for NumberVisitor {
+    type Value = Decimal;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a number")
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Decimal, E> {
+        Ok(Decimal::from(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Decimal, E> {
+        Ok(Decimal::from(value))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Decimal, E> {
+        // The shortest text that reads back as this float is the decimal that was written, up to 15 digits.
+        Decimal::from_str(&value.to_string()).map_err(|_| E::custom("the number is out of range"))
+    }
+}
+
+macro_rules! fixed {
+    ($($(#[$doc:meta])* $name:ident, $places:literal;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name(Decimal);
+
+        impl $name {
+            /// Decimal places.
+            pub const PLACES: u32 = $places;
+            /// Nothing.
+            pub const ZERO: Self = Self(Decimal::ZERO);
+
+            /// Takes the value if it has no more places and digits than this type keeps.
+            pub fn new(value: Decimal) -> Result<Self, Invalid> {
+                let value = value.normalize();
+                if value.scale() > Self::PLACES {
+                    return Err(Invalid::new(
+                        stringify!($name),
+                        concat!("must have at most ", $places, " decimals"),
+                    ));
+                }
+                Self::in_range(value)
+            }
+
+            /// Rounds to this type's places, half away from zero (EN 16931).
+            pub fn round(value: Decimal) -> Result<Self, Invalid> {
+                let rounded = value.round_dp_with_strategy($places, RoundingStrategy::MidpointAwayFromZero);
+                Self::in_range(rounded.normalize())
+            }
+
+            fn in_range(value: Decimal) -> Result<Self, Invalid> {
+                let limit = Decimal::from(10_i64.pow(DIGITS - $places));
+                if value.abs() < limit {
+                    Ok(Self(value))
+                } else {
+                    Err(Invalid::new(stringify!($name), format!("must be below {limit} in size")))
+                }
+            }
+
+            /// The value.
+            pub const fn get(self) -> Decimal {
+                self.0
+            }
+
+            /// Below zero.
+            pub fn is_negative(self) -> bool {
+                self.0 < Decimal::ZERO
+            }
+
+            /// Exactly zero.
+            pub fn is_zero(self) -> bool {
+                self.0.is_zero()
+            }
+        }
+
+        impl TryFrom<Decimal> for $name {
+            type Error = Invalid;
+
+            fn try_from(value: Decimal) -> Result<Self, Invalid> {
+                Self::new(value)
+            }
+        }
+
+        impl From<i32> for $name {
+            fn from(value: i32) -> Self {
+                Self(Decimal::from(value))
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Invalid;
+
+            fn from_str(text: &str) -> Result<Self, Invalid> {
+                let value = Decimal::from_str_exact(text)
+                    .map_err(|_| Invalid::new(stringify!($name), "must be a decimal number"))?;
+                Self::new(value)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.0)
+            }
+        }
+
+        impl Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serialize(self.0, serializer)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                let value = deserializer.deserialize_any(NumberVisitor)?;
+                Self::new(value).map_err(|invalid| serde::de::Error::custom(invalid.rule))
+            }
+        }
+    )*};
+}
+
+fixed! {
+    /// An amount of money in the document's currency: at most 2 decimals, below 10^13.
+    Money, 2;
+    /// A quantity: at most 4 decimals, below 10^11. Negative on a discount line.
+    Quantity, 4;
+    /// A price for one unit, without VAT: at most 4 decimals, below 10^11.
+    UnitPrice, 4;
+    /// A percentage, such as a VAT rate: at most 2 decimals (5.5 is 5.5 %).
+    Percent, 2;
+}
+
+impl Money {
+    /// The sum.
+    pub fn plus(self, other: Self) -> Result<Self, Invalid> {
+        self.0.checked_add(other.0).map_or_else(|| Err(overflow()), Self::new)
+    }
+
+    /// The difference.
+    pub fn minus(self, other: Self) -> Result<Self, Invalid> {
+        self.0.checked_sub(other.0).map_or_else(|| Err(overflow()), Self::new)
+    }
+
+    /// This amount, or zero where it is below zero.
+    #[must_use]
+    pub fn at_least_zero(self) -> Self {
+        self.max(Self::ZERO)
+    }
+
+    /// `rate` percent of this amount, rounded half away from zero.
+    pub fn percent(self, rate: Percent) -> Result<Self, Invalid> {
+        let share = self.0.checked_mul(rate.0).and_then(|product| product.checked_div(Decimal::ONE_HUNDRED));
+        share.map_or_else(|| Err(overflow()), Self::round)
+    }
+}
+
+impl Quantity {
+    /// What this quantity costs: quantity × unit price, rounded half away from zero.
+    pub fn at(self, price: UnitPrice) -> Result<Money, Invalid> {
+        self.0.checked_mul(price.0).map_or_else(|| Err(overflow()), Money::round)
+    }
+}
+
+fn overflow() -> Invalid {
+    Invalid::new("Money", "is too large to compute")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn money(text: &str) -> Money {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn money_is_written_in_its_shortest_form() {
+        for (text, json) in [("1200.00", "1200"), ("1200.50", "1200.5"), ("-0.00", "0"), ("0.01", "0.01")] {
+            assert_eq!(serde_json::to_string(&money(text)).unwrap(), json.replace("-0", "0"));
+        }
+    }
+
+    #[test]
+    fn more_than_two_decimals_are_refused() {
+        for bad in ["1.005", "0.001", "1e-3", "10000000000000", "x", ""] {
+            assert!(bad.parse::<Money>().is_err(), "{bad}");
+        }
+        assert!("9999999999999.99".parse::<Money>().is_ok());
+    }
+
+    #[test]
+    fn halves_round_away_from_zero() {
+        assert_eq!(money("0.05").percent(Percent::from(10)).unwrap(), money("0.01"));
+        assert_eq!(money("-0.05").percent(Percent::from(10)).unwrap(), money("-0.01"));
+        assert_eq!(money("0.25").percent(Percent::from(10)).unwrap(), money("0.03"));
+    }
+
+    #[test]
+    fn hostile_numbers_are_errors() {
+        for bad in [
+            "1e400",
+            "-1e400",
+            "1234567890123456789012345678901234567890",
+            "0.1234567",
+            "\"1\"",
+            "null",
+            "[]",
+        ] {
+            assert!(serde_json::from_str::<Money>(bad).is_err(), "{bad}");
+        }
+        assert_eq!(serde_json::from_str::<Money>("-0").unwrap(), Money::ZERO);
+        assert_eq!(serde_json::from_str::<Money>("1.20e1").unwrap(), money("12"));
+    }
+
+    proptest! {
+        #[test]
+        fn money_survives_json_exactly(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
+            let amount = Money::new(Decimal::new(cents, 2)).unwrap();
+            let json = serde_json::to_string(&amount).unwrap();
+            prop_assert_eq!(&json, &amount.to_string());
+            prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), amount);
+            // Also through a reader that makes a tree first.
+            let tree: serde_json::Value = serde_json::from_str(&json).unwrap();
+            prop_assert_eq!(serde_json::from_value::<Money>(tree).unwrap(), amount);
+        }
+
+        #[test]
+        fn quantities_survive_json_exactly(units in -999_999_999_999_999_i64..=999_999_999_999_999) {
+            let quantity = Quantity::new(Decimal::new(units, 4)).unwrap();
+            let json = serde_json::to_string(&quantity).unwrap();
+            prop_assert_eq!(&json, &quantity.to_string());
+            prop_assert_eq!(serde_json::from_str::<Quantity>(&json).unwrap(), quantity);
+        }
+
+        #[test]
+        fn a_line_total_is_within_half_a_cent(q in -10_000_000_i64..10_000_000, p in 0_i64..10_000_000) {
+            let (quantity, price) = (Decimal::new(q, 4), Decimal::new(p, 4));
+            let total = Quantity::new(quantity).unwrap().at(UnitPrice::new(price).unwrap()).unwrap();
+            let off = (total.get() - quantity * price).abs();
+            prop_assert!(off <= Decimal::new(5, 3));
+            if off == Decimal::new(5, 3) {
+                prop_assert!(total.get().abs() > (quantity * price).abs());
+            }
+        }
+
+        #[test]
+        fn overflow_is_an_error_and_never_a_wrap(q in any::<i64>(), p in any::<i64>()) {
+            let quantity = Quantity::new(Decimal::new(q, 4));
+            let price = UnitPrice::new(Decimal::new(p, 4));
+            if let (Ok(quantity), Ok(price)) = (quantity, price) {
+                match quantity.at(price) {
+                    Ok(total) => prop_assert!((total.get() - quantity.get() * price.get()).abs() <= Decimal::new(5, 3)),
+                    Err(_) => prop_assert!((quantity.get() * price.get()).abs() >= Decimal::from(9_999_999_999_999_i64)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Typed identifiers, so that a quote's id is never passed where a client's belongs.
+//!
+//! Ids are made by the service, not here: this crate has no randomness.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// Reads a UUID in its canonical spelling: 36 characters with hyphens.
+///
+/// The other spellings that UUID libraries accept (braces, `urn:uuid:`, no hyphens) would give one record several
+/// addresses, so they are not ids here.
+pub fn parse_uuid(text: &str) -> Option<Uuid> {
+    (text.len() == 36).then(|| Uuid::try_parse(text).ok()).flatten()
+}
+
+/// The text is not a UUID in its canonical spelling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a UUID")]
+pub struct NotAnId;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Uuid);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = NotAnId;
+
+            fn from_str(text: &str) -> Result<Self, NotAnId> {
+                parse_uuid(text).map(Self).ok_or(NotAnId)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// A company: the tenant that everything else belongs to.
+    CompanyId;
+    /// A client of a company.
+    ClientId;
+    /// A quote.
+    QuoteId;
+    /// An invoice.
+    InvoiceId;
+    /// A payment on an invoice.
+    PaymentId;
+    /// A project.
+    ProjectId;
+    /// A webhook registration.
+    WebhookId;
+    /// A recorded event. Internal: deliveries carry the id of the document, not this one.
+    EventId;
+    /// An API key (not the key itself).
+    KeyId;
+}

@@ -1,0 +1,137 @@
+//! Lines: what the customer sees, and apart from it what only the company knows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
+use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
+
+/// Most lines that one document may have.
+pub const MAX_LINES: usize = 5_000;
+
+/// One line of a quote or invoice, exactly as the end customer sees it.
+///
+/// There is no field for internal costs, private notes or subcontractors: see [`Costing`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// What is done or delivered, 1 to 2,000 characters.
+    pub description: String,
+    /// How much. Negative on a discount line.
+    pub quantity: Quantity,
+    /// Unit of the quantity (`m2`, `h`, `forfait`).
+    pub unit: Option<String>,
+    /// Price of one unit without VAT, never negative (EN 16931, BR-27).
+    pub unit_price: UnitPrice,
+    /// Quantity × unit price, rounded half away from zero to cents.
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    /// VAT rate in percent, 0 to 100.
+    pub tva_rate: Percent,
+    /// Lot (trade package) that the line belongs to.
+    pub lot: Option<String>,
+    /// Section within the lot.
+    pub section: Option<String>,
+}
+
+/// What a line costs the company itself. Kept in the host's own records and never part of an API answer, a webhook
+/// or a document.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Costing {
+    /// Cost of labour.
+    pub labour_cost: Option<Money>,
+    /// Cost of materials.
+    pub material_cost: Option<Money>,
+    /// A note for the company's own people, at most 2,000 characters.
+    pub private_note: Option<String>,
+    /// Who does the work instead, at most 255 characters.
+    pub subcontractor: Option<String>,
+}
+
+/// A line as the host enters it: the visible part without its total, and the internal part.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewLine {
+    /// What is done or delivered, 1 to 2,000 characters.
+    pub description: String,
+    /// How much. Negative on a discount line.
+    pub quantity: Quantity,
+    /// Unit of the quantity.
+    #[serde(default)]
+    pub unit: Option<String>,
+    /// Price of one unit without VAT, never negative.
+    pub unit_price: UnitPrice,
+    /// VAT rate in percent, 0 to 100.
+    pub tva_rate: Percent,
+    /// Lot (trade package) that the line belongs to.
+    #[serde(default)]
+    pub lot: Option<String>,
+    /// Section within the lot.
+    #[serde(default)]
+    pub section: Option<String>,
+    /// What only the company knows.
+    #[serde(default)]
+    pub costing: Costing,
+}
+
+/// Checked lines, split into what may leave the service and what may not. Both lists have the same order and length.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PricedLines {
+    /// The customer's part.
+    pub lines: Vec<Line>,
+    /// The company's part.
+    pub costings: Vec<Costing>,
+}
+
+/// Checks and prices lines. The error names the line and the field (`lines[3].unitPrice`).
+pub fn price_lines(lines: &[NewLine]) -> Result<PricedLines, Invalid> {
+    if lines.len() > MAX_LINES {
+        return Err(Invalid::new("lines", format!("must have at most {MAX_LINES} lines")));
+    }
+    let mut priced =
+        PricedLines { lines: Vec::with_capacity(lines.len()), costings: Vec::with_capacity(lines.len()) };
+    for (index, line) in lines.iter().enumerate() {
+        let name = |field: &str| format!("lines[{index}].{field}");
+        priced.lines.push(visible(line, name)?);
+        priced.costings.push(internal(&line.costing, name)?);
+    }
+    Ok(priced)
+}
+
+fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invalid> {
+    if line.unit_price.is_negative() {
+        let rule = "must not be negative; enter a discount as a negative quantity";
+        return Err(Invalid::new(name("unitPrice"), rule));
+    }
+    if line.tva_rate.is_negative() || line.tva_rate > Percent::from(100) {
+        return Err(Invalid::new(name("tvaRate"), "must be between 0 and 100"));
+    }
+    let total_ht =
+        line.quantity.at(line.unit_price).map_err(|invalid| Invalid::new(name("totalHT"), invalid.rule))?;
+    Ok(Line {
+        description: required_text(&name("description"), &line.description, LONG_TEXT)?,
+        quantity: line.quantity,
+        unit: optional_text(&name("unit"), line.unit.as_deref(), SHORT_TEXT)?,
+        unit_price: line.unit_price,
+        total_ht,
+        tva_rate: line.tva_rate,
+        lot: optional_text(&name("lot"), line.lot.as_deref(), SHORT_TEXT)?,
+        section: optional_text(&name("section"), line.section.as_deref(), SHORT_TEXT)?,
+    })
+}
+
+fn internal(costing: &Costing, name: impl Fn(&str) -> String) -> Result<Costing, Invalid> {
+    Ok(Costing {
+        private_note: optional_text(
+            &name("costing.privateNote"),
+            costing.private_note.as_deref(),
+            LONG_TEXT,
+        )?,
+        subcontractor: optional_text(
+            &name("costing.subcontractor"),
+            costing.subcontractor.as_deref(),
+            SHORT_TEXT,
+        )?,
+        ..costing.clone()
+    })
+}

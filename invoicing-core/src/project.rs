@@ -1,0 +1,93 @@
+//! Projects: opened, completed, cancelled, and opened again.
+
+use serde::{Deserialize, Serialize};
+
+use crate::open::closed_set;
+use crate::text::{SHORT_TEXT, required_text};
+use crate::{Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp};
+
+closed_set! {
+    /// Where a project stands.
+    ProjectStatus {
+        /// Being worked on.
+        Open = "OPEN",
+        /// Done.
+        Completed = "COMPLETED",
+        /// Given up.
+        Canceled = "CANCELED",
+    }
+}
+
+/// A project of a company. Not shown by the API; its completion is an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    /// Identifier on the service's side.
+    pub id: ProjectId,
+    /// Name, 1 to 255 characters.
+    pub name: String,
+    /// Where the project stands.
+    pub status: ProjectStatus,
+    /// The client's name when the project was made.
+    pub client_name: Option<String>,
+    /// The client's e-mail when the project was made.
+    pub client_email: Option<String>,
+    /// The quotes that belong to it.
+    pub quote_ids: Vec<QuoteId>,
+    /// When it last moved to COMPLETED; `None` when it stands elsewhere.
+    pub completed_at: Option<Timestamp>,
+    /// When the record was created.
+    pub created_at: Timestamp,
+    /// When the record was last modified.
+    pub updated_at: Timestamp,
+}
+
+impl Project {
+    /// A new project, OPEN.
+    pub fn open(
+        id: ProjectId,
+        name: &str,
+        client: Option<&Client>,
+        quote_ids: Vec<QuoteId>,
+        at: Timestamp,
+    ) -> Result<Self, Invalid> {
+        Ok(Self {
+            id,
+            name: required_text("name", name, SHORT_TEXT)?,
+            status: ProjectStatus::Open,
+            client_name: client.map(|client| client.name.clone()),
+            client_email: client.and_then(|client| client.email.clone()),
+            quote_ids,
+            completed_at: None,
+            created_at: at,
+            updated_at: at,
+        })
+    }
+
+    /// Moves the project. The same status again is `None`: nothing happens, nothing is emitted.
+    ///
+    /// # Errors
+    /// [`Conflict`] from COMPLETED to CANCELED: what is done is not given up; open it again first.
+    pub fn set_status(
+        &self,
+        status: ProjectStatus,
+        at: Timestamp,
+    ) -> Result<Option<Changed<Self>>, Conflict> {
+        use ProjectStatus::{Canceled, Completed, Open};
+        match (self.status, status) {
+            (from, to) if from == to => Ok(None),
+            (Completed, Canceled) => {
+                Err(Conflict::new("a COMPLETED project cannot be CANCELED; open it first"))
+            }
+            (Open | Canceled, Completed) => {
+                let project = Self { status, completed_at: Some(at), updated_at: at, ..self.clone() };
+                let event = Event::project(EventKind::ProjectCompleted, &project, at);
+                Ok(Some(Changed { record: project, events: vec![event] }))
+            }
+            _ => {
+                let project = Self { status, completed_at: None, updated_at: at, ..self.clone() };
+                Ok(Some(Changed::silent(project)))
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The fingerprint that binds a signature to the document that was signed.
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use crate::{QuoteId, Timestamp};
+
+/// What a signature is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+// The order of the fields is the order of the canonical form (RFC 8785: by name).
+pub struct ProofParts<'a> {
+    /// The text that the signer agreed to.
+    pub accepted_text: &'a str,
+    /// SHA-256 of the document as it was sent, 64 lowercase hex digits.
+    pub document_sha256: &'a str,
+    /// Number of the quote.
+    pub number: &'a str,
+    /// The quote.
+    pub quote_id: QuoteId,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+    /// The signer's e-mail.
+    pub signed_by_email: &'a str,
+    /// Who signed.
+    pub signed_by_name: &'a str,
+}
+
+/// `sha256:` and the SHA-256 of the parts as canonical JSON (RFC 8785), in lowercase hex.
+///
+/// Anyone who has the detail of a quote and the PDF that was sent can compute it again.
+pub fn proof_fingerprint(parts: &ProofParts<'_>) -> String {
+    // Strings only, in order: serde_json's compact form is the canonical one. Writing to memory cannot fail.
+    let json = serde_json::to_vec(parts).unwrap_or_default();
+    let digest = Sha256::digest(json);
+    digest.iter().fold(String::from("sha256:"), |mut text, byte| {
+        text.push(char::from(HEX[usize::from(byte >> 4)]));
+        text.push(char::from(HEX[usize::from(byte & 15)]));
+        text
+    })
+}
+
+const HEX: &[u8; 16] = b"0123456789abcdef";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fingerprint_is_the_hash_of_canonical_json() {
+        let parts = ProofParts {
+            accepted_text: "Bon pour accord\n\"é\" \u{7f}\u{1}",
+            document_sha256: &"ab".repeat(32),
+            number: "DEV-2026-0042",
+            quote_id: QuoteId(uuid::Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001)),
+            signed_at: Timestamp::from_millis(1_789_378_867_123),
+            signed_by_email: "lea@exemple.fr",
+            signed_by_name: "Léa Martin",
+        };
+        // Computed with Python: hashlib.sha256(json.dumps(parts, sort_keys=True, separators=(",", ":"),
+        // ensure_ascii=False).encode()).hexdigest()
+        let expected = "sha256:51ae762051be78c28e30745c1056b80376f2de2a0f1deaaf87b641d72bf11f9c";
+        assert_eq!(proof_fingerprint(&parts), expected);
+    }
+}

@@ -1,0 +1,170 @@
+//! The quote: its record in the shapes of the contract.
+
+use std::ops::Deref;
+
+use chrono::NaiveDate;
+use serde::{Deserialize, Serialize};
+
+use crate::open::closed_set;
+use crate::{ClientId, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
+
+closed_set! {
+    /// Where a quote stands.
+    QuoteStatus {
+        /// Being written; only here the content can change.
+        Draft = "DRAFT",
+        /// With the client; content locked, document frozen.
+        Sent = "SENT",
+        /// Signed or marked accepted; final.
+        Accepted = "ACCEPTED",
+        /// Declined by the client.
+        Rejected = "REJECTED",
+        /// Past its validity.
+        Expired = "EXPIRED",
+    }
+}
+
+/// The head of a quote: what a list shows of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de>"))]
+pub struct QuoteHead<S = QuoteStatus> {
+    /// Identifier on the service's side.
+    pub id: QuoteId,
+    /// Human-readable number, `DEV-2026-0042`.
+    pub number: String,
+    /// Where the quote stands.
+    pub status: S,
+    /// Identifier from the caller's own system. Not unique: one CRM deal may own several quotes.
+    pub external_id: Option<String>,
+    /// The client that it is made out to.
+    pub client_id: ClientId,
+    /// The client's name when the quote was made.
+    pub client_name: String,
+    /// The client's e-mail when the quote was made.
+    pub client_email: Option<String>,
+    /// Total without VAT.
+    #[serde(rename = "totalHT")]
+    pub total_ht: Money,
+    /// Total with VAT.
+    #[serde(rename = "totalTTC")]
+    pub total_ttc: Money,
+    /// VAT rate in percent; blended where the lines have several.
+    pub tva_rate: Percent,
+    /// ISO 4217 code.
+    pub currency: String,
+    /// Last day on which it can be signed, in the company's time zone.
+    pub valid_until: Option<NaiveDate>,
+    /// When the record was created.
+    pub created_at: Timestamp,
+    /// When the record was last modified.
+    pub updated_at: Timestamp,
+    /// When it was last sent.
+    pub sent_at: Option<Timestamp>,
+    /// When the client signed.
+    pub signed_at: Option<Timestamp>,
+    /// When it was accepted, by signature or by hand.
+    pub accepted_at: Option<Timestamp>,
+    /// Who signed.
+    pub signed_by_name: Option<String>,
+    /// The signer's e-mail.
+    pub signed_by_email: Option<String>,
+}
+
+/// What only the detail of a quote shows, besides its lines.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct QuoteTerms {
+    /// Percent, 0 to 5 (loi 71-584, art. 1).
+    pub retention_rate: Percent,
+    /// What is held back of `totalTTC`.
+    pub retention_amount: Money,
+    /// One share per VAT rate.
+    pub vat_breakdown: Vec<VatShare>,
+    /// The evidence, once the client has signed.
+    pub signature: Option<SignatureBlock>,
+}
+
+/// Who signed what, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SignatureBlock {
+    /// When the client signed.
+    pub signed_at: Timestamp,
+    /// Who signed.
+    pub signed_by_name: String,
+    /// The signer's e-mail.
+    pub signed_by_email: String,
+    /// The text that the signer agreed to.
+    pub accepted_text: String,
+    /// `sha256:` and 64 hex digits; see [`proof_fingerprint`](crate::proof_fingerprint).
+    pub proof_fingerprint: String,
+}
+
+/// A quote as a list shows it; `lines` only with `include=lines`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+pub struct QuoteItem<S = QuoteStatus> {
+    /// The head.
+    #[serde(flatten)]
+    pub head: QuoteHead<S>,
+    /// The lines, where the request asked for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<Vec<Line>>,
+}
+
+/// A quote with everything that the API shows of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+pub struct Quote<S = QuoteStatus> {
+    /// The head.
+    #[serde(flatten)]
+    pub head: QuoteHead<S>,
+    /// The lines.
+    pub lines: Vec<Line>,
+    /// Retention, VAT shares and signature.
+    #[serde(flatten)]
+    pub terms: QuoteTerms,
+}
+
+impl<S> Deref for QuoteItem<S> {
+    type Target = QuoteHead<S>;
+
+    fn deref(&self) -> &QuoteHead<S> {
+        &self.head
+    }
+}
+
+impl<S> Deref for Quote<S> {
+    type Target = QuoteHead<S>;
+
+    fn deref(&self) -> &QuoteHead<S> {
+        &self.head
+    }
+}
+
+/// A quote as the host enters it, new or as the new content of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewQuote {
+    /// The client that it is made out to.
+    pub client_id: ClientId,
+    /// The lines; a draft may have none yet.
+    #[serde(default)]
+    pub lines: Vec<NewLine>,
+    /// Percent, 0 to 5.
+    #[serde(default)]
+    pub retention_rate: Percent,
+    /// Last day on which it can be signed; sending sets one where this is missing.
+    #[serde(default)]
+    pub valid_until: Option<NaiveDate>,
+}
+
+/// The answer to linking a quote: `PATCH /quotes/:id`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExternalLink {
+    /// The quote.
+    pub id: QuoteId,
+    /// The link as it stands now; `None` is unlinked.
+    pub external_id: Option<String>,
+}

@@ -1,0 +1,146 @@
+//! Instants as the contract writes them: RFC 3339, UTC, three decimals, `Z`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use chrono::{DateTime, SecondsFormat};
+use serde::{Deserialize, Serialize};
+
+/// An instant with millisecond precision, between the years 0 and 9999.
+///
+/// Stored with the precision it is shown with, so that a value that was read can be sent back as `since` without
+/// loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// `0000-01-01T00:00:00.000Z` in milliseconds since 1970.
+const MIN: i64 = -62_167_219_200_000;
+/// `9999-12-31T23:59:59.999Z` in milliseconds since 1970.
+const MAX: i64 = 253_402_300_799_999;
+
+impl Timestamp {
+    /// The earliest instant that can be written.
+    pub const EARLIEST: Self = Self(MIN);
+
+    /// Milliseconds since 1970-01-01T00:00:00Z. Values outside the years 0 to 9999 are brought to the nearest end.
+    pub const fn from_millis(millis: i64) -> Self {
+        Self(if millis < MIN {
+            MIN
+        } else if millis > MAX {
+            MAX
+        } else {
+            millis
+        })
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub const fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Whole seconds since 1970-01-01T00:00:00Z, rounded down: the `t` of a signature.
+    pub const fn as_seconds(self) -> i64 {
+        self.0.div_euclid(1_000)
+    }
+
+    /// This instant moved by a number of milliseconds.
+    #[must_use]
+    pub const fn plus_millis(self, millis: i64) -> Self {
+        Self::from_millis(self.0.saturating_add(millis))
+    }
+
+    /// The instant for chrono, to find out the calendar date in a time zone.
+    pub fn to_chrono(self) -> DateTime<chrono::Utc> {
+        DateTime::from_timestamp_millis(self.0).unwrap_or_default()
+    }
+}
+
+/// The text is not an instant with date, time and time zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be an instant with date, time and time zone, such as 2026-09-14T09:41:07.123Z")]
+pub struct TimestampError;
+
+impl FromStr for Timestamp {
+    type Err = TimestampError;
+
+    /// Reads RFC 3339 with `Z` or an offset. Digits beyond the millisecond round up, so that `since` never shows a
+    /// record that is older than it says.
+    fn from_str(text: &str) -> Result<Self, TimestampError> {
+        // chrono also reads a space or an underscore where `T` belongs; the contract does not.
+        if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
+            return Err(TimestampError);
+        }
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| TimestampError)?;
+        let beyond = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
+        let millis = instant.timestamp_millis() + i64::from(beyond);
+        if (MIN..=MAX).contains(&millis) { Ok(Self(millis)) } else { Err(TimestampError) }
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_chrono().to_rfc3339_opts(SecondsFormat::Millis, true))
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        std::borrow::Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn instants_have_three_decimals_and_z() {
+        assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_millis(MIN).to_string(), "0000-01-01T00:00:00.000Z");
+        assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn offsets_are_read_and_finer_digits_round_up() {
+        let noon: Timestamp = "2026-09-14T12:00:00+02:00".parse().unwrap();
+        assert_eq!(noon.to_string(), "2026-09-14T10:00:00.000Z");
+        let finer: Timestamp = "2026-09-14T10:00:00.0001Z".parse().unwrap();
+        assert_eq!(finer, noon.plus_millis(1));
+    }
+
+    #[test]
+    fn a_date_alone_or_a_missing_zone_is_refused() {
+        for bad in
+            ["2026-09-14", "2026-09-14T10:00:00", "2026-09-14 10:00:00Z", "now", "", "2026-13-01T00:00:00Z"]
+        {
+            assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_printed_instant_reads_back_as_itself(millis in MIN..=MAX) {
+            let instant = Timestamp::from_millis(millis);
+            prop_assert_eq!(instant.to_string().parse::<Timestamp>(), Ok(instant));
+        }
+
+        #[test]
+        fn printed_instants_sort_like_the_instants(a in MIN..=MAX, b in MIN..=MAX) {
+            let (a, b) = (Timestamp::from_millis(a), Timestamp::from_millis(b));
+            prop_assert_eq!(a.cmp(&b), a.to_string().cmp(&b.to_string()));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*") {
+            let _ = text.parse::<Timestamp>();
+        }
+    }
+}
