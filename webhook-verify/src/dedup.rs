@@ -1,0 +1,69 @@
+//! The keys by which a receiver recognises a delivery that it has already handled.
+//!
+//! Reading the three members out of the body, and remembering the keys, is the receiver's part.
+
+use core::fmt;
+
+/// What two deliveries of one event have in common.
+///
+/// Deliveries are made at least once, so a receiver must recognise repeats. The interface names the pair of
+/// `event` and `data.id` as the key ([`documented`](Self::documented)). Use [`recommended`](Self::recommended)
+/// instead: it adds the envelope's `timestamp`, because some events really happen twice to one record, such as a
+/// project that is completed, reopened and completed again.
+///
+/// The header's `t` is no part of a key: each attempt is signed anew, so a repeat carries another.
+///
+/// ```
+/// use webhook_verify::DedupKey;
+///
+/// let id = "0199f3a2-7c1e-7d10-8f00-5a4b3c2d1e0f";
+/// let first = DedupKey::recommended("project.completed", id, "2026-09-14T09:41:07.123Z");
+/// let again = DedupKey::recommended("project.completed", id, "2026-10-02T16:05:00.000Z");
+/// assert_ne!(first, again);
+/// assert_eq!(DedupKey::documented("ping", "42").to_string(), "ping 42");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct DedupKey<'a> {
+    /// The envelope's `event`, such as `quote.signed`.
+    pub event: &'a str,
+    /// The `id` inside `data`.
+    pub id: &'a str,
+    /// The envelope's `timestamp` as it stands in the body; `None` in the documented pair.
+    pub timestamp: Option<&'a str>,
+}
+
+impl<'a> DedupKey<'a> {
+    /// The documented pair; takes a real second occurrence for a repeat.
+    pub const fn documented(event: &'a str, id: &'a str) -> Self {
+        Self { event, id, timestamp: None }
+    }
+
+    /// The pair and the time of the event; keeps real second occurrences apart.
+    pub const fn recommended(event: &'a str, id: &'a str, timestamp: &'a str) -> Self {
+        Self { event, id, timestamp: Some(timestamp) }
+    }
+}
+
+/// The parts separated by spaces, to be stored as one text. Event kinds, ids and timestamps hold no space.
+impl fmt::Display for DedupKey<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.event, self.id)?;
+        self.timestamp.map_or(Ok(()), |timestamp| write!(f, " {timestamp}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::DedupKey;
+    use alloc::string::ToString;
+
+    #[test]
+    fn only_the_recommended_key_keeps_a_real_repeat() {
+        let at = |timestamp| DedupKey::recommended("project.completed", "1", timestamp);
+        assert_eq!(at("a"), at("a"));
+        assert_ne!(at("a"), at("b"));
+        assert_ne!(at("a"), DedupKey::documented("project.completed", "1"));
+        assert_ne!(DedupKey::documented("quote.signed", "1"), DedupKey::documented("quote.accepted", "1"));
+        assert_eq!(at("a").to_string(), "project.completed 1 a");
+    }
+}
