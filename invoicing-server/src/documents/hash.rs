@@ -1,0 +1,99 @@
+//! The name of a stored document: the hash of its bytes.
+
+use std::fmt;
+use std::str::FromStr;
+
+use sha2::{Digest, Sha256};
+
+/// SHA-256 of a document's bytes. Written as 64 lowercase hex digits, and read only from that spelling.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash([u8; 32]);
+
+/// The text is not 64 lowercase hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be 64 lowercase hex digits")]
+pub struct NotAHash;
+
+impl ContentHash {
+    /// The hash of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The raw digest.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl FromStr for ContentHash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
+            return Err(NotAHash);
+        };
+        let pairs: &[[u8; 2]; 32] = pairs.try_into().map_err(|_| NotAHash)?;
+        let mut digest = [0; 32];
+        for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
+            *byte = nibble(*high)? << 4 | nibble(*low)?;
+        }
+        Ok(Self(digest))
+    }
+}
+
+const fn nibble(digit: u8) -> Result<u8, NotAHash> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        _ => Err(NotAHash),
+    }
+}
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ContentHash({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_hash_is_sha_256() {
+        let expected = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(ContentHash::of(b"").to_string(), expected);
+    }
+
+    #[test]
+    fn only_one_spelling_is_read() {
+        let text = ContentHash::of(b"a").to_string();
+        assert_eq!(text.parse(), Ok(ContentHash::of(b"a")));
+        let bad =
+            [text.to_uppercase(), text[..63].into(), format!("{text}0"), format!("{text}00"), "é".repeat(32)];
+        for bad in bad.iter().map(String::as_str).chain(["", "zz"]) {
+            assert_eq!(bad.parse::<ContentHash>(), Err(NotAHash), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_printed_hash_reads_back_as_itself(digest: [u8; 32]) {
+            prop_assert_eq!(ContentHash(digest).to_string().parse(), Ok(ContentHash(digest)));
+        }
+
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
+            let _ = text.parse::<ContentHash>();
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Documents: rendering, freezing, storage, signed URLs.
+//!
+//! A document is rendered once, stored under the hash of its bytes, and from then on only read. This module owns
+//! the bytes and the proof that a URL carries. It does not know which quote a hash belongs to, decides no state,
+//! opens no transaction, and speaks neither HTTP nor SQL: operations call it before the transaction that refers to
+//! the hash.
+//!
+//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; [`PlainRenderer`] and [`FolderStore`] are
+//! what it gets otherwise.
+
+mod freeze;
+mod hash;
+#[cfg(any(test, feature = "testing"))]
+mod memory;
+mod plain;
+mod render;
+mod signed_url;
+mod store;
+
+pub use hash::{ContentHash, NotAHash};
+#[cfg(any(test, feature = "testing"))]
+pub use memory::MemoryStore;
+pub use plain::PlainRenderer;
+pub use render::{DocumentInput, DocumentRenderer, RenderError};
+pub use store::{DocumentStore, FolderStore, StoreError};
+
+pub(crate) use freeze::{Documents, FreezeError, Frozen};
+pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};

@@ -1,0 +1,271 @@
+//! URLs that carry their own proof: whoever holds one may read one document until it runs out.
+//!
+//! The proof covers every part of the URL. There is no list of URLs given out, so one cannot be taken back; that is
+//! why they are short-lived. Setting up the route and answering it is not done here.
+
+use std::fmt::{self, Write};
+
+use hmac::{Hmac, KeyInit, Mac};
+use invoicing_core::{CompanyId, Timestamp};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+use zeroize::Zeroizing;
+
+use super::ContentHash;
+
+/// How long a URL is good for, in milliseconds.
+pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
+
+/// Separates these signatures from any others that might be made with the same key.
+const DOMAIN: &[u8] = b"invoicing/document-url/v1";
+
+/// RFC 3986, section 2.3: everything else is percent-encoded in the query.
+const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// RFC 8187, section 3.2.1 (`attr-char`): everything else is percent-encoded in a header's parameter.
+const ATTR_CHAR: &AsciiSet = &QUERY
+    .remove(b'!')
+    .remove(b'#')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b'^')
+    .remove(b'`')
+    .remove(b'|');
+
+/// Signs and verifies document URLs.
+#[derive(Debug)]
+pub(crate) struct UrlSigner {
+    key: Key,
+}
+
+/// The key, filled up with zeros to SHA-256's block (RFC 2104, section 2). Wiped when it is dropped.
+struct Key(Zeroizing<[u8; 64]>);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(..)")
+    }
+}
+
+/// What a valid URL gives access to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Grant {
+    /// The document.
+    pub(crate) hash: ContentHash,
+    /// What it is to be called when it is downloaded.
+    pub(crate) file_name: String,
+}
+
+impl UrlSigner {
+    /// Uses this key. Processes that serve each other's URLs share it.
+    pub(crate) fn new(key: &[u8; 32]) -> Self {
+        let mut block = Zeroizing::new([0; 64]);
+        block[..32].copy_from_slice(key);
+        Self { key: Key(block) }
+    }
+
+    /// Path and query of a document, good up to and including `expires_at`.
+    ///
+    /// `/api/v1/documents/{company}/{sha256}?name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
+    pub(crate) fn sign(
+        &self,
+        company: CompanyId,
+        hash: &ContentHash,
+        file_name: &str,
+        expires_at: Timestamp,
+    ) -> String {
+        let name = utf8_percent_encode(file_name, QUERY);
+        let expires = expires_at.as_millis();
+        let mut url = format!("/api/v1/documents/{company}/{hash}?name={name}&expires={expires}&signature=");
+        for byte in self.mac(company, *hash, file_name, expires) {
+            // Writing to a string cannot fail.
+            let _ = write!(url, "{byte:02x}");
+        }
+        url
+    }
+
+    /// What the parts of a URL give access to at this instant, if anything.
+    ///
+    /// `company` and `sha256` are the segments of the path and `query` what follows the question mark, all as they
+    /// arrived. Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or number of
+    /// parameters is as wrong as another signature.
+    pub(crate) fn verify(&self, company: &str, sha256: &str, query: &str, now: Timestamp) -> Option<Grant> {
+        let (name, rest) = query.strip_prefix("name=")?.split_once("&expires=")?;
+        let (expires, _signature) = rest.split_once("&signature=")?;
+        let file_name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
+        let expires_at = Timestamp::from_millis(expires.parse().ok()?);
+        let hash = sha256.parse().ok()?;
+        let expected = self.sign(company.parse().ok()?, &hash, &file_name, expires_at);
+        let given = format!("/api/v1/documents/{company}/{sha256}?{query}");
+        let genuine = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
+        (genuine && now <= expires_at).then_some(Grant { hash, file_name })
+    }
+
+    /// HMAC-SHA256 over the domain and the parts, each after its length, so that no two inputs look alike.
+    fn mac(&self, company: CompanyId, hash: ContentHash, file_name: &str, expires: i64) -> [u8; 32] {
+        let block: &[u8; 64] = &self.key.0;
+        let mut mac = Hmac::<Sha256>::new(block.into());
+        let expires = expires.to_be_bytes();
+        for part in [DOMAIN, company.0.as_bytes(), hash.as_bytes(), file_name.as_bytes(), &expires] {
+            mac.update(&(part.len() as u64).to_be_bytes());
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+}
+
+/// The value of `Content-Disposition` for a download under this name (RFC 6266). ASCII without control characters,
+/// whatever the name.
+pub(crate) fn content_disposition(file_name: &str) -> String {
+    let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let fallback: String = file_name.chars().map(|c| if tame(c) { c } else { '_' }).collect();
+    let exact = utf8_percent_encode(file_name, ATTR_CHAR);
+    format!("attachment; filename=\"{fallback}\"; filename*=UTF-8''{exact}")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_millis(1_789_378_867_123);
+    const COMPANY: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0001));
+
+    fn signer() -> UrlSigner {
+        UrlSigner::new(&[7; 32])
+    }
+
+    fn sign(file_name: &str) -> String {
+        let expires_at = NOW.plus_millis(DOCUMENT_URL_VALID_MS);
+        signer().sign(COMPANY, &ContentHash::of(b"x"), file_name, expires_at)
+    }
+
+    fn open_at(url: &str, now: Timestamp) -> Option<Grant> {
+        let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
+        let (company, sha256) = path.split_once('/')?;
+        signer().verify(company, sha256, query, now)
+    }
+
+    #[test]
+    fn the_url_is_what_the_contract_says() {
+        // The signature was computed with Python: hmac.new(bytes([7] * 32), b"".join(struct.pack(">Q", len(p)) + p
+        // for p in parts), "sha256").hexdigest()
+        let expected = "/api/v1/documents/0192abcd-0000-7000-8000-000000000001/\
+            2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\
+            ?name=DEV-2026-0042.pdf&expires=1789379167123&signature=\
+            da1a2d00dfcb60d5935af8693eb9c6b593d4644f6f81982095929d8e63568660";
+        assert_eq!(sign("DEV-2026-0042.pdf"), expected);
+    }
+
+    #[test]
+    fn a_url_is_good_up_to_and_including_its_last_millisecond() {
+        let url = sign("DEV-2026-0042.pdf");
+        let last = NOW.plus_millis(DOCUMENT_URL_VALID_MS);
+        for good in [Timestamp::EARLIEST, NOW, last] {
+            assert!(open_at(&url, good).is_some());
+        }
+        for late in [last.plus_millis(1), last.plus_millis(i64::MAX)] {
+            assert_eq!(open_at(&url, late), None);
+        }
+    }
+
+    #[test]
+    fn parameters_come_once_in_order_and_alone() {
+        let url = sign("a.pdf");
+        let (path, query) = url.split_once('?').unwrap();
+        let parts: Vec<_> = query.split('&').collect();
+        let [name, expires, signature] = parts[..] else { panic!("{query}") };
+        for query in [
+            format!("{expires}&{name}&{signature}"),
+            format!("{name}&{expires}"),
+            format!("{name}&{signature}"),
+            format!("{expires}&{signature}"),
+            format!("{name}&{name}&{expires}&{signature}"),
+            format!("{name}&{expires}&{expires}&{signature}"),
+            format!("{query}&{signature}"),
+            format!("{query}&x=1"),
+            format!("x=1&{query}"),
+            format!("{query}&"),
+            query.to_uppercase(),
+            query.replace("a.pdf", "%61.pdf"),
+            query.replace("expires=", "expires=0"),
+            query.replace("expires=", "expires=%2B"),
+            query.replace("expires=", "expires=+"),
+            "name=%FF&expires=1&signature=".to_owned(),
+            String::new(),
+        ] {
+            assert_eq!(open_at(&format!("{path}?{query}"), NOW), None, "{query}");
+        }
+        assert!(open_at(&url, NOW).is_some());
+    }
+
+    #[test]
+    fn another_key_company_or_document_is_refused() {
+        let url = sign("a.pdf");
+        let (_, query) = url.split_once('?').unwrap();
+        let (company, hash) = (COMPANY.to_string(), ContentHash::of(b"x").to_string());
+        assert!(signer().verify(&company, &hash, query, NOW).is_some());
+        assert_eq!(UrlSigner::new(&[8; 32]).verify(&company, &hash, query, NOW), None);
+        assert_eq!(signer().verify(&CompanyId(Uuid::nil()).to_string(), &hash, query, NOW), None);
+        assert_eq!(signer().verify(&company, &ContentHash::of(b"y").to_string(), query, NOW), None);
+        assert_eq!(signer().verify(&company.to_uppercase(), &hash, query, NOW), None);
+        assert_eq!(signer().verify(&company, &hash.to_uppercase(), query, NOW), None);
+    }
+
+    #[test]
+    fn the_key_is_not_printed() {
+        assert_eq!(format!("{:?}", signer()), "UrlSigner { key: Key(..) }");
+    }
+
+    #[test]
+    fn the_disposition_names_the_file_twice() {
+        let plain = "attachment; filename=\"DEV-2026-0042.pdf\"; filename*=UTF-8''DEV-2026-0042.pdf";
+        assert_eq!(content_disposition("DEV-2026-0042.pdf"), plain);
+        let wild = "attachment; filename=\"_ __a__ _.pdf\"; filename*=UTF-8''%C3%A9%20%22%5Ca%0D%0A%20%F0%9F%98%80.pdf";
+        assert_eq!(content_disposition("é \"\\a\r\n 😀.pdf"), wild);
+    }
+
+    proptest! {
+        #[test]
+        fn any_file_name_goes_there_and_back(file_name in any::<String>()) {
+            let grant = open_at(&sign(&file_name), NOW);
+            prop_assert_eq!(grant, Some(Grant { hash: ContentHash::of(b"x"), file_name }));
+        }
+
+        #[test]
+        fn changing_dropping_or_adding_one_character_breaks_a_url(
+            file_name in prop_oneof![Just("DEV-2026-0042.pdf".to_owned()), "\\PC{0,8}"],
+            position: prop::sample::Index,
+            replacement in "[ -~]",
+        ) {
+            let url = sign(&file_name);
+            let at = position.index(url.len());
+            let (before, after) = (&url[..at], &url[at + 1..]);
+            let changed = [
+                format!("{before}{replacement}{after}"),
+                format!("{before}{after}"),
+                format!("{before}{replacement}{}", &url[at..]),
+            ];
+            for changed in changed.iter().filter(|changed| **changed != url) {
+                prop_assert_eq!(open_at(changed, NOW), None, "{}", changed);
+            }
+        }
+
+        #[test]
+        fn any_query_is_answered(company in "\\PC*", sha256 in "\\PC*", query in "\\PC*") {
+            prop_assert_eq!(signer().verify(&company, &sha256, &query, NOW), None);
+        }
+
+        #[test]
+        fn a_disposition_is_always_one_harmless_header(file_name in any::<String>()) {
+            let value = content_disposition(&file_name);
+            prop_assert!(http::HeaderValue::from_str(&value).is_ok());
+            prop_assert_eq!(value.matches('"').count(), 2);
+            prop_assert_eq!(value.matches(';').count(), 2);
+        }
+    }
+}
