@@ -1,3 +1,4 @@
 //! Placeholder.
 
 mod documents;
+pub mod dispatch;

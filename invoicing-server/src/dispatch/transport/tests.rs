@@ -1,0 +1,472 @@
+mod server;
+mod tls;
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
+use invoicing_core::FailureClass::{self, Dns, Network, Protocol, TargetRefused, Timeout, Tls};
+
+use super::*;
+use server::{Server, Step};
+
+const OPEN: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
+const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };
+/// `http` to public addresses: what is refused under it is refused for its address.
+const HTTP_ONLY: TargetPolicy = TargetPolicy { allow_http: true, allow_private: false };
+
+const NOW: Timestamp = Timestamp::from_millis(784_111_777_000);
+/// Long enough never to run out in a test that passes.
+const AMPLE: Duration = Duration::from_secs(30);
+/// The limit in tests where it runs out.
+const SHORT: Duration = Duration::from_millis(300);
+
+fn transport() -> Transport {
+    Transport::builder(OPEN).build().unwrap()
+}
+
+fn target(url: &str) -> Target {
+    Target::new(&OPEN.parse(url).unwrap(), HeaderMap::new())
+}
+
+async fn post(transport: &Transport, url: &str, limit: Duration) -> AttemptOutcome {
+    transport.send(target(url).post(Bytes::from_static(b"{}")), limit, NOW).await
+}
+
+fn answered(status: u16) -> AttemptOutcome {
+    AttemptOutcome::Answered { status, retry_after: None }
+}
+
+fn failed(class: FailureClass) -> AttemptOutcome {
+    AttemptOutcome::Failed(class)
+}
+
+/// Answers every lookup from a list, and counts them.
+#[derive(Clone)]
+struct Fixed {
+    answers: Arc<[Vec<IpAddr>]>,
+    lookups: Arc<AtomicUsize>,
+}
+
+impl Fixed {
+    /// The n-th lookup gets the n-th answer; the last one repeats.
+    fn new(answers: &[&[&str]]) -> Self {
+        let answers =
+            answers.iter().map(|answer| answer.iter().map(|ip| ip.parse().unwrap()).collect()).collect();
+        Self { answers, lookups: Arc::default() }
+    }
+}
+
+impl Resolve for Fixed {
+    fn resolve(&self, _: &str) -> Resolving {
+        let count = self.lookups.fetch_add(1, Ordering::SeqCst);
+        let answer = self.answers[count.min(self.answers.len() - 1)].clone();
+        Box::pin(async move { Ok(answer) })
+    }
+}
+
+/// A resolver that is a function.
+struct Lookup<F>(F);
+
+impl<F: Fn() -> Resolving + Send + Sync + 'static> Resolve for Lookup<F> {
+    fn resolve(&self, _: &str) -> Resolving {
+        self.0()
+    }
+}
+
+// --- Outcomes
+
+#[tokio::test]
+async fn the_status_is_the_outcome() {
+    for status in [200, 201, 204, 299, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599, 999] {
+        let server =
+            Server::answering(&format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n")).await;
+        assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(status), "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_is_not_followed() {
+    let elsewhere = Server::answering(server::OK).await;
+    let response =
+        format!("HTTP/1.1 302 Found\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n", elsewhere.url());
+    let server = Server::answering(&response).await;
+    assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(302));
+    assert_eq!(elsewhere.connections(), 0);
+}
+
+#[tokio::test]
+async fn retry_after_is_read_as_seconds_and_as_a_date() {
+    for (value, expected) in [
+        ("7", Some(7)),
+        ("99999999999999999999999", Some(86_400)),
+        ("Sun, 06 Nov 1994 08:50:07 GMT", Some(30)),
+        ("soon", None),
+        ("\u{e9}", None),
+    ] {
+        let response = format!("HTTP/1.1 429 No\r\nretry-after: {value}\r\ncontent-length: 0\r\n\r\n");
+        let server = Server::answering(&response).await;
+        let expected = AttemptOutcome::Answered { status: 429, retry_after: expected };
+        assert_eq!(post(&transport(), &server.url(), AMPLE).await, expected, "{value}");
+    }
+}
+
+#[tokio::test]
+async fn odd_responses_count_by_their_status() {
+    for response in [
+        &b"HTTP/1.1 200 OK\r\nx-name: caf\xe9 \xff\xfe\r\ncontent-length: 0\r\n\r\n"[..],
+        b"HTTP/1.1 200 OK\r\nx-na\xc3\xafve: 1\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nno colon here\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200 Tr\xc3\xa8s bien\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n",
+        b"HTTP/1.0 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi",
+        b"HTTP/1.1 200 OK\r\n\r\nup to the end of the connection",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nx-trailer: \xe9\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 8\r\n\r\nnot gzip",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+    ] {
+        let server = Server::new(vec![Step::send(response), Step::Close]).await;
+        let outcome = post(&transport(), &server.url(), AMPLE).await;
+        assert_eq!(outcome, answered(200), "{}", response.escape_ascii());
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_a_protocol_failure() {
+    for response in [
+        &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
+        b"220 smtp.example.com ESMTP\r\n",
+        b"HTTP/1.1 abc OK\r\n\r\n",
+        b"HTTP/1.1 099 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: five\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n",
+        b"\x15\x03\x03\x00\x02\x02\x28",
+    ] {
+        let server = Server::new(vec![Step::send(response), Step::Close]).await;
+        let outcome = post(&transport(), &server.url(), AMPLE).await;
+        assert_eq!(outcome, failed(Protocol), "{}", response.escape_ascii());
+    }
+}
+
+#[tokio::test]
+async fn endless_headers_are_a_protocol_failure() {
+    let line = b"x-padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n";
+    let server = Server::new(vec![Step::send(b"HTTP/1.1 200 OK\r\n"), Step::Flood(line.to_vec())]).await;
+    assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Protocol));
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_is_a_network_failure() {
+    for steps in [
+        vec![Step::Close],
+        vec![Step::send(b"HTTP/1.1 200"), Step::Close],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhi"), Step::Close],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhi"), Step::Close],
+    ] {
+        let label = format!("{steps:?}");
+        let server = Server::new(steps).await;
+        assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Network), "{label}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_connection_is_a_network_failure() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    assert_eq!(post(&transport(), &format!("http://{address}/"), AMPLE).await, failed(Network));
+    assert_eq!(post(&transport(), &format!("https://{address}/"), AMPLE).await, failed(Network));
+}
+
+// --- The limit
+
+async fn assert_times_out(transport: &Transport, url: &str) {
+    let began = Instant::now();
+    assert_eq!(post(transport, url, SHORT).await, failed(Timeout), "{url}");
+    let took = began.elapsed();
+    assert!((SHORT..SHORT * 10).contains(&took), "{url}: {took:?}");
+}
+
+#[tokio::test]
+async fn one_limit_covers_everything_up_to_the_end_of_the_body() {
+    let drip = || Step::Drip(b"a".to_vec());
+    for steps in [
+        vec![Step::Hang],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\nx-"), Step::Hang],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\nx-drip: "), drip()],
+        vec![Step::Drip(b"HTTP/1.1 103 Early\r\n\r\n".to_vec())],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"), Step::Hang],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\ncontent-length: 50000\r\n\r\n"), drip()],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\n\r\n"), drip()],
+        vec![
+            Step::send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"),
+            Step::Drip(b"1\r\na\r\n".to_vec()),
+        ],
+        vec![Step::send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\nx-trailer: "), drip()],
+    ] {
+        let server = Server::new(steps).await;
+        assert_times_out(&transport(), &server.url()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_tls_handshake_that_hangs_is_a_timeout() {
+    let server = Server::greeting(vec![Step::Hang]).await;
+    assert_times_out(&transport(), &server.url().replace("http:", "https:")).await;
+}
+
+#[tokio::test]
+async fn a_lookup_that_hangs_is_a_timeout() {
+    let hangs = Lookup(|| -> Resolving { Box::pin(std::future::pending()) });
+    let transport = Transport::builder(OPEN).resolver(hangs).build().unwrap();
+    assert_times_out(&transport, "http://hooks.example/").await;
+}
+
+#[tokio::test]
+async fn the_limit_on_connecting_holds_without_that_of_the_attempt() {
+    let server = Server::greeting(vec![Step::Hang]).await;
+    let transport = Transport::builder(OPEN).connect_timeout(SHORT).build().unwrap();
+    let url = server.url().replace("http:", "https:");
+    assert_eq!(post(&transport, &url, AMPLE).await, failed(Timeout));
+}
+
+// --- Bounds
+
+#[tokio::test]
+async fn a_body_without_end_counts_by_its_status_and_is_left_unread() {
+    for (head, body) in [
+        (&b"HTTP/1.1 200 OK\r\n\r\n"[..], &b"aaaaaaaaaaaaaaaa"[..]),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n", b"aaaaaaaaaaaaaaaa"),
+        (b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", b"8\r\naaaaaaaa\r\n"),
+    ] {
+        let server = Server::new(vec![Step::send(head), Step::Flood(body.repeat(64))]).await;
+        let transport = transport();
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+        // The flood ends when the client closes the connection. It stands for what the kernel buffers, too.
+        let sent = server.flooded().await;
+        assert!(sent > MAX_BODY && sent < 64 * 1024 * 1024, "{sent}");
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+        assert_eq!(server.connections(), 2, "a connection with unread bytes must not be used again");
+    }
+}
+
+#[tokio::test]
+async fn a_body_up_to_the_bound_leaves_the_connection_usable() {
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {MAX_BODY}\r\n\r\n");
+    let server = Server::answering(&(head + &"a".repeat(MAX_BODY))).await;
+    let transport = transport();
+    for _ in 0..3 {
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+// --- What is sent
+
+#[tokio::test]
+async fn the_request_is_a_post_of_exactly_these_bytes_and_headers() {
+    let server = Server::answering(server::OK).await;
+    let url = OPEN.parse(&format!("{}hooks/%C3%A9?a=1|2&b='", server.url())).unwrap();
+    let headers = HeaderMap::from_iter([
+        (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        (USER_AGENT, HeaderValue::from_static("Service-Webhook/1.0")),
+    ]);
+    let target = Target::new(&url, headers);
+    for body in [&b"{\"a\":1.50, \"b\":\"\xc3\xa9\"}\n"[..], b"\xff\xfe\x00 not text"] {
+        let mut request = target.post(Bytes::from_static(body));
+        let name = HeaderName::from_static("x-service-signature");
+        request.headers_mut().insert(name, HeaderValue::from_static("t=1,v1=00"));
+        assert_eq!(transport().send(request, AMPLE, NOW).await, answered(200));
+        let received = server.received().await;
+        let head = format!(
+            "POST /hooks/%C3%A9?a=1|2&b=%27 HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
+             user-agent: Service-Webhook/1.0\r\nx-service-signature: t=1,v1=00\r\ncontent-length: {}\r\n\r\n",
+            server.address(),
+            body.len()
+        );
+        let expected = [head.as_bytes(), body].concat();
+        assert_eq!(received.escape_ascii().to_string(), expected.escape_ascii().to_string());
+    }
+}
+
+#[tokio::test]
+async fn a_long_body_arrives_whole() {
+    let server = Server::answering(server::OK).await;
+    let body: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
+    let request = target(&server.url()).post(Bytes::from(body.clone()));
+    assert_eq!(transport().send(request, AMPLE, NOW).await, answered(200));
+    assert!(server.received().await.ends_with(&body));
+}
+
+#[test]
+fn the_host_header_has_the_port_unless_it_is_the_default() {
+    for (url, host) in [
+        ("https://example.com/", "example.com"),
+        ("https://example.com:443/", "example.com"),
+        ("https://example.com:8443/", "example.com:8443"),
+        ("http://example.com:80/", "example.com"),
+        ("http://[2001:4860::1]:81/", "[2001:4860::1]:81"),
+        ("https://b\u{fc}cher.example/", "xn--bcher-kva.example"),
+    ] {
+        assert_eq!(target(url).post(Bytes::new()).headers()[HOST], host, "{url}");
+    }
+}
+
+// --- The pool
+
+#[tokio::test]
+async fn connections_are_used_again() {
+    let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+    let transport = transport();
+    let target = target(&server.url());
+    for _ in 0..20 {
+        let request = target.post(Bytes::from_static(b"{}"));
+        assert_eq!(transport.clone().send(request, AMPLE, NOW).await, answered(200));
+    }
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_the_peer_closed_while_idle_costs_no_failure() {
+    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
+    let transport = transport();
+    for sent in 1..=10 {
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+        server.closed(sent).await;
+        // This runtime looks at its sockets after 61 polls at the latest, and so sees that the peer has closed.
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+    }
+    assert_eq!(server.requests(), 10, "each delivery arrives once");
+}
+
+#[tokio::test]
+async fn a_request_that_was_written_is_not_sent_again() {
+    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::Close]).await;
+    let transport = transport();
+    for connections in 1..=5 {
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+        assert_eq!(post(&transport, &server.url(), AMPLE).await, failed(Network));
+        assert_eq!((server.connections(), server.requests()), (connections, 2 * connections));
+    }
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_dropped_in_time() {
+    let server = Server::answering(server::OK).await;
+    let transport = Transport::builder(OPEN).idle_timeout(Duration::from_millis(50)).build().unwrap();
+    assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
+    // Waits for the client to close; hangs for good if it does not.
+    server.closed(1).await;
+}
+
+// --- The policy when connecting
+
+#[tokio::test]
+async fn a_private_literal_is_refused_although_the_url_got_past_registration() {
+    let server = Server::answering(server::OK).await;
+    let port = server.address().port();
+    let refusing = Transport::builder(HTTP_ONLY).build().unwrap();
+    for host in
+        ["127.0.0.1", "[::ffff:127.0.0.1]", "[::1]", "0.0.0.0", "2130706433", "0x7f.1", "169.254.169.254"]
+    {
+        let url = format!("http://{host}:{port}/");
+        assert_eq!(post(&refusing, &url, AMPLE).await, failed(TargetRefused), "{url}");
+        let url = format!("https://{host}:{port}/");
+        let strict = Transport::builder(STRICT).build().unwrap();
+        assert_eq!(post(&strict, &url, AMPLE).await, failed(TargetRefused), "{url}");
+    }
+    assert_eq!(server.connections(), 0);
+    assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(200));
+}
+
+#[tokio::test]
+async fn plain_http_is_refused_although_the_url_got_past_registration() {
+    let server = Server::answering(server::OK).await;
+    let private = TargetPolicy { allow_http: false, allow_private: true };
+    let transport = Transport::builder(private).build().unwrap();
+    assert_eq!(post(&transport, &server.url(), AMPLE).await, failed(TargetRefused));
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn one_private_address_among_public_ones_refuses_them_all() {
+    let server = Server::answering(server::OK).await;
+    let url = format!("http://hooks.example:{}/", server.address().port());
+    for answer in [
+        &["127.0.0.1"][..],
+        &["93.184.216.34", "127.0.0.1"],
+        &["127.0.0.1", "93.184.216.34"],
+        &["2606:4700::1111", "93.184.216.34", "::1"],
+        &["::ffff:127.0.0.1"],
+        &["64:ff9b::7f00:1"],
+    ] {
+        let transport = Transport::builder(HTTP_ONLY).resolver(Fixed::new(&[answer])).build().unwrap();
+        assert_eq!(post(&transport, &url, AMPLE).await, failed(TargetRefused), "{answer:?}");
+    }
+    assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
+    let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;
+    let url = format!("http://hooks.example:{}/", server.address().port());
+    let resolver = Fixed::new(&[&["127.0.0.1"], &["93.184.216.34", "10.0.0.1"]]);
+    let lookups = Arc::clone(&resolver.lookups);
+    // The same answers: permitted where private is allowed, refused by the strict policy, first and second.
+    let open = Transport::builder(OPEN).resolver(resolver.clone()).build().unwrap();
+    assert_eq!(post(&open, &url, AMPLE).await, answered(200));
+    assert_eq!(lookups.load(Ordering::SeqCst), 1);
+    let strict = Transport::builder(HTTP_ONLY).resolver(resolver).build().unwrap();
+    assert_eq!(post(&strict, &url, AMPLE).await, failed(TargetRefused));
+    assert_eq!(lookups.load(Ordering::SeqCst), 2);
+    assert_eq!(server.connections(), 1);
+}
+
+#[tokio::test]
+async fn the_port_comes_from_the_url_and_a_dead_address_gives_way_to_the_next() {
+    let server = Server::answering(server::OK).await;
+    let url = format!("http://hooks.example:{}/", server.address().port());
+    // Nothing listens on 127.0.0.2 with this port.
+    let resolver = Fixed::new(&[&["127.0.0.2", "127.0.0.1"]]);
+    let transport = Transport::builder(OPEN).resolver(resolver).build().unwrap();
+    assert_eq!(post(&transport, &url, AMPLE).await, answered(200));
+}
+
+#[tokio::test]
+async fn a_name_that_does_not_resolve_is_a_dns_failure() {
+    let fails = || -> Resolving { Box::pin(async { Err(std::io::Error::other("no such host")) }) };
+    // A resolver that gives up by itself has still not found the name.
+    let slow = || -> Resolving { Box::pin(async { Err(std::io::ErrorKind::TimedOut.into()) }) };
+    for url in ["http://hooks.example/", "https://hooks.example/"] {
+        let failing = Transport::builder(OPEN).resolver(Lookup(fails)).build().unwrap();
+        assert_eq!(post(&failing, url, AMPLE).await, failed(Dns));
+        let slow = Transport::builder(OPEN).resolver(Lookup(slow)).build().unwrap();
+        assert_eq!(post(&slow, url, AMPLE).await, failed(Dns));
+        let empty = Transport::builder(OPEN).resolver(Fixed::new(&[&[]])).build().unwrap();
+        assert_eq!(post(&empty, url, AMPLE).await, failed(Dns));
+    }
+}
+
+#[tokio::test]
+async fn the_system_resolver_knows_this_machine_and_the_policy_refuses_it() {
+    let found = SystemResolver::default().resolve("localhost").await.unwrap();
+    assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
+    let server = Server::answering(server::OK).await;
+    let url = format!("http://localhost:{}/", server.address().port());
+    let refusing = Transport::builder(HTTP_ONLY).build().unwrap();
+    assert_eq!(post(&refusing, &url, AMPLE).await, failed(TargetRefused));
+    assert_eq!(server.connections(), 0);
+    assert_eq!(post(&transport(), &url, AMPLE).await, answered(200));
+}
+
+#[tokio::test]
+async fn a_name_that_the_system_cannot_have_is_a_dns_failure() {
+    // Longer than a name can be: refused without asking anybody.
+    let url = format!("http://{}.example/", "a".repeat(64));
+    assert_eq!(post(&transport(), &url, AMPLE).await, failed(Dns));
+}

@@ -1,0 +1,142 @@
+//! TLS: whom the client trusts, and what it calls a TLS failure.
+
+use rcgen::{CertificateParams, KeyPair};
+use rustls::ServerConfig;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::server::WebPkiClientVerifier;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
+
+use super::server::{OK, read_request};
+use super::*;
+
+/// A self-signed certificate for these names.
+fn certificate(names: &[&str]) -> (CertificateDer<'static>, KeyPair) {
+    let key = KeyPair::generate().unwrap();
+    let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+    let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
+    (certificate.into(), key)
+}
+
+/// An HTTPS server that answers 200 and counts its handshakes.
+struct TlsServer {
+    port: u16,
+    root: Vec<u8>,
+    handshakes: Arc<AtomicUsize>,
+    _tasks: JoinSet<()>,
+}
+
+impl TlsServer {
+    async fn start(wants_client_certificate: bool) -> Self {
+        let (certificate, key) = certificate(&["hooks.example", "127.0.0.1"]);
+        let root = certificate.to_vec();
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap();
+        let config = if wants_client_certificate {
+            let mut roots = RootCertStore::empty();
+            roots.add(certificate.clone()).unwrap();
+            let verifier =
+                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+            config.with_client_cert_verifier(verifier)
+        } else {
+            config.with_no_client_auth()
+        };
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        let config = config.with_single_cert(vec![certificate], key.into()).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let handshakes = Arc::new(AtomicUsize::new(0));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), Arc::clone(&handshakes)));
+        Self { port, root, handshakes, _tasks: tasks }
+    }
+
+    fn url(&self, host: &str) -> String {
+        format!("https://{host}:{}/", self.port)
+    }
+
+    /// A client that finds this server under every name, and trusts it or not.
+    fn client(&self, trusts: bool) -> Transport {
+        let builder = Transport::builder(OPEN).resolver(Fixed::new(&[&["127.0.0.1"]]));
+        if trusts { builder.root_certificate(self.root.clone()) } else { builder }.build().unwrap()
+    }
+}
+
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, handshakes: Arc<AtomicUsize>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let (acceptor, handshakes) = (acceptor.clone(), Arc::clone(&handshakes));
+        connections.spawn(async move {
+            let Ok(mut stream) = acceptor.accept(stream).await else { return };
+            handshakes.fetch_add(1, Ordering::SeqCst);
+            while read_request(&mut stream).await.is_some() {
+                if stream.write_all(OK.as_bytes()).await.is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_trusted_server_is_reached_by_name_and_by_address_and_its_connection_kept() {
+    let server = TlsServer::start(false).await;
+    let client = server.client(true);
+    for _ in 0..5 {
+        assert_eq!(post(&client, &server.url("hooks.example"), AMPLE).await, answered(200));
+    }
+    assert_eq!(server.handshakes.load(Ordering::SeqCst), 1);
+    assert_eq!(post(&client, &server.url("127.0.0.1"), AMPLE).await, answered(200));
+    assert_eq!(post(&client, &server.url("hooks.example."), AMPLE).await, answered(200));
+}
+
+#[tokio::test]
+async fn an_unknown_authority_and_a_wrong_name_are_tls_failures() {
+    let server = TlsServer::start(false).await;
+    assert_eq!(post(&server.client(false), &server.url("hooks.example"), AMPLE).await, failed(Tls));
+    assert_eq!(post(&server.client(true), &server.url("other.example"), AMPLE).await, failed(Tls));
+    assert_eq!(server.handshakes.load(Ordering::SeqCst), 0);
+}
+
+/// With TLS 1.3 the refusal arrives when the client already takes the handshake for done.
+#[tokio::test]
+async fn a_server_that_wants_a_client_certificate_is_a_tls_failure() {
+    let server = TlsServer::start(true).await;
+    assert_eq!(post(&server.client(true), &server.url("hooks.example"), AMPLE).await, failed(Tls));
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_speak_tls_is_a_tls_failure() {
+    for steps in [
+        vec![Step::send(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n"), Step::Hang],
+        vec![Step::send(b"\x15\x03\x03\x00\x02\x02\x28"), Step::Hang],
+        vec![Step::Close],
+    ] {
+        let server = Server::greeting(steps).await;
+        let url = server.url().replace("http:", "https:");
+        assert_eq!(post(&transport(), &url, AMPLE).await, failed(Tls));
+    }
+}
+
+#[tokio::test]
+async fn private_addresses_are_refused_before_tls() {
+    let server = TlsServer::start(false).await;
+    let strict = Transport::builder(STRICT)
+        .resolver(Fixed::new(&[&["127.0.0.1"]]))
+        .root_certificate(server.root.clone())
+        .build()
+        .unwrap();
+    assert_eq!(post(&strict, &server.url("hooks.example"), AMPLE).await, failed(TargetRefused));
+    assert_eq!(post(&strict, &server.url("127.0.0.1"), AMPLE).await, failed(TargetRefused));
+    assert_eq!(server.handshakes.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn a_root_that_is_no_certificate_is_an_error() {
+    let built = Transport::builder(OPEN).root_certificate(b"not a certificate".to_vec()).build();
+    assert!(matches!(built, Err(TransportError::RootCertificate(_))));
+}
