@@ -1,0 +1,79 @@
+//! Whether a request says that its body is JSON in UTF-8.
+
+use http::{HeaderMap, header};
+
+/// Whether the one `Content-Type` is `application/json`; parameters are ignored, but a charset must be UTF-8.
+pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    match (values.next().and_then(|value| value.to_str().ok()), values.next()) {
+        (Some(value), None) => names_json(value),
+        _ => false,
+    }
+}
+
+fn names_json(value: &str) -> bool {
+    let mut parts = value.split(';').map(str::trim);
+    let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
+    is_json && parts.filter_map(charset).all(|charset| charset.eq_ignore_ascii_case("utf-8"))
+}
+
+/// The charset, where the parameter is one.
+fn charset(parameter: &str) -> Option<&str> {
+    let (name, value) = parameter.split_once('=')?;
+    name.eq_ignore_ascii_case("charset").then(|| value.trim_matches('"'))
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers<const N: usize>(values: [&str; N]) -> HeaderMap {
+        values
+            .map(|value| (header::CONTENT_TYPE, HeaderValue::from_str(value).unwrap()))
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn json_is_accepted_with_parameters() {
+        for value in [
+            "application/json",
+            "Application/JSON",
+            "application/json;charset=utf-8",
+            "application/json; charset=UTF-8",
+            "application/json; Charset=\"utf-8\"",
+            "application/json; profile=x",
+            "application/json;",
+        ] {
+            assert!(is_json(&headers([value])), "{value}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused() {
+        for value in [
+            "",
+            "text/json",
+            "application/jsonp",
+            "application/vnd.api+json",
+            "application/x-www-form-urlencoded",
+            "application/json; charset=latin1",
+            "application/json; charset=utf-8; charset=utf-16",
+            "*/*",
+        ] {
+            assert!(!is_json(&headers([value])), "{value}");
+        }
+        assert!(!is_json(&HeaderMap::new()));
+        assert!(!is_json(&headers(["application/json", "application/json"])));
+    }
+
+    proptest! {
+        #[test]
+        fn any_value_is_judged_without_panic(value in "[ -~]{0,40}") {
+            let _ = is_json(&headers([&value]));
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! The one error of the API: its code, its words, its headers. Operations' errors become one at this edge only.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequests};
+
+use super::reply::Reply;
+use crate::Error;
+
+/// What `Retry-After` says while storage is unavailable, in seconds.
+const STORAGE_RETRY_SECONDS: u64 = 5;
+
+/// Why a request is not served.
+#[derive(Debug)]
+pub(crate) enum ApiError {
+    /// No key, or none that counts. One message for every cause.
+    Unauthorized,
+    /// The company's plan does not include the API.
+    PlanRequired,
+    /// The quota of the key is used up for this long.
+    QuotaUsedUp {
+        /// Seconds until a request would pass, at least 1.
+        retry_seconds: u64,
+    },
+    /// The path does not have the method.
+    MethodNotAllowed {
+        /// What it has.
+        allow: &'static HeaderValue,
+    },
+    /// The request cannot be read.
+    BadRequest(Cow<'static, str>),
+    /// The body is over the limit, in bytes.
+    PayloadTooLarge(usize),
+    /// The body did not arrive in time.
+    RequestTimeout,
+    /// An operation refused, or failed.
+    Operation(Error),
+    /// A bug: the code that served the request panicked. The panic hook has said where.
+    Panicked,
+}
+
+impl ApiError {
+    pub(crate) const NOT_FOUND: Self = Self::Operation(Error::NotFound);
+
+    pub(crate) const fn bad_request(message: &'static str) -> Self {
+        Self::BadRequest(Cow::Borrowed(message))
+    }
+
+    /// The code, which decides the status.
+    pub(crate) fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unauthorized => ErrorCode::Unauthorized,
+            Self::PlanRequired => ErrorCode::PlanRequired,
+            Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
+            Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
+            Self::BadRequest(_) => ErrorCode::BadRequest,
+            Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::RequestTimeout => ErrorCode::RequestTimeout,
+            Self::Operation(Error::NotFound) => ErrorCode::NotFound,
+            Self::Operation(Error::Invalid(_)) => ErrorCode::ValidationError,
+            Self::Operation(Error::Conflict(_)) => ErrorCode::Conflict,
+            Self::Operation(Error::DocumentUnavailable) => ErrorCode::DocumentUnavailable,
+            Self::Operation(Error::StorageUnavailable(_)) => ErrorCode::StorageUnavailable,
+            Self::Operation(Error::Internal(_)) | Self::Panicked => ErrorCode::ServerError,
+        }
+    }
+
+    /// What the caller is told. Nothing of the inside.
+    pub(crate) fn message(&self) -> Cow<'static, str> {
+        match self {
+            Self::Unauthorized => "A valid API key is required: Authorization: Bearer <API_KEY>".into(),
+            Self::PlanRequired => "The API is part of the team plan".into(),
+            Self::QuotaUsedUp { retry_seconds } => {
+                format!("The quota of this key is used up; try again in {retry_seconds} s").into()
+            }
+            Self::MethodNotAllowed { allow } => {
+                format!("This path has only {}", allow.to_str().unwrap_or_default()).into()
+            }
+            Self::BadRequest(message) => message.clone(),
+            Self::PayloadTooLarge(limit) => format!("The body must have at most {limit} bytes").into(),
+            Self::RequestTimeout => "The body of the request did not arrive in time".into(),
+            Self::Operation(Error::NotFound) => "There is no such route or record".into(),
+            Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
+            Self::Operation(Error::Conflict(conflict)) => conflict.0.clone(),
+            Self::Operation(Error::DocumentUnavailable) => {
+                "The quote is still a draft: it has no document yet".into()
+            }
+            Self::Operation(Error::StorageUnavailable(_)) => {
+                "Storage is unavailable at the moment; try again later".into()
+            }
+            Self::Operation(Error::Internal(_)) | Self::Panicked => {
+                "The service failed; X-Request-Id identifies this request in its log".into()
+            }
+        }
+    }
+
+    /// The answer.
+    pub(crate) fn reply(&self) -> Reply {
+        let (code, message) = (self.code(), self.message().into_owned());
+        let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
+        let body = if code == ErrorCode::TooManyRequests {
+            serde_json::to_vec(&TooManyRequests { code, message })
+        } else {
+            serde_json::to_vec(&ApiErrorBody { error: ApiErrorDetail { code, message } })
+        };
+        // Two strings always make JSON.
+        Reply::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.unwrap_or_default())
+    }
+
+    /// Adds the headers that go with the code.
+    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
+        match self {
+            Self::Unauthorized => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Self::MethodNotAllowed { allow } => {
+                headers.insert(header::ALLOW, HeaderValue::clone(allow));
+            }
+            Self::QuotaUsedUp { retry_seconds } => {
+                headers.insert(header::RETRY_AFTER, (*retry_seconds).into());
+            }
+            Self::Operation(Error::StorageUnavailable(_)) => {
+                headers.insert(header::RETRY_AFTER, STORAGE_RETRY_SECONDS.into());
+            }
+            _ => {}
+        }
+    }
+
+    /// Says in the log what happened, with every cause. The query is left out: it may hold a signature.
+    pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
+        let (method, path) = (&head.method, head.uri.path());
+        let request_id = request_id.to_str().unwrap_or_default();
+        match self.code() {
+            ErrorCode::ServerError => {
+                tracing::error!(%method, path, request_id, error = %Chain(self), "request failed");
+            }
+            ErrorCode::StorageUnavailable => {
+                tracing::warn!(%method, path, request_id, error = %Chain(self), "storage unavailable");
+            }
+            code => {
+                tracing::debug!(%method, path, request_id, %code, error = %Chain(self), "request refused");
+            }
+        }
+    }
+}
+
+impl From<Error> for ApiError {
+    fn from(error: Error) -> Self {
+        Self::Operation(error)
+    }
+}
+
+impl From<Invalid> for ApiError {
+    fn from(invalid: Invalid) -> Self {
+        Self::Operation(Error::Invalid(invalid))
+    }
+}
+
+/// An error and its causes in one line.
+struct Chain<'e>(&'e ApiError);
+
+impl fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ApiError::Operation(error) = self.0 else { return f.write_str(&self.0.message()) };
+        error.fmt(f)?;
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::Conflict;
+
+    use super::*;
+
+    fn every_error() -> Vec<ApiError> {
+        static ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
+        let inside = || std::io::Error::other("secret of the inside");
+        vec![
+            ApiError::Unauthorized,
+            ApiError::PlanRequired,
+            ApiError::QuotaUsedUp { retry_seconds: 12 },
+            ApiError::MethodNotAllowed { allow: &ALLOW },
+            ApiError::bad_request("x"),
+            ApiError::PayloadTooLarge(10),
+            ApiError::RequestTimeout,
+            ApiError::NOT_FOUND,
+            Invalid::new("name", "is required").into(),
+            Error::Conflict(Conflict::new("no")).into(),
+            Error::DocumentUnavailable.into(),
+            Error::unavailable(inside()).into(),
+            Error::internal(inside()).into(),
+            ApiError::Panicked,
+        ]
+    }
+
+    #[test]
+    fn every_error_has_a_known_status_and_says_nothing_of_the_inside() {
+        for error in every_error() {
+            assert!(error.code().status().is_some(), "{error:?}");
+            assert!(!error.message().is_empty() && !error.message().contains("inside"), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn every_code_is_used() {
+        let used: Vec<_> = every_error().iter().map(ApiError::code).collect();
+        assert!(ErrorCode::KNOWN.iter().all(|code| used.contains(code)), "{used:?}");
+    }
+
+    #[test]
+    fn the_log_tells_every_cause() {
+        let error = ApiError::from(Error::internal(std::io::Error::other("the row is bad")));
+        assert_eq!(Chain(&error).to_string(), "internal failure: the row is bad");
+    }
+}

@@ -1,0 +1,210 @@
+//! JSON bodies: what cannot be read is told apart from what cannot be accepted.
+
+use invoicing_core::Invalid;
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+
+use super::error::ApiError;
+use super::query::echo;
+
+/// Deepest nesting of a body. No body of this API needs more than one level.
+const MAX_DEPTH: usize = 128;
+
+/// Reads a body that must be an object.
+///
+/// # Errors
+/// `bad_request` where the text is not a JSON object; `validation_error` that names the field where it is one, but
+/// not this one.
+pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("The body is not UTF-8"))?;
+    if text.starts_with('\u{feff}') {
+        return Err(ApiError::bad_request("The body begins with a byte order mark"));
+    }
+    if !text.trim_ascii_start().starts_with('{') {
+        return Err(ApiError::bad_request("The body must be a JSON object"));
+    }
+    let mut json = serde_json::Deserializer::from_str(text);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        // Reading stops at the first thing that is not acceptable; what follows may not even be JSON.
+        check_well_formed(text).err().unwrap_or_else(|| invalid(&error).into())
+    })?;
+    json.end().map_err(|error| malformed(&error))?;
+    Ok(value)
+}
+
+fn check_well_formed(text: &str) -> Result<(), ApiError> {
+    serde_json::from_str::<IgnoredAny>(text).map_err(|error| malformed(&error))?;
+    if depth(text) > MAX_DEPTH {
+        return Err(ApiError::bad_request("The body is nested too deeply"));
+    }
+    Ok(())
+}
+
+fn malformed(error: &serde_json::Error) -> ApiError {
+    ApiError::BadRequest(format!("The body is not valid JSON: {error}").into())
+}
+
+/// How deep well-formed JSON is nested.
+fn depth(text: &str) -> usize {
+    let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// The field and the rule, from what serde says in prose.
+fn invalid(error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
+    let text = error.inner().to_string();
+    let position = format!(" at line {} column {}", error.inner().line(), error.inner().column());
+    let text = text.strip_suffix(&position).unwrap_or(&text);
+    if let Some(field) = quoted(text, "missing field") {
+        return Invalid::new(field.to_owned(), "is required");
+    }
+    if let Some(field) = quoted(text, "duplicate field") {
+        return Invalid::new(field.to_owned(), "must be given once");
+    }
+    let path = echo(&error.path().to_string());
+    if text.starts_with("unknown field") {
+        let known = text.rsplit_once(", expected ").map_or("none", |(_, known)| known);
+        return Invalid::new(path, format!("is unknown; expected {}", known.replace('`', "")));
+    }
+    Invalid::new(path, cut(text))
+}
+
+fn quoted<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
+    text.strip_prefix(prefix)?.trim_start().strip_prefix('`')?.strip_suffix('`')
+}
+
+/// serde repeats the value before it says what it expected; a long value is left out.
+fn cut(text: &str) -> String {
+    match text.rsplit_once(", expected ") {
+        Some((found, expected)) => format!("{}, expected {}", echo(found), echo(expected)),
+        None => echo(text),
+    }
+}
+
+/// Reads a field that must be there but may be null. By itself serde takes a missing `Option` for null.
+pub(crate) fn nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{ErrorCode, NewClient};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn refused(body: &[u8]) -> (ErrorCode, String) {
+        let error = parse::<NewClient>(body).err().unwrap_or_else(|| panic!("{body:?} was accepted"));
+        (error.code(), error.message().into_owned())
+    }
+
+    #[test]
+    fn an_object_is_read() {
+        let client: NewClient = parse(b" \r\n{\"name\": \"Lef\\u00e8vre\", \"email\": null}\n").unwrap();
+        assert_eq!(client, NewClient::named("Lefèvre"));
+    }
+
+    #[test]
+    fn what_is_not_a_json_object_is_a_bad_request() {
+        let deep = format!("{{\"name\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+        for body in [
+            b"".as_slice(),
+            b" ",
+            b"null",
+            b"[]",
+            b"[\"Bob\"]",
+            b"\"name\"",
+            b"{",
+            b"{\"name\":\"a\"",
+            b"{\"name\":\"a\"} {}",
+            b"{\"name\":\"a\"}x",
+            b"{\"name\":\"a\",}",
+            b"{'name':'a'}",
+            b"{\"name\":\"a\nb\"}",
+            b"{\"nom\":1,",
+            b"{\"name\":\"\xff\"}",
+            b"\xef\xbb\xbf{\"name\":\"a\"}",
+            b"{\"name\":NaN}",
+            deep.as_bytes(),
+        ] {
+            assert_eq!(refused(body).0, ErrorCode::BadRequest, "{:?}", refused(body));
+        }
+    }
+
+    #[test]
+    fn what_is_not_acceptable_is_named() {
+        for (body, expected) in [
+            ("{}", "name: is required"),
+            ("{\"name\":null}", "name: invalid type: null, expected a string"),
+            ("{\"name\":1e400}", "name: number out of range"),
+            ("{\"name\":\"a\",\"name\":\"b\"}", "name: must be given once"),
+            ("{\"name\":[[1]]}", "name: invalid type: sequence, expected a string"),
+            ("{\"name\":\"\\ud800\"}", "name: unexpected end of hex escape"),
+            (
+                "{\"name\":\"a\",\"type\":\"company\"}",
+                "type: invalid value: string \"company\", expected one of PARTICULIER PROFESSIONNEL",
+            ),
+            (
+                "{\"name\":\"a\",\"externalID\":\"b\"}",
+                "externalID: is unknown; expected one of name, email, phone, address, city, zipCode, type, notes, externalId",
+            ),
+        ] {
+            assert_eq!(refused(body.as_bytes()), (ErrorCode::ValidationError, expected.to_owned()), "{body}");
+        }
+    }
+
+    #[test]
+    fn a_message_does_not_repeat_long_input() {
+        let long = "é".repeat(10_000);
+        for body in [format!("{{\"{long}\":1}}"), format!("{{\"name\":\"a\",\"type\":\"{long}\"}}")] {
+            let (code, message) = refused(body.as_bytes());
+            assert_eq!(code, ErrorCode::ValidationError);
+            assert!(message.len() < 500, "{message}");
+        }
+    }
+
+    #[derive(Debug, Deserialize)]
+    #[serde(rename_all = "camelCase", deny_unknown_fields)]
+    struct Link {
+        #[serde(deserialize_with = "nullable")]
+        external_id: Option<String>,
+    }
+
+    #[test]
+    fn null_is_not_the_same_as_missing() {
+        assert_eq!(parse::<Link>(b"{\"externalId\":null}").unwrap().external_id, None);
+        assert_eq!(parse::<Link>(b"{\"externalId\":\"a\"}").unwrap().external_id.as_deref(), Some("a"));
+        assert_eq!(parse::<Link>(b"{}").unwrap_err().message(), "externalId: is required");
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_is_read_or_refused(body in proptest::collection::vec(any::<u8>(), 0..80)) {
+            let _ = parse::<NewClient>(&body);
+        }
+
+        #[test]
+        fn any_likely_body_is_read_or_refused(
+            body in "\\{?(\"(name|type|x|\\\\\\\\u[0-9a-f]{0,4})\"[:,]?|[0-9eE.+-]{1,6}|[\\[\\]{},:]|null|true){0,12}\\}?",
+        ) {
+            let _ = parse::<NewClient>(body.as_bytes());
+        }
+    }
+}

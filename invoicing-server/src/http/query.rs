@@ -1,0 +1,333 @@
+//! Query strings, read strictly: a parameter that is unknown, repeated or unreadable is refused by name, because a
+//! typo must not silently widen a result.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use invoicing_core::{
+    DEFAULT_LIMIT, Invalid, InvoiceStatus, MAX_LIMIT, QuoteStatus, SHORT_TEXT, Timestamp, fold_for_search,
+    required_text,
+};
+use percent_encoding::percent_decode_str;
+
+use crate::store::page::{ClientQuery, PageQuery, PageWindow};
+
+/// Longest piece of what the caller sent that a message repeats, in characters.
+pub(crate) const ECHO: usize = 64;
+
+/// An endpoint's query as a type. An empty or missing query string is `""`.
+pub(crate) trait Query: Sized {
+    /// Reads the whole string or names the parameter that is wrong.
+    fn parse(query: &str) -> Result<Self, Invalid>;
+}
+
+/// The query of an endpoint that has no parameters.
+#[derive(Debug)]
+pub(crate) struct NoParameters;
+
+impl Query for NoParameters {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        let [] = parameters(query, [])?;
+        Ok(Self)
+    }
+}
+
+/// The query of a document link: `type`, which can only be `pdf`.
+#[derive(Debug)]
+pub(crate) struct DocumentQuery;
+
+impl Query for DocumentQuery {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        let [document_type] = parameters(query, ["type"])?;
+        only("type", "pdf", document_type.as_deref())?;
+        Ok(Self)
+    }
+}
+
+impl Query for PageQuery<QuoteStatus> {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        records(query)
+    }
+}
+
+impl Query for PageQuery<InvoiceStatus> {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        records(query)
+    }
+}
+
+impl Query for ClientQuery {
+    fn parse(query: &str) -> Result<Self, Invalid> {
+        let [q, external_id, limit, offset, since] =
+            parameters(query, ["q", "externalId", "limit", "offset", "since"])?;
+        Ok(Self {
+            q: q.as_deref().map(search_text).transpose()?,
+            external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,
+            window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
+        })
+    }
+}
+
+fn records<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
+    let [status, include, limit, offset, since] =
+        parameters(query, ["status", "include", "limit", "offset", "since"])?;
+    let status = status.map(|status| status.parse().map_err(|error: Invalid| named("status", error.rule)));
+    Ok(PageQuery {
+        status: status.transpose()?,
+        include_lines: only("include", "lines", include.as_deref())?,
+        window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
+    })
+}
+
+fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Result<PageWindow, Invalid> {
+    Ok(PageWindow {
+        limit: limit.map_or(Ok(DEFAULT_LIMIT), parse_limit)?,
+        offset: offset.map_or(Ok(0), parse_offset)?,
+        since: since.map(parse_since).transpose()?,
+    })
+}
+
+fn parse_limit(text: &str) -> Result<u32, Invalid> {
+    let limit = digits(text).and_then(|limit| u32::try_from(limit).ok());
+    limit
+        .filter(|limit| (1..=MAX_LIMIT).contains(limit))
+        .ok_or_else(|| named("limit", format!("must be an integer from 1 to {MAX_LIMIT}")))
+}
+
+fn parse_offset(text: &str) -> Result<u64, Invalid> {
+    // Databases count in i64.
+    digits(text)
+        .filter(|offset| i64::try_from(*offset).is_ok())
+        .ok_or_else(|| named("offset", format!("must be an integer from 0 to {}", i64::MAX)))
+}
+
+/// Digits only: no sign, no space, no fraction.
+fn digits(text: &str) -> Option<u64> {
+    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+}
+
+fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
+    // In a query string an unencoded `+` means a space: `+02:00` arrives as ` 02:00`.
+    text.replace(' ', "+").parse().map_err(|error| named("since", format!("{error}")))
+}
+
+/// Whether the parameter is there; it has but one value.
+fn only(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, Invalid> {
+    match given {
+        None => Ok(false),
+        Some(given) if given == value => Ok(true),
+        Some(_) => Err(named(name, format!("must be {value}"))),
+    }
+}
+
+/// A text of which nothing is left when accents, case and control characters are put aside would find everything.
+fn search_text(q: &str) -> Result<String, Invalid> {
+    let text = q.trim();
+    if text.is_empty() || text.chars().count() > SHORT_TEXT {
+        return Err(named("q", format!("must have 1 to {SHORT_TEXT} characters")));
+    }
+    if fold_for_search(text).is_empty() {
+        return Err(named("q", "must have a character that can be searched for"));
+    }
+    Ok(text.to_owned())
+}
+
+/// The values of the known parameters, in their order.
+fn parameters<'q, const N: usize>(
+    query: &'q str,
+    known: [&'static str; N],
+) -> Result<[Option<Cow<'q, str>>; N], Invalid> {
+    let mut values = [const { None }; N];
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decode(name).ok_or_else(|| named(echo(name), "is not UTF-8"))?;
+        let Some(index) = known.iter().position(|known| *known == name) else {
+            return Err(named(echo(&name), unknown(&known)));
+        };
+        let value = decode(value).ok_or_else(|| named(known[index], "is not UTF-8"))?;
+        if values[index].replace(value).is_some() {
+            return Err(named(known[index], "must be given once"));
+        }
+    }
+    Ok(values)
+}
+
+/// Undoes `application/x-www-form-urlencoded`; a `%` that begins no escape stands for itself. `None`: not UTF-8.
+fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('+') {
+        return percent_decode_str(text).decode_utf8().ok();
+    }
+    let text = text.replace('+', " ");
+    percent_decode_str(&text).decode_utf8().ok().map(|text| Cow::Owned(text.into_owned()))
+}
+
+fn unknown(known: &[&str]) -> String {
+    if known.is_empty() {
+        return "is unknown: there are no parameters here".to_owned();
+    }
+    format!("is unknown: the parameters here are {}", known.join(", "))
+}
+
+/// What the caller sent, no longer than is good for a message.
+pub(crate) fn echo(text: &str) -> String {
+    match text.char_indices().nth(ECHO) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn named(name: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Invalid {
+    Invalid::new(name, rule)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    type Quotes = PageQuery<QuoteStatus>;
+
+    fn refused<Q: Query>(query: &str) -> Invalid {
+        Q::parse(query).err().unwrap_or_else(|| panic!("{query} was accepted"))
+    }
+
+    #[test]
+    fn nothing_means_the_defaults() {
+        for query in ["", "&", "&&"] {
+            let quotes = Quotes::parse(query).unwrap();
+            assert_eq!(quotes, Quotes { status: None, include_lines: false, window: PageWindow::default() });
+        }
+    }
+
+    #[test]
+    fn all_parameters_are_read() {
+        let query =
+            "status=SENT&include=lines&limit=100&offset=9223372036854775807&since=2026-09-14T09:41:07.123Z";
+        let since = "2026-09-14T09:41:07.123Z".parse().ok();
+        let window = PageWindow { limit: 100, offset: i64::MAX as u64, since };
+        let expected = Quotes { status: Some(QuoteStatus::Sent), include_lines: true, window };
+        assert_eq!(Quotes::parse(query).unwrap(), expected);
+        // Names and values may be percent-encoded.
+        assert_eq!(Quotes::parse("%73tatus=S%45NT").unwrap().status, Some(QuoteStatus::Sent));
+    }
+
+    #[test]
+    fn an_offset_from_utc_may_arrive_unencoded() {
+        let expected: Timestamp = "2026-09-14T07:00:00Z".parse().unwrap();
+        for since in [
+            "2026-09-14T09:00:00+02:00",
+            "2026-09-14T09:00:00%2B02:00",
+            "2026-09-14T09:00:00%2b02%3A00",
+            "2026-09-14T09:00:00%2002:00",
+        ] {
+            assert_eq!(
+                Quotes::parse(&format!("since={since}")).unwrap().window.since,
+                Some(expected),
+                "{since}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bad_since_is_named_and_shown_a_good_one() {
+        for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00Z", "now", "1789378867"] {
+            let message = refused::<Quotes>(&format!("since={since}")).to_string();
+            assert!(
+                message.starts_with("since") && message.contains("2026-09-14T09:41:07.123Z"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn bad_values_are_refused_by_name() {
+        for query in [
+            "limit=0",
+            "limit=101",
+            "limit=",
+            "limit",
+            "limit=-1",
+            "limit=+5",
+            "limit=5.0",
+            "limit=1e1",
+            "limit=٣",
+            "limit=99999999999999999999",
+            "offset=-1",
+            "offset=9223372036854775808",
+            "offset=1.5",
+            "status=sent",
+            "status=",
+            "status=PAID",
+            "include=line",
+            "include=lines,client",
+            "since=x",
+            "limit=5&limit=5",
+            "status=%FF",
+        ] {
+            let name = query.split('=').next().unwrap();
+            assert_eq!(refused::<Quotes>(query).field, name, "{query}");
+        }
+        assert_eq!(refused::<PageQuery<InvoiceStatus>>("status=ACCEPTED").field, "status");
+        assert_eq!(refused::<DocumentQuery>("type=xml").field, "type");
+        assert_eq!(refused::<NoParameters>("include=lines").field, "include");
+    }
+
+    #[test]
+    fn a_search_needs_something_to_search_for() {
+        for q in ["", "+", "%20", "%00", "%CC%80", &"x".repeat(256), "%FF"] {
+            assert_eq!(refused::<ClientQuery>(&format!("q={q}")).field, "q");
+        }
+        let found = ClientQuery::parse("q=+Lef%C3%A8vre+%25_+&externalId=%20crm-1").unwrap();
+        assert_eq!(found.q.as_deref(), Some("Lefèvre %_"));
+        assert_eq!(found.external_id.as_deref(), Some("crm-1"));
+        assert_eq!(ClientQuery::parse("q=100%").unwrap().q.as_deref(), Some("100%"));
+        assert_eq!(refused::<ClientQuery>("externalId=").field, "externalId");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_between_characters() {
+        let field = refused::<Quotes>(&format!("{}=1", "é".repeat(10_000))).field;
+        assert_eq!(field, format!("{}…", "é".repeat(ECHO)));
+    }
+
+    proptest! {
+        #[test]
+        fn any_query_is_read_or_refused(query in "\\PC{0,60}") {
+            let _ = Quotes::parse(&query);
+            let _ = ClientQuery::parse(&query);
+            let _ = DocumentQuery::parse(&query);
+        }
+
+        #[test]
+        fn any_likely_query_is_read_or_refused(
+            query in "((limit|offset|since|status|q|include)=?[0-9A-Z+%&=:.é-]{0,12}&?){0,6}",
+        ) {
+            let _ = Quotes::parse(&query);
+            let _ = ClientQuery::parse(&query);
+        }
+
+        #[test]
+        fn an_unknown_parameter_is_named(name in "[a-zA-Z_]{1,12}", value in "[a-z0-9]{0,5}", first in any::<bool>()) {
+            prop_assume!(!["status", "include", "limit", "offset", "since"].contains(&name.as_str()));
+            let unknown = format!("{name}={value}");
+            let query = if first { format!("{unknown}&limit=5") } else { format!("limit=5&{unknown}") };
+            prop_assert_eq!(refused::<Quotes>(&query).field, name);
+        }
+
+        #[test]
+        fn an_encoded_text_arrives_as_it_was(text in "\\PC{1,40}") {
+            let text = text.trim();
+            prop_assume!(!fold_for_search(text).is_empty());
+            let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            let query = ClientQuery::parse(&format!("q={encoded}")).unwrap();
+            prop_assert_eq!(query.q.as_deref(), Some(text));
+        }
+
+        #[test]
+        fn every_window_in_range_is_read(limit in 1..=MAX_LIMIT, offset in 0..=i64::MAX as u64) {
+            let window = Quotes::parse(&format!("limit={limit}&offset={offset}")).unwrap().window;
+            prop_assert_eq!(window, PageWindow { limit, offset, since: None });
+        }
+    }
+}

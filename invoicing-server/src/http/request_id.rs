@@ -1,0 +1,73 @@
+//! The id that an answer and the log have in common.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use uuid::Uuid;
+
+/// The header, in requests and answers.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest incoming id that is taken over, in bytes.
+const MAX_LENGTH: usize = 128;
+
+/// The request's own id where it has a valid one, else a new one.
+///
+/// Valid are 1 to 128 letters, digits, `.`, `_` and `-`: such an id can stand in a log line without quoting. Of
+/// several the first counts.
+pub(crate) fn request_id(headers: &HeaderMap, new_id: impl FnOnce() -> Uuid) -> HeaderValue {
+    match headers.get(X_REQUEST_ID) {
+        Some(id) if is_valid(id.as_bytes()) => id.clone(),
+        _ => from_uuid(new_id()),
+    }
+}
+
+fn is_valid(id: &[u8]) -> bool {
+    (1..=MAX_LENGTH).contains(&id.len())
+        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
+}
+
+fn from_uuid(id: Uuid) -> HeaderValue {
+    let mut buffer = Uuid::encode_buffer();
+    let text = id.hyphenated().encode_lower(&mut buffer);
+    // Hexadecimal digits and hyphens always make a header value.
+    HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NEW: Uuid = Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001);
+
+    fn answer(incoming: &[u8]) -> HeaderValue {
+        let incoming = HeaderValue::from_bytes(incoming).unwrap();
+        request_id(&HeaderMap::from_iter([(X_REQUEST_ID, incoming)]), || NEW)
+    }
+
+    #[test]
+    fn a_valid_id_is_echoed() {
+        let longest = "x".repeat(128);
+        for id in ["a", "01920000-0000-7000-8000-000000000001", "req_1.2-A", &longest] {
+            assert_eq!(answer(id.as_bytes()), id);
+        }
+    }
+
+    #[test]
+    fn a_missing_or_invalid_id_is_replaced() {
+        let expected = "01920000-0000-7000-8000-000000000001";
+        assert_eq!(request_id(&HeaderMap::new(), || NEW), expected);
+        let too_long = [b'x'; 129];
+        for id in ["".as_bytes(), b"a b", b"a\tb", b"\"a\"", "é".as_bytes(), b"a;b", &too_long] {
+            assert_eq!(answer(id), expected);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_comes_in_a_harmless_id_goes_out(incoming in proptest::collection::vec(0x20..=0xff_u8, 0..200)) {
+            prop_assume!(!incoming.contains(&0x7f));
+            prop_assert!(is_valid(answer(&incoming).as_bytes()));
+        }
+    }
+}

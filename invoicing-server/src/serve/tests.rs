@@ -1,0 +1,195 @@
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use http::StatusCode;
+use http_body_util::Empty;
+use hyper_util::client::legacy::Client;
+use hyper_util::rt::TokioExecutor;
+use invoicing_core::{NewCompany, Plan};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::{Invoicing, MemoryStore, Settings};
+
+/// Long enough for anything on this machine that is meant to happen.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// A limit that must not be what ends a test.
+const NEVER: Duration = Duration::from_hours(1);
+const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+
+struct Server {
+    address: SocketAddr,
+    key: String,
+    stop: oneshot::Sender<()>,
+    served: JoinSet<io::Result<()>>,
+    _folder: TempDir,
+}
+
+impl Server {
+    async fn start(limits: ServeLimits) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let invoicing = Invoicing::builder(folder.path().join("db"))
+            .document_store(Arc::new(MemoryStore::default()))
+            .settings(Settings { quota: 0, ..Settings::default() })
+            .open()
+            .await
+            .unwrap();
+        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
+        let key = invoicing.company(company.id).keys().issue("test").await.unwrap().key;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = oneshot::channel();
+        let mut served = JoinSet::new();
+        served.spawn(serve(listener, invoicing.service(), limits, async { drop(stopped.await) }));
+        Self { address, key: key.reveal().to_owned(), stop, served, _folder: folder }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// A connection on which the server waits for a body of two bytes.
+    async fn in_flight(&self) -> TcpStream {
+        let mut stream = self.connect().await;
+        let head = format!(
+            "POST /api/v1/clients HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: 2\r\n\
+             content-type: application/json\r\nexpect: 100-continue\r\n\r\n",
+            self.key
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = [0; 21];
+        stream.read_exact(&mut answer).await.unwrap();
+        assert!(answer.starts_with(b"HTTP/1.1 100 Continue"));
+        stream
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        let served = timeout(PATIENCE, self.served.join_all()).await.expect("the server goes on");
+        assert!(served.iter().all(Result::is_ok));
+    }
+}
+
+/// Everything until the server closes.
+async fn rest(mut stream: TcpStream) -> String {
+    let mut text = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut text)).await.expect("the connection stays open");
+    // A reset is an end too.
+    let _ = read;
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+#[tokio::test]
+async fn a_connection_serves_many_requests_and_is_closed_by_a_stop() {
+    let limits = ServeLimits { grace: NEVER, header_read: NEVER, ..ServeLimits::default() };
+    let server = Server::start(limits).await;
+    let mut stream = server.connect().await;
+    let mut head = [0; 12];
+    for _ in 0..3 {
+        stream.write_all(GET).await.unwrap();
+        stream.read_exact(&mut head).await.unwrap();
+        assert_eq!(&head, b"HTTP/1.1 401");
+        let mut body = Vec::new();
+        while !body.ends_with(b"}}") {
+            body.push(stream.read_u8().await.unwrap());
+        }
+    }
+    server.stop().await;
+    assert_eq!(rest(stream).await, "");
+}
+
+#[tokio::test]
+async fn http_2_is_served_on_the_same_port() {
+    let server = Server::start(ServeLimits::default()).await;
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Empty<bytes::Bytes>>();
+    let uri = format!("http://{}/api/v1/quotes", server.address);
+    let request = || Request::get(&uri).header("authorization", format!("Bearer {}", server.key));
+    let calls = (0..20).map(|_| client.request(request().body(Empty::new()).unwrap()));
+    for answer in futures_util::future::join_all(calls).await {
+        assert_eq!(answer.unwrap().status(), StatusCode::OK);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_that_begins_no_request_is_let_go() {
+    let header_read = Duration::from_millis(50);
+    let server = Server::start(ServeLimits { header_read, ..ServeLimits::default() }).await;
+    // Nothing, half of HTTP/2's preface, all of it, half a head, a request and then nothing.
+    for sent in [b"".as_slice(), b"PRI * H", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET / HT", GET] {
+        let begun = Instant::now();
+        let mut stream = server.connect().await;
+        stream.write_all(sent).await.unwrap();
+        rest(stream).await;
+        assert!(begun.elapsed() >= header_read);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_stop_lets_requests_end_and_accepts_no_more() {
+    let server = Server::start(ServeLimits::default()).await;
+    let mut stream = server.in_flight().await;
+    let address = server.address;
+    server.stop.send(()).unwrap();
+    let refused = async { while TcpStream::connect(address).await.is_ok() {} };
+    timeout(PATIENCE, refused).await.expect("the server goes on accepting");
+    stream.write_all(b"{}").await.unwrap();
+    let answer = rest(stream).await;
+    assert!(answer.contains("HTTP/1.1 400") && answer.contains("name: is required"), "{answer}");
+    timeout(PATIENCE, server.served.join_all()).await.expect("the server goes on");
+}
+
+#[tokio::test]
+async fn a_stop_does_not_wait_for_ever() {
+    let limits = ServeLimits { grace: Duration::from_millis(50), ..ServeLimits::default() };
+    let server = Server::start(limits).await;
+    let stream = server.in_flight().await;
+    server.stop().await;
+    assert!(!rest(stream).await.contains("HTTP/1.1 "));
+}
+
+#[tokio::test]
+async fn an_old_connection_is_ended_after_its_request() {
+    let connection_age = Duration::from_millis(50);
+    let limits = ServeLimits { connection_age, header_read: NEVER, ..ServeLimits::default() };
+    let server = Server::start(limits).await;
+    let mut stream = server.connect().await;
+    stream.write_all(GET).await.unwrap();
+    assert!(rest(stream).await.starts_with("HTTP/1.1 401"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connections_beyond_the_limit_wait() {
+    let server = Server::start(ServeLimits { connections: 1, ..ServeLimits::default() }).await;
+    let first = server.in_flight().await;
+    let mut second = server.connect().await;
+    second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+    let early = timeout(Duration::from_millis(50), second.readable()).await;
+    assert!(early.is_err(), "the second was served while the first held the only slot");
+    drop(first);
+    assert!(rest(second).await.starts_with("HTTP/1.1 401"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_sends_too_much_gets_the_answer() {
+    let server = Server::start(ServeLimits::default()).await;
+    let body = "x".repeat(600_000);
+    for key in [&server.key, "unknown"] {
+        let mut stream = server.connect().await;
+        let head = format!(
+            "POST /api/v1/clients HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer {key}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body.as_bytes()).await.unwrap();
+        let expected = if key == "unknown" { "HTTP/1.1 401" } else { "HTTP/1.1 413" };
+        assert!(rest(stream).await.starts_with(expected));
+    }
+    server.stop().await;
+}

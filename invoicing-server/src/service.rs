@@ -1,0 +1,179 @@
+//! The API as a service of hyper and of tower.
+//!
+//! A request is served by an inner function that uses `?`, and answered by an outer one that renders the error and
+//! logs it, once. Only this file is generic over the body. Connections are not its business: see
+//! [`serve`](crate::serve).
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{Method, Request, Response};
+use http_body_util::Full;
+
+use crate::Invoicing;
+use crate::http::auth::admit;
+use crate::http::body::{self, BodyLimits, BoxError};
+use crate::http::call::Call;
+use crate::http::error::ApiError;
+use crate::http::handlers;
+use crate::http::reply::{About, RateLimit, Reply};
+use crate::http::request_id::request_id;
+use crate::http::routes::{Found, find};
+
+/// The body of every answer: bytes that are all there.
+pub type Body = Full<Bytes>;
+
+/// The API. Cheap to clone, always ready, and never fails: every error is an answer.
+///
+/// It serves paths that begin with `/api/v1`. A host that mounts it below a prefix strips the prefix, as axum's
+/// `nest_service` does. Whatever else reaches it is answered like an unknown route of the API: 401 without a valid
+/// key, then 404.
+///
+/// Dropping the future of an answer before it is finished takes an operation back or leaves it as a whole; it is
+/// never half done. A panic in a handler is answered with 500.
+///
+/// What an integrator may want to know beyond the contract:
+/// - every endpoint refuses unknown and repeated query parameters, also those that have none;
+/// - `q` needs 1 to 255 characters, and at least one that is left when accents and case are put aside;
+/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;
+/// - a 403 counts nothing, and shows the quota as if nobody had touched it; without a quota there are no `RateLimit`
+///   headers;
+/// - a body that has not arrived after 10 s is answered with 408 `request_timeout`; `GET` ignores a body.
+#[derive(Debug, Clone)]
+pub struct ApiService {
+    invoicing: Invoicing,
+}
+
+impl ApiService {
+    pub(crate) fn new(invoicing: Invoicing) -> Self {
+        Self { invoicing }
+    }
+
+    /// Answers one request. Needs a tokio runtime with time enabled.
+    pub async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let (head, body) = request.into_parts();
+        let id = request_id(&head.headers, || self.invoicing.env().uuid());
+        let mut about = About { request_id: id, rate: None };
+        let served = no_panic(self.serve(&head, body, &mut about.rate)).await;
+        let result = served.unwrap_or(Err(ApiError::Panicked));
+        render(result, &about, &head)
+    }
+
+    async fn serve<B>(&self, head: &Parts, body: B, rate: &mut Option<RateLimit>) -> Result<Reply, ApiError>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let mut body = pin!(body);
+        let found = find(&head.method, head.uri.path());
+        if let Found::Endpoint(endpoint, params) = &found
+            && !endpoint.needs_key()
+        {
+            body::discard(body, &head.headers).await;
+            return handlers::frozen_document(&self.invoicing, params, head).await;
+        }
+        let call = self.call(head, found, rate).await;
+        let bytes = if call.as_ref().is_ok_and(|call| call.endpoint.reads_body()) {
+            body::read(body, &head.headers, BodyLimits::CONTRACT).await?
+        } else {
+            body::discard(body.as_mut(), &head.headers).await;
+            Bytes::new()
+        };
+        handlers::serve(&call?, bytes).await
+    }
+
+    /// Key, plan, quota, and only then whether there is such a route.
+    async fn call<'r>(
+        &self,
+        head: &'r Parts,
+        found: Found<'r>,
+        rate: &mut Option<RateLimit>,
+    ) -> Result<Call<'r>, ApiError> {
+        let company = admit(&self.invoicing, &head.headers, rate).await?;
+        match found {
+            Found::Endpoint(endpoint, params) => Ok(Call { company, endpoint, params, head }),
+            Found::WrongMethod { allow } => Err(ApiError::MethodNotAllowed { allow }),
+            Found::Nothing => Err(ApiError::NOT_FOUND),
+        }
+    }
+}
+
+fn render(result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Body> {
+    let is_head = head.method == Method::HEAD;
+    match result {
+        Ok(reply) => reply.into_response(about, is_head),
+        Err(error) => {
+            error.log(head, &about.request_id);
+            let mut response = error.reply().into_response(about, is_head);
+            error.add_headers(response.headers_mut());
+            response
+        }
+    }
+}
+
+/// Runs a future; where it panics, that is its result.
+///
+/// What the future leaves behind is not used again, so it cannot matter in which state it was.
+async fn no_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+/// The future of an answer.
+type AnswerFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+impl<B> hyper::service::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = AnswerFuture;
+
+    fn call(&self, request: Request<B>) -> AnswerFuture {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await) })
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = AnswerFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        hyper::service::Service::call(self, request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_result() {
+        assert_eq!(no_panic(async { 1 }).await.ok(), Some(1));
+        let panic = no_panic(async { std::panic::resume_unwind(Box::new("deliberate")) }).await;
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"deliberate"));
+    }
+}
