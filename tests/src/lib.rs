@@ -1,1 +1,7 @@
-//! What the tests and the benchmarks share.
+//! What the tests and the benchmarks share: a service on a temporary file, a clock moved by hand, and a receiver.
+
+mod receiver;
+mod world;
+
+pub use receiver::{Received, Receiver, Reply};
+pub use world::{Answer, CANARY, World, new_quote};

@@ -1,4 +1,115 @@
 //! The webhook dispatcher: from committed deliveries to recorded attempts.
+//!
+//! Operations write the rows: an event, and a delivery per webhook, in the transaction of the change. This module
+//! reads them, makes the attempts, and writes what became of them. Nothing else ends a delivery, but a webhook that
+//! is switched off, whose waiting deliveries the operation itself ends as skipped.
+//!
+//! A delivery is *claimed* while it is in memory: `due_at` lies at the end of a lease and `claim` holds this process's
+//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
+//! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made
+//! good by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
+//!
+//! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead endpoint
+//! fills its own lane and nobody else's.
 
-pub mod target;
-pub mod transport;
+mod attempt;
+mod endpoints;
+mod engine;
+mod handoff;
+mod record;
+pub(crate) mod target;
+pub(crate) mod transport;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use invoicing_core::Conflict;
+
+use crate::Error;
+use crate::invoicing::Inner;
+pub(crate) use endpoints::Endpoints;
+use engine::{Engine, Until};
+pub(crate) use handoff::{FreshJob, Handoff, Job};
+
+/// What a dispatcher did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DispatchReport {
+    /// Attempts that were made.
+    pub attempts: u64,
+    /// Deliveries that ended with a 2xx.
+    pub delivered: u64,
+    /// Deliveries that were given up.
+    pub failed: u64,
+    /// Deliveries that were skipped because their webhook is off.
+    pub skipped: u64,
+    /// Attempts after which another one is due later.
+    pub retried: u64,
+}
+
+impl DispatchReport {
+    fn add(&mut self, more: Self) {
+        self.attempts += more.attempts;
+        self.delivered += more.delivered;
+        self.failed += more.failed;
+        self.skipped += more.skipped;
+        self.retried += more.retried;
+    }
+}
+
+/// Delivers webhooks for as long as its host runs it.
+#[derive(Debug, Clone)]
+pub struct Dispatcher {
+    inner: Arc<Inner>,
+}
+
+impl Dispatcher {
+    pub(crate) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner }
+    }
+
+    /// Delivers until `stop` completes, then lets the attempts in flight end (each has its own limit), records them,
+    /// and gives the rest back to the table. Dropping the future instead loses nothing, but what it held waits for
+    /// the next start.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when a dispatcher of this service runs already; [`Error::StorageUnavailable`] when the
+    /// database cannot be read at the start. Later trouble with the database is waited out.
+    pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
+        self.work(Until::Stopped, stop).await
+    }
+
+    /// Delivers what is due now, and returns when nothing is: for tests that move the clock by hand.
+    pub async fn run_once(&self) -> Result<DispatchReport, Error> {
+        self.work(Until::Idle, std::future::pending()).await
+    }
+
+    async fn work(
+        &self,
+        until: Until,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<DispatchReport, Error> {
+        let running = Running::start(&self.inner.handoff)?;
+        let mut engine = Engine::new(&self.inner);
+        let report = engine.run(until, stop).await;
+        drop(running);
+        report
+    }
+}
+
+/// Takes deliveries from the hand-off for as long as it lives, also where the dispatcher's future is dropped.
+struct Running<'a>(&'a Handoff);
+
+impl<'a> Running<'a> {
+    fn start(handoff: &'a Handoff) -> Result<Self, Error> {
+        if handoff.start() {
+            return Ok(Self(handoff));
+        }
+        Err(Conflict::new("a dispatcher of this service runs already").into())
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}

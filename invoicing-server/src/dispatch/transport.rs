@@ -41,13 +41,14 @@ use rustls::pki_types::CertificateDer;
 
 use super::target::{TargetPolicy, TargetUrl};
 use connector::Connector;
-pub use resolver::{Resolve, Resolving, SystemResolver};
+pub(crate) use resolver::SystemResolver;
+pub use resolver::{Resolve, Resolving};
 
 /// Time for one attempt, unless a host says otherwise: the contract, section "Limits".
-pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
+pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most of a response's body that is read, in bytes.
-pub const MAX_BODY: usize = 64 * 1024;
+pub(crate) const MAX_BODY: usize = 64 * 1024;
 
 /// Most that a response's status line and headers may take, in bytes.
 const MAX_HEAD: usize = 64 * 1024;
@@ -59,18 +60,18 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 const MAX_IDLE_PER_HOST: usize = 32;
 
 /// A request that is ready to be sent: a [`Target::post`], to which headers may be added.
-pub type Post = http::Request<Full<Bytes>>;
+pub(crate) type Post = http::Request<Full<Bytes>>;
 
 /// What all deliveries of a webhook have in common, prepared once.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub(crate) struct Target {
     uri: Uri,
     headers: HeaderMap,
 }
 
 impl Target {
     /// A target with the headers that each delivery carries. `Host` and `Content-Length` are added to them.
-    pub fn new(url: &TargetUrl, headers: HeaderMap) -> Self {
+    pub(crate) fn new(url: &TargetUrl, headers: HeaderMap) -> Self {
         let uri = url.uri().clone();
         let host = uri.authority().and_then(|authority| HeaderValue::from_str(authority.as_str()).ok());
         let mut all = HeaderMap::with_capacity(headers.len() + 2);
@@ -80,7 +81,7 @@ impl Target {
     }
 
     /// A POST of exactly these bytes. Headers that differ from attempt to attempt are added to the result.
-    pub fn post(&self, body: Bytes) -> Post {
+    pub(crate) fn post(&self, body: Bytes) -> Post {
         let mut request = Post::new(Full::new(body));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
@@ -93,13 +94,13 @@ impl Target {
 ///
 /// It has to be used within a Tokio runtime, on which it runs its connections. HTTP/1.1 over TCP, TLS 1.2 or 1.3.
 #[derive(Debug, Clone)]
-pub struct Transport {
+pub(crate) struct Transport {
     client: Client<Connector, Full<Bytes>>,
 }
 
 impl Transport {
     /// A transport that may connect to what the policy permits.
-    pub fn builder(policy: TargetPolicy) -> TransportBuilder {
+    pub(crate) fn builder(policy: TargetPolicy) -> TransportBuilder {
         TransportBuilder {
             policy,
             resolver: None,
@@ -112,7 +113,7 @@ impl Transport {
 
     /// Makes one attempt, which takes no longer than `limit`. `now` is the time that a `Retry-After` given as a date
     /// is counted from. Dropping the future abandons the attempt and its connection.
-    pub async fn send(&self, request: Post, limit: Duration, now: Timestamp) -> AttemptOutcome {
+    pub(crate) async fn send(&self, request: Post, limit: Duration, now: Timestamp) -> AttemptOutcome {
         let host = request.uri().authority().cloned();
         match tokio::time::timeout(limit, self.exchange(request, now)).await {
             Ok(Ok(answered)) => answered,
@@ -194,7 +195,7 @@ impl TransportBuilder {
     ///
     /// # Errors
     /// A root certificate is none, or TLS cannot be set up.
-    pub fn build(self) -> Result<Transport, TransportError> {
+    pub(crate) fn build(self) -> Result<Transport, TransportError> {
         let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
         for root in self.roots {
             roots.add(root).map_err(TransportError::RootCertificate)?;

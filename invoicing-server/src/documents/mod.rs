@@ -25,4 +25,4 @@ pub use render::{DocumentInput, DocumentRenderer, RenderError};
 pub use store::{DocumentStore, FolderStore, StoreError};
 
 pub(crate) use freeze::{Documents, FreezeError, Frozen};
-pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};
+pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner, content_disposition};

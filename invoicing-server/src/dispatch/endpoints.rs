@@ -1,0 +1,123 @@
+//! What attempts need of a webhook, prepared once: target, headers, keyed signer.
+//!
+//! Operations that change a webhook make this forget it, once they are committed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use invoicing_core::{CompanyId, WebhookId};
+use webhook_verify::Signer;
+
+use super::target::TargetPolicy;
+use super::transport::{Target, Transport};
+use crate::Error;
+use crate::config::Settings;
+use crate::store::webhooks::{self, EndpointRow};
+use crate::store::{OpenError, Store};
+
+/// How a webhook can be reached.
+pub(super) enum Endpoint {
+    /// Ready to be sent to.
+    Ready { target: Target, signer: Signer },
+    /// Disabled or removed; why its deliveries are skipped.
+    Off(&'static str),
+    /// The stored URL or secret cannot be used. Why was logged when it was read.
+    Unusable,
+}
+
+#[derive(Default)]
+struct Known {
+    endpoints: HashMap<WebhookId, Arc<Endpoint>>,
+    /// Counts changes, so that what was read before one is not kept after it.
+    generation: u64,
+}
+
+/// See the module's text.
+pub(crate) struct Endpoints {
+    known: Mutex<Known>,
+    pub(super) transport: Transport,
+    policy: TargetPolicy,
+    pub(super) signature_header: HeaderName,
+    id_header: HeaderName,
+    user_agent: HeaderValue,
+}
+
+impl Endpoints {
+    pub(crate) fn new(settings: &Settings, transport: Transport) -> Result<Self, OpenError> {
+        let brand = settings.brand.to_ascii_lowercase();
+        let refused = |_| OpenError::Setting { name: "brand", rule: "must be usable in header names" };
+        let header = |text: String| HeaderName::from_bytes(text.as_bytes()).map_err(refused);
+        let user_agent = HeaderValue::from_str(&format!("{}-Webhook/1.0", settings.brand));
+        Ok(Self {
+            known: Mutex::default(),
+            transport,
+            policy: settings.target,
+            signature_header: header(format!("x-{brand}-signature"))?,
+            id_header: header(format!("x-{brand}-webhook-id"))?,
+            user_agent: user_agent
+                .map_err(|_| OpenError::Setting { name: "brand", rule: "must be usable in a header" })?,
+        })
+    }
+
+    /// Forgets a webhook that has changed.
+    pub(crate) fn forget(&self, webhook: WebhookId) {
+        let mut known = self.known();
+        known.generation += 1;
+        known.endpoints.remove(&webhook);
+    }
+
+    pub(super) async fn find(
+        &self,
+        store: &Store,
+        company: CompanyId,
+        webhook: WebhookId,
+    ) -> Result<Arc<Endpoint>, Error> {
+        loop {
+            let generation = {
+                let known = self.known();
+                if let Some(endpoint) = known.endpoints.get(&webhook) {
+                    return Ok(Arc::clone(endpoint));
+                }
+                known.generation
+            };
+            let row = webhooks::endpoint(&mut *store.read().await?, company, webhook).await?;
+            let endpoint = Arc::new(self.prepare(webhook, row));
+            let mut known = self.known();
+            if known.generation == generation {
+                known.endpoints.insert(webhook, Arc::clone(&endpoint));
+                return Ok(endpoint);
+            }
+        }
+    }
+
+    fn prepare(&self, webhook: WebhookId, row: Option<EndpointRow>) -> Endpoint {
+        let Some(row) = row else { return Endpoint::Unusable };
+        if let Some(reason) = row.off {
+            return Endpoint::Off(reason);
+        }
+        let url = match self.policy.parse(&row.url) {
+            Ok(url) => url,
+            Err(error) => {
+                tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
+                return Endpoint::Unusable;
+            }
+        };
+        let Ok(signer) = Signer::new(row.secret) else {
+            tracing::warn!(%webhook, "the webhook's secret is empty");
+            return Endpoint::Unusable;
+        };
+        let mut headers = HeaderMap::with_capacity(4);
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(USER_AGENT, self.user_agent.clone());
+        if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
+            headers.insert(self.id_header.clone(), id);
+        }
+        Endpoint::Ready { target: Target::new(&url, headers), signer }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,174 @@
+//! What became of a batch of attempts, in one transaction: attempt rows, ends, retries, streaks, switched-off
+//! webhooks.
+
+use std::collections::HashMap;
+
+use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
+
+use super::attempt::{Attempted, Made, What};
+use super::{DispatchReport, Job};
+use crate::Error;
+use crate::store::Tx;
+use crate::store::deliveries::{self, AttemptRow};
+use crate::store::webhooks::{self, DisabledReason};
+
+/// When a delivery that was given back is looked at again, in milliseconds: not at once, as the reason was trouble.
+const GIVEN_BACK_MS: i64 = 250;
+
+/// What the dispatcher has to know after a batch is recorded.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// When another attempt is due.
+    pub(super) due: Vec<(WebhookId, Timestamp)>,
+    /// Webhooks that were disabled.
+    pub(super) disabled: Vec<WebhookId>,
+    pub(super) report: DispatchReport,
+}
+
+/// A batch, sorted by what is to be written.
+#[derive(Default)]
+struct Batch {
+    attempts: Vec<AttemptRow>,
+    delivered: Vec<i64>,
+    failed: Vec<i64>,
+    retries: Vec<(Job, Timestamp)>,
+    skipped: HashMap<&'static str, Vec<i64>>,
+    given_back: Vec<Job>,
+    /// How the deliveries of each webhook ended, in order; pings are left out.
+    ends: HashMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+}
+
+/// Records a batch.
+pub(super) async fn record(tx: &mut Tx, attempted: &[Attempted]) -> Result<Recorded, Error> {
+    let now = tx.env().now();
+    let token = tx.handoff().token();
+    let mut batch = Batch::of(attempted);
+    let mut recorded = Recorded::default();
+    recorded.report.attempts = batch.attempts.len() as u64;
+    if !batch.attempts.is_empty() {
+        deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
+    }
+    for (status, ids) in
+        [(DeliveryStatus::Delivered, &batch.delivered), (DeliveryStatus::Failed, &batch.failed)]
+    {
+        if !ids.is_empty() {
+            deliveries::end(tx.connection(), ids, status, now, token).await?;
+        }
+    }
+    recorded.report.delivered = batch.delivered.len() as u64;
+    recorded.report.failed = batch.failed.len() as u64;
+    recorded.disabled = streaks(tx, &batch.ends, now).await?;
+    retries(tx, &mut batch, &mut recorded, token).await?;
+    for (reason, ids) in &batch.skipped {
+        deliveries::skip(tx.connection(), ids, reason, now, token).await?;
+        recorded.report.skipped += ids.len() as u64;
+    }
+    if !batch.given_back.is_empty() {
+        let ids: Vec<i64> = batch.given_back.iter().map(|job| job.delivery).collect();
+        deliveries::release(tx.connection(), &ids, token, now).await?;
+        let later = now.plus_millis(GIVEN_BACK_MS);
+        recorded.due.extend(batch.given_back.iter().map(|job| (job.webhook, later)));
+    }
+    Ok(recorded)
+}
+
+impl Batch {
+    fn of(attempted: &[Attempted]) -> Self {
+        let mut batch = Self::default();
+        for Attempted { job, what, .. } in attempted {
+            match what {
+                What::Made(made) => batch.made(job, made),
+                What::Off(reason) => batch.skipped.entry(reason).or_default().push(job.delivery),
+                What::GivenBack => batch.given_back.push(job.clone()),
+            }
+        }
+        batch
+    }
+
+    fn made(&mut self, job: &Job, made: &Made) {
+        let duration_ms = i64::try_from(made.duration.as_millis()).unwrap_or(i64::MAX);
+        self.attempts.push(AttemptRow::new(job.delivery, made.at, duration_ms, made.outcome));
+        let end = match made.next {
+            NextStep::RetryAt(at) => return self.retries.push((job.clone(), at)),
+            NextStep::End(end) => end,
+        };
+        match end {
+            DeliveryEnd::Delivered => self.delivered.push(job.delivery),
+            DeliveryEnd::Failed => self.failed.push(job.delivery),
+        }
+        if !job.is_ping {
+            self.ends.entry((job.company, job.webhook)).or_default().push(end);
+        }
+    }
+}
+
+/// Moves the streaks of failures; which webhooks that disabled.
+async fn streaks(
+    tx: &mut Tx,
+    ends: &HashMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+    now: Timestamp,
+) -> Result<Vec<WebhookId>, Error> {
+    let mut disabled = Vec::new();
+    let smooth = |ends: &[DeliveryEnd]| ends.iter().all(|end| *end == DeliveryEnd::Delivered);
+    let untroubled: Vec<WebhookId> =
+        ends.iter().filter(|(_, ends)| smooth(ends)).map(|((_, webhook), _)| *webhook).collect();
+    if !untroubled.is_empty() {
+        webhooks::reset_streaks(tx.connection(), &untroubled).await?;
+    }
+    for ((company, webhook), ends) in ends.iter().filter(|(_, ends)| !smooth(ends)) {
+        // Off already: nothing counts.
+        let Some(failures) = webhooks::streak(tx.connection(), *company, *webhook).await? else { continue };
+        let mut streak = Streak(failures);
+        for end in ends {
+            streak = streak.after(*end);
+            if streak.disables() {
+                break;
+            }
+        }
+        if streak.disables() {
+            disable(tx, *company, *webhook, streak, now).await?;
+            disabled.push(*webhook);
+        } else {
+            webhooks::set_streak(tx.connection(), *company, *webhook, streak.0).await?;
+        }
+    }
+    Ok(disabled)
+}
+
+async fn disable(
+    tx: &mut Tx,
+    company: CompanyId,
+    webhook: WebhookId,
+    streak: Streak,
+    now: Timestamp,
+) -> Result<(), Error> {
+    tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", streak.0);
+    webhooks::disable(tx.connection(), company, webhook, now, DisabledReason::Failures, streak.0).await?;
+    deliveries::skip_waiting(tx.connection(), company, webhook, deliveries::DISABLED, now).await?;
+    Ok(())
+}
+
+/// Puts back what is to be attempted again; where the webhook is off by now, it is skipped instead.
+async fn retries(tx: &mut Tx, batch: &mut Batch, recorded: &mut Recorded, token: i64) -> Result<(), Error> {
+    if batch.retries.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
+    deliveries::count_attempts(tx.connection(), &ids).await?;
+    let mut on = HashMap::<WebhookId, bool>::new();
+    for (job, at) in &batch.retries {
+        let is_on = match on.get(&job.webhook) {
+            Some(is_on) => *is_on,
+            None => webhooks::streak(tx.connection(), job.company, job.webhook).await?.is_some(),
+        };
+        on.insert(job.webhook, is_on);
+        if is_on {
+            deliveries::retry(tx.connection(), job.delivery, *at, token).await?;
+            recorded.due.push((job.webhook, *at));
+            recorded.report.retried += 1;
+        } else {
+            batch.skipped.entry(deliveries::DISABLED).or_default().push(job.delivery);
+        }
+    }
+    Ok(())
+}

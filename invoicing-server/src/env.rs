@@ -1,0 +1,128 @@
+//! Time and chance: the only place that reads a clock or asks for randomness.
+//!
+//! Everything else gets an [`Env`], so that a host can test expiry, retries, idle keys and quota windows in
+//! milliseconds.
+
+use std::fmt;
+use std::sync::Arc;
+
+use invoicing_core::Timestamp;
+use uuid::Uuid;
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// The instant. It may go backwards; stamps and quota windows do not follow it there.
+    fn now(&self) -> Timestamp;
+}
+
+/// Makes unpredictable bytes, for ids, keys, secrets and links.
+pub trait Random: Send + Sync {
+    /// Fills the buffer.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// The clock and the randomness that a service uses. Cheap to clone.
+#[derive(Clone)]
+pub struct Env {
+    clock: Arc<dyn Clock>,
+    random: Arc<dyn Random>,
+}
+
+impl Env {
+    /// The system's clock and the operating system's randomness.
+    pub fn system() -> Self {
+        Self { clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) }
+    }
+
+    /// A clock and a source of randomness of the host's choice. Randomness that can be guessed gives away keys,
+    /// secrets and signing links: it is for tests and demonstrations.
+    pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
+        Self { clock, random }
+    }
+
+    /// This environment with another clock.
+    #[must_use]
+    pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// The instant.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A new identifier: `UUIDv7`.
+    pub fn uuid(&self) -> Uuid {
+        let millis = u64::try_from(self.now().as_millis()).unwrap_or(0);
+        uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes()).into_uuid()
+    }
+
+    /// Unpredictable bytes.
+    pub fn bytes<const N: usize>(&self) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.random.fill(&mut bytes);
+        bytes
+    }
+}
+
+impl fmt::Debug for Env {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Env").finish_non_exhaustive()
+    }
+}
+
+/// The system's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
+    fn now(&self) -> Timestamp {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+struct SystemRandom;
+
+impl Random for SystemRandom {
+    #[expect(clippy::disallowed_methods, reason = "this is the randomness that everything else is given")]
+    fn fill(&self, bytes: &mut [u8]) {
+        if let Err(error) = getrandom::fill(bytes) {
+            // Going on would mean secrets that can be guessed.
+            panic!("the operating system gives no randomness: {error}");
+        }
+    }
+}
+
+/// A clock that a test moves by hand, in milliseconds.
+#[cfg(any(test, feature = "testing"))]
+#[derive(Debug)]
+pub struct ManualClock(std::sync::atomic::AtomicI64);
+
+#[cfg(any(test, feature = "testing"))]
+impl ManualClock {
+    /// A clock that stands at an instant.
+    pub fn at(instant: Timestamp) -> Arc<Self> {
+        Arc::new(Self(instant.as_millis().into()))
+    }
+
+    /// Moves the clock forward.
+    pub fn advance(&self, by: std::time::Duration) {
+        let millis = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+        self.0.fetch_add(millis, std::sync::atomic::Ordering::SeqCst);
+    }
+
+    /// Sets the clock, also backwards.
+    pub fn set(&self, instant: Timestamp) {
+        self.0.store(instant.as_millis(), std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+#[cfg(any(test, feature = "testing"))]
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.0.load(std::sync::atomic::Ordering::SeqCst))
+    }
+}

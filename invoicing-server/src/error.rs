@@ -1,0 +1,90 @@
+//! What an operation can refuse, or fail with.
+
+use invoicing_core::{Conflict, Invalid, Refusal};
+
+use crate::documents::{FreezeError, StoreError};
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why an operation did not happen. Nothing has changed and nothing was emitted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no such record, or it belongs to another company.
+    #[error("not found")]
+    NotFound,
+    /// The input breaks a rule; the text names the field.
+    #[error(transparent)]
+    Invalid(#[from] Invalid),
+    /// The record's state does not allow it.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// The quote is still in DRAFT: it has no frozen document.
+    #[error("the quote is still a draft: it has no document yet")]
+    DocumentUnavailable,
+    /// The database or the document store is unavailable; the same call may succeed later.
+    #[error("storage is unavailable")]
+    StorageUnavailable(#[source] Source),
+    /// A bug, or a row that cannot be read. The source tells which.
+    #[error("internal failure")]
+    Internal(#[source] Source),
+}
+
+impl Error {
+    pub(crate) fn internal(source: impl Into<Source>) -> Self {
+        Self::Internal(source.into())
+    }
+
+    pub(crate) fn unavailable(source: impl Into<Source>) -> Self {
+        Self::StorageUnavailable(source.into())
+    }
+
+    /// A row that does not hold what this version writes.
+    pub(crate) fn bad_row(
+        table: &'static str,
+        column: &'static str,
+        id: impl std::fmt::Display,
+        cause: impl std::fmt::Display,
+    ) -> Self {
+        Self::internal(format!("table {table}, column {column}, row {id}: {cause}"))
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Invalid(invalid) => Self::Invalid(invalid),
+            Refusal::Conflict(conflict) => Self::Conflict(conflict),
+        }
+    }
+}
+
+impl From<sqlx::Error> for Error {
+    fn from(error: sqlx::Error) -> Self {
+        match error {
+            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
+                Self::internal(error)
+            }
+            // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
+            sqlx::Error::Database(ref database) if database.kind() != sqlx::error::ErrorKind::Other => {
+                Self::internal(error)
+            }
+            _ => Self::unavailable(error),
+        }
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error)
+    }
+}
+
+impl From<FreezeError> for Error {
+    fn from(error: FreezeError) -> Self {
+        match error {
+            FreezeError::Store(error) => Self::unavailable(error),
+            error => Self::internal(error),
+        }
+    }
+}

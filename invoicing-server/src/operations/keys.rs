@@ -1,0 +1,349 @@
+//! API keys: issued, listed, revoked; who calls with one, and how much of its quota is left.
+//!
+//! Keys in use are kept in memory with the window of their quota. What a key has accepted must survive the process:
+//! so requests are reserved on disk in small blocks before they are accepted. A process that dies leaves its blocks
+//! counted as used; a clean stop gives the rest back. On one process the count is exact at every moment.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use invoicing_core::{Admission, CompanyId, KeyId, Plan, QuotaWindow, SHORT_TEXT, Timestamp, required_text};
+
+use super::CompanyHandle;
+use crate::Error;
+use crate::invoicing::Inner;
+use crate::secret::{Secret, sha256};
+use crate::store::keys::{self, KeyRecord, KeyRow};
+use crate::store::{Store, companies};
+
+/// A key that was not used for longer than this is revoked: 90 days in milliseconds.
+pub(super) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
+/// How far the stored `lastUsedAt` may lag, in milliseconds. The contract allows a minute.
+const LAST_USE_LAG_MS: i64 = 30_000;
+/// A block of reserved requests is this part of the quota.
+const BLOCKS: u32 = 10;
+/// Grain of the stored window in milliseconds; instants are rounded up to it, so it never forgets too early.
+const LOG_GRAIN_MS: i64 = 100;
+
+/// The API keys of a company.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'a>(pub(super) &'a CompanyHandle);
+
+/// A key with its text, which is shown this once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuedKey {
+    /// Its record.
+    pub record: KeyRecord,
+    /// `isk_` and 43 characters: what goes into the `Authorization` header.
+    pub key: Secret,
+}
+
+impl Keys<'_> {
+    /// Issues a key. Any plan may have keys; only the team plan may use them.
+    pub async fn issue(&self, label: &str) -> Result<IssuedKey, Error> {
+        let label = required_text("label", label, SHORT_TEXT)?;
+        let env = &self.0.inner.env;
+        let key = Secret::generate("isk_", env);
+        let hash = key.sha256();
+        let last4 = key.reveal().chars().skip(key.reveal().len() - 4).collect();
+        let (id, created_at) = (KeyId(env.uuid()), env.now());
+        let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
+        let (company, stored) = (self.0.id, record.clone());
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    companies::find(tx.connection(), company).await?.ok_or(Error::NotFound)?;
+                    keys::insert(tx.connection(), company, &stored, &hash).await
+                })
+            })
+            .await?;
+        Ok(IssuedKey { record, key })
+    }
+
+    /// All keys, oldest first, revoked ones included.
+    pub async fn list(&self) -> Result<Vec<KeyRecord>, Error> {
+        keys::list(&mut *self.0.inner.store.read().await?, self.0.id).await
+    }
+
+    /// Revokes a key for good.
+    pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
+        let company = self.0.id;
+        let inner = Arc::clone(&self.0.inner);
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let at = tx.env().now();
+                    keys::revoke(tx.connection(), company, id, at).await?;
+                    tx.on_commit(move || inner.keys.forget(id));
+                    Ok(())
+                })
+            })
+            .await
+    }
+}
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Authenticated {
+    pub(crate) company: CompanyId,
+    pub(crate) plan: Plan,
+    key: Arc<Key>,
+}
+
+/// A key in use.
+#[derive(Debug)]
+struct Key {
+    company: CompanyId,
+    id: KeyId,
+    live: Mutex<Live>,
+    /// Held while a block is being reserved.
+    reserving: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct Live {
+    plan: Plan,
+    revoked: bool,
+    window: QuotaWindow,
+    /// Requests that are on disk as used and have not been accepted yet.
+    reserved: u32,
+    last_used: Timestamp,
+    /// When the window and the last use were last stored.
+    stored_at: Option<Timestamp>,
+}
+
+impl Key {
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The keys in use, by the hash of their text.
+#[derive(Debug, Default)]
+pub(crate) struct KeyCache {
+    keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
+    /// Counts changes, so that a key that was read before one is not kept after it.
+    generation: AtomicU64,
+}
+
+impl KeyCache {
+    pub(super) fn set_plan(&self, company: CompanyId, plan: Plan) {
+        let keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.values().filter(|key| key.company == company).for_each(|key| key.live().plan = plan);
+    }
+
+    pub(super) fn forget(&self, id: KeyId) {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.retain(|_, key| {
+            if key.id == id {
+                key.live().revoked = true;
+            }
+            key.id != id
+        });
+    }
+
+    fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays.
+    fn keep(&self, hash: [u8; 32], key: Key, generation: u64) -> Option<Arc<Key>> {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        if self.generation() != generation {
+            return None;
+        }
+        Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
+    }
+
+    fn all(&self) -> Vec<Arc<Key>> {
+        self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+}
+
+impl Inner {
+    /// Who calls with this key. `None` for a key that is unknown, revoked, or idle for more than 90 days, which
+    /// revokes it.
+    pub(crate) async fn authenticate(self: &Arc<Self>, text: &str) -> Result<Option<Authenticated>, Error> {
+        let hash = sha256(text);
+        let key = match self.keys.get(&hash) {
+            Some(key) => key,
+            None => match self.load_key(hash).await? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
+        };
+        let (plan, idle) = {
+            let live = key.live();
+            if live.revoked {
+                return Ok(None);
+            }
+            (live.plan, self.env.now().as_millis() - live.last_used.as_millis() > IDLE_LIMIT_MS)
+        };
+        if idle {
+            CompanyHandle::new(Arc::clone(self), key.company).keys().revoke(key.id).await?;
+            return Ok(None);
+        }
+        Ok(Some(Authenticated { company: key.company, plan, key }))
+    }
+
+    async fn load_key(&self, hash: [u8; 32]) -> Result<Option<Arc<Key>>, Error> {
+        loop {
+            let generation = self.keys.generation();
+            let row = keys::find_by_hash(&mut *self.store.read().await?, &hash).await?;
+            let Some(row) = row else { return Ok(None) };
+            let key = key_from(row, self.env.now())?;
+            if let Some(key) = self.keys.keep(hash, key, generation) {
+                return Ok(Some(key));
+            }
+        }
+    }
+
+    /// Counts a request against the key's quota, or refuses it.
+    pub(crate) async fn admit(&self, caller: &Authenticated) -> Result<Admission, Error> {
+        let key = &caller.key;
+        let limit = self.settings.quota;
+        loop {
+            let now = self.env.now();
+            if let Some(admission) = try_admit(&mut key.live(), limit, now) {
+                return Ok(admission);
+            }
+            let _alone = key.reserving.lock().await;
+            let block = {
+                let mut live = key.live();
+                if live.needs_store(limit, now) { live.block(limit, now) } else { continue }
+            };
+            self.store_use(key, block).await?;
+            let mut live = key.live();
+            live.reserved += block;
+            live.stored_at = Some(now);
+        }
+    }
+
+    /// Writes what the key has used, and `block` requests more that it may use.
+    async fn store_use(&self, key: &Key, block: u32) -> Result<(), Error> {
+        let (company, id) = (key.company, key.id);
+        let (log, at) = {
+            let live = key.live();
+            (quota_log(&live.window, live.reserved + block), self.env.now())
+        };
+        self.store
+            .write(move |tx| {
+                Box::pin(async move { keys::set_use(tx.connection(), company, id, at, &log).await })
+            })
+            .await
+    }
+
+    /// Gives back what was reserved and not used: for a clean stop.
+    pub(crate) async fn settle_quotas(&self) -> Result<(), Error> {
+        for key in self.keys.all() {
+            let used = {
+                let mut live = key.live();
+                live.reserved = 0;
+                live.stored_at.is_some() && !live.revoked
+            };
+            if used {
+                settle(&self.store, &key).await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn settle(store: &Store, key: &Key) -> Result<(), Error> {
+    let (company, id) = (key.company, key.id);
+    let (log, at) = {
+        let live = key.live();
+        (quota_log(&live.window, 0), live.last_used)
+    };
+    store
+        .write(move |tx| Box::pin(async move { keys::set_use(tx.connection(), company, id, at, &log).await }))
+        .await
+}
+
+impl Live {
+    /// Whether something must reach the disk before the next request is accepted.
+    fn needs_store(&self, limit: u32, now: Timestamp) -> bool {
+        let stale = self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS);
+        stale || (limit > 0 && self.reserved == 0)
+    }
+
+    /// How many requests to reserve.
+    fn block(&mut self, limit: u32, now: Timestamp) -> u32 {
+        if limit == 0 || self.reserved > 0 {
+            return 0;
+        }
+        let wanted = (limit / BLOCKS).max(1);
+        match self.window.peek(limit, now) {
+            Admission::Accepted { remaining, .. } => wanted.min(remaining + 1),
+            Admission::Refused { .. } => 0,
+        }
+    }
+}
+
+/// Decides at once where nothing has to reach the disk first.
+fn try_admit(live: &mut Live, limit: u32, now: Timestamp) -> Option<Admission> {
+    if limit > 0
+        && let refused @ Admission::Refused { .. } = live.window.peek(limit, now)
+    {
+        return Some(refused);
+    }
+    if live.needs_store(limit, now) {
+        return None;
+    }
+    live.last_used = now;
+    if limit == 0 {
+        return Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 });
+    }
+    live.reserved -= 1;
+    Some(live.window.admit(limit, now))
+}
+
+fn key_from(row: KeyRow, now: Timestamp) -> Result<Key, Error> {
+    let KeyRow { company, id, created_at, last_used_at, quota_log } = row;
+    let window =
+        window_from(&quota_log, now).map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
+    let live = Live {
+        plan: company.plan,
+        revoked: false,
+        window,
+        reserved: 0,
+        last_used: last_used_at.unwrap_or(created_at),
+        stored_at: None,
+    };
+    Ok(Key { company: company.id, id, live: Mutex::new(live), reserving: tokio::sync::Mutex::new(()) })
+}
+
+/// The window as it is stored: pairs of an instant and how many requests were accepted by then, and last, without
+/// an instant, how many may have been accepted since.
+fn quota_log(window: &QuotaWindow, reserved: u32) -> String {
+    let mut log: Vec<(i64, u32)> = Vec::new();
+    for at in window.instants() {
+        let at = (at.as_millis() + LOG_GRAIN_MS - 1).div_euclid(LOG_GRAIN_MS) * LOG_GRAIN_MS;
+        match log.last_mut() {
+            Some((last, count)) if *last == at => *count += 1,
+            _ => log.push((at, 1)),
+        }
+    }
+    if reserved > 0 {
+        log.push((i64::MAX, reserved));
+    }
+    // Pairs of numbers always have a JSON form.
+    serde_json::to_string(&log).unwrap_or_default()
+}
+
+/// Whatever was reserved counts as used just now.
+fn window_from(log: &str, now: Timestamp) -> Result<QuotaWindow, serde_json::Error> {
+    let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
+    let mut window = QuotaWindow::default();
+    for (at, count) in log {
+        window.count(count as usize, Timestamp::from_millis(at).min(now));
+    }
+    Ok(window)
+}

@@ -1,0 +1,410 @@
+//! Quotes: made, edited while they are drafts, sent, accepted, rejected, linked.
+//!
+//! Sending freezes a document. It is rendered and stored before the transaction that refers to it, from what the
+//! record will be; the transaction makes sure that the record is still the one that was rendered.
+
+use chrono::NaiveDate;
+use invoicing_core::{
+    Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, NewQuote, Quote, QuoteId,
+    QuoteImport, QuoteOrigin, QuoteStatus, price_lines,
+};
+
+use super::CompanyHandle;
+use crate::Error;
+use crate::documents::Frozen;
+use crate::secret::Secret;
+use crate::store::companies::{Series, next_number, peek_number};
+use crate::store::page::PageQuery;
+use crate::store::quotes::{DocumentRecord, ProofRecord};
+use crate::store::{Tx, Unit, clients, companies, quotes};
+
+/// How often an operation starts again because the record changed while its document was being rendered.
+const ATTEMPTS: usize = 8;
+
+/// The quotes of a company.
+#[derive(Debug, Clone, Copy)]
+pub struct Quotes<'a>(pub(super) &'a CompanyHandle);
+
+/// A record as it was read before its document was rendered.
+pub(super) struct Snapshot {
+    pub(super) unit: Unit,
+    pub(super) quote: Quote,
+    client_address: Option<String>,
+}
+
+impl Quotes<'_> {
+    /// Creates a draft: `quote.created`.
+    pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
+        let priced = price_lines(&new.lines)?;
+        let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
+        let company = self.0.id;
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let client =
+                        clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
+                    let number = next_quote_number(tx, &unit).await?;
+                    let id = QuoteId(tx.env().uuid());
+                    let origin =
+                        QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
+                    let changed = Quote::draft(origin, &client, priced.lines, retention_rate, valid_until)?;
+                    store_new(tx, &unit, &changed, &priced.costings).await?;
+                    Ok(changed.record)
+                })
+            })
+            .await
+    }
+
+    /// Takes over a quote that was made elsewhere, in the state that it had there. It emits only `quote.created`;
+    /// its number is ours. Unless it is a draft, its document is frozen.
+    pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
+        let priced = price_lines(&new.lines)?;
+        let id = QuoteId(self.0.inner.env.uuid());
+        // The document shows the number, which only the transaction allocates: render the one that is next, and
+        // start again if somebody else has taken it meanwhile.
+        for _ in 0..ATTEMPTS {
+            let (unit, number) = self.next_number().await?;
+            let client = self.0.clients().get(new.client_id).await.map_err(no_client)?;
+            let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
+            let (rate, until) = (new.retention_rate, new.valid_until);
+            let preview =
+                Quote::import(origin, &client, priced.lines.clone(), rate, until, import, unit.today())?;
+            let document = match import.status {
+                QuoteStatus::Draft => None,
+                _ => Some(self.freeze(&unit, &preview.record, client.address.clone()).await?),
+            };
+            if let Some(quote) = self.store_import(number, preview, priced.costings.clone(), document).await?
+            {
+                return Ok(quote);
+            }
+        }
+        Err(busy())
+    }
+
+    /// `None` where the number has been taken.
+    async fn store_import(
+        &self,
+        number: String,
+        preview: Changed<Quote>,
+        costings: Vec<Costing>,
+        document: Option<Frozen>,
+    ) -> Result<Option<Quote>, Error> {
+        let company = self.0.id;
+        let stored = self.0.write(move |tx| {
+            Box::pin(async move {
+                let unit = tx.unit(company).await?;
+                if next_quote_number(tx, &unit).await? != number {
+                    // An error, so that the number is given back.
+                    return Err(busy());
+                }
+                let Changed { mut record, mut events } = preview;
+                record.head.created_at = unit.at;
+                record.head.updated_at = unit.at;
+                events.iter_mut().for_each(|event| event.timestamp = unit.at);
+                let changed = Changed { record, events };
+                store_new(tx, &unit, &changed, &costings).await?;
+                if let Some(document) = document {
+                    insert_document(tx, &unit, changed.record.id, document).await?;
+                }
+                Ok(changed.record)
+            })
+        });
+        match stored.await {
+            Ok(quote) => Ok(Some(quote)),
+            Err(Error::Conflict(conflict)) if conflict.0 == BUSY => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Gives a draft new content.
+    pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
+        let priced = price_lines(&content.lines)?;
+        let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
+        let company = self.0.id;
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let quote = quotes::find(tx.connection(), company, id).await?;
+                    let client =
+                        clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
+                    let changed = quote.edit(&client, priced.lines, retention_rate, valid_until, unit.at)?;
+                    quotes::put_costings(tx.connection(), company, id, &priced.costings).await?;
+                    quotes::update_lines(tx.connection(), company, &changed.record).await?;
+                    store(tx, &unit, &changed).await?;
+                    Ok(changed.record)
+                })
+            })
+            .await
+    }
+
+    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document.
+    /// `valid_until` defaults to the draft's own, or else to 30 days from today.
+    pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
+        for _ in 0..ATTEMPTS {
+            let before = self.snapshot(id).await?;
+            let sent_at = self.0.inner.env.now();
+            let preview =
+                before.quote.send(valid_until, sent_at, before.unit.at, before.unit.today())?.record;
+            let document = self.freeze(&before.unit, &preview, before.client_address.clone()).await?;
+            let decided = preview.valid_until;
+            let sent = self.change_frozen(&before, Some(document), move |quote, unit| {
+                Ok(quote.send(decided, sent_at, unit.at, unit.today())?)
+            });
+            if let Some(quote) = sent.await? {
+                return Ok(quote);
+            }
+        }
+        Err(busy())
+    }
+
+    /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
+    pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
+        for _ in 0..ATTEMPTS {
+            let before = self.snapshot(id).await?;
+            let preview = before.quote.accept(before.unit.at)?.record;
+            let document = match before.quote.status {
+                QuoteStatus::Draft => {
+                    Some(self.freeze(&before.unit, &preview, before.client_address.clone()).await?)
+                }
+                _ => None,
+            };
+            let accepted = self.change_frozen(&before, document, |quote, unit| Ok(quote.accept(unit.at)?));
+            if let Some(quote) = accepted.await? {
+                return Ok(quote);
+            }
+        }
+        Err(busy())
+    }
+
+    /// Records that the client declined.
+    pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
+        self.change(id, |quote, unit| Ok(Some(quote.reject(unit.at)?))).await
+    }
+
+    /// Links a quote to an identifier of the caller's system, or unlinks it with `None`.
+    pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
+        let external_id = external_id.map(str::to_owned);
+        let quote =
+            self.change(id, move |quote, unit| Ok(quote.link(external_id.as_deref(), unit.at)?)).await?;
+        Ok(ExternalLink { id, external_id: quote.head.external_id })
+    }
+
+    /// A link with which the client can see, sign and decline the quote. Its token is shown once; each call makes
+    /// another one, and all of them stay good.
+    pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
+        let token = Secret::generate("sgn_", &self.0.inner.env);
+        let company = self.0.id;
+        let hash = token.sha256();
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let at = tx.env().now();
+                    let quote = quotes::find(tx.connection(), company, id).await?;
+                    if quote.status == QuoteStatus::Draft {
+                        return Err(
+                            Conflict::new("a quote in DRAFT has no signing link; send it first").into()
+                        );
+                    }
+                    quotes::insert_link(tx.connection(), company, id, &hash, at).await
+                })
+            })
+            .await?;
+        Ok(token)
+    }
+
+    /// One quote.
+    pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
+        quotes::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+    }
+
+    /// One quote as the JSON of the API.
+    pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
+        let pieces = quotes::find_pieces(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
+        Ok(pieces.detail().into_bytes())
+    }
+
+    /// A page of quotes as the JSON envelope of the API.
+    pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
+        let page = quotes::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
+        Ok(query.window.envelope(&page))
+    }
+
+    /// What the lines cost the company itself, in the order of the lines. Only the host can ask.
+    pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
+        quotes::find_costings(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+    }
+
+    /// Every frozen document of a quote, oldest first.
+    pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
+        let mut connection = self.0.inner.store.read().await?;
+        quotes::find_pieces(&mut connection, self.0.id, id).await?;
+        quotes::documents(&mut connection, self.0.id, id).await
+    }
+
+    /// What stands behind the signature, if the quote was signed. Only the host can ask.
+    pub async fn proof(&self, id: QuoteId) -> Result<Option<ProofRecord>, Error> {
+        let mut connection = self.0.inner.store.read().await?;
+        quotes::find_pieces(&mut connection, self.0.id, id).await?;
+        quotes::find_proof(&mut connection, self.0.id, id).await
+    }
+
+    /// A change that needs no document; `decide` says `None` where nothing changes.
+    pub(super) async fn change<F>(&self, id: QuoteId, decide: F) -> Result<Quote, Error>
+    where
+        F: FnOnce(&Quote, &Unit) -> Result<Option<Changed<Quote>>, Error> + Send + 'static,
+    {
+        let company = self.0.id;
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let quote = quotes::find(tx.connection(), company, id).await?;
+                    let Some(changed) = decide(&quote, &unit)? else { return Ok(quote) };
+                    store(tx, &unit, &changed).await?;
+                    Ok(changed.record)
+                })
+            })
+            .await
+    }
+
+    /// A change whose document is already stored. `None` where the record is no longer the one of the snapshot.
+    pub(super) async fn change_frozen<F>(
+        &self,
+        before: &Snapshot,
+        document: Option<Frozen>,
+        decide: F,
+    ) -> Result<Option<Quote>, Error>
+    where
+        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Send + 'static,
+    {
+        self.change_frozen_with(before, document, decide, None).await
+    }
+
+    /// As [`Self::change_frozen`], and keeps the proof of a signature.
+    pub(super) async fn change_frozen_with<F>(
+        &self,
+        before: &Snapshot,
+        document: Option<Frozen>,
+        decide: F,
+        proof: Option<ProofRecord>,
+    ) -> Result<Option<Quote>, Error>
+    where
+        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Send + 'static,
+    {
+        let (company, id, seen) = (self.0.id, before.quote.id, before.quote.updated_at);
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let quote = quotes::find(tx.connection(), company, id).await?;
+                    if quote.updated_at != seen {
+                        return Ok(None);
+                    }
+                    let changed = decide(&quote, &unit)?;
+                    if let Some(document) = document {
+                        insert_document(tx, &unit, id, document).await?;
+                    }
+                    if let Some(proof) = proof {
+                        quotes::insert_proof(tx.connection(), company, id, &proof).await?;
+                    }
+                    store(tx, &unit, &changed).await?;
+                    Ok(Some(changed.record))
+                })
+            })
+            .await
+    }
+
+    pub(super) async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
+        let mut connection = self.0.inner.store.read().await?;
+        let quote = quotes::find(&mut connection, self.0.id, id).await?;
+        let unit = self.unit(&mut connection).await?;
+        let client = clients::find(&mut connection, self.0.id, quote.client_id).await?;
+        Ok(Snapshot { unit, quote, client_address: client.address })
+    }
+
+    async fn unit(&self, connection: &mut sqlx::SqliteConnection) -> Result<Unit, Error> {
+        let found = companies::find(connection, self.0.id).await?;
+        let (company, last_stamp): (Company, i64) = found.ok_or(Error::NotFound)?;
+        Unit::new(company, last_stamp, self.0.inner.env.now())
+    }
+
+    async fn next_number(&self) -> Result<(Unit, String), Error> {
+        let mut connection = self.0.inner.store.read().await?;
+        let unit = self.unit(&mut connection).await?;
+        let year = chrono::Datelike::year(&unit.today());
+        let number = peek_number(&mut connection, self.0.id, Series::Quote, year).await?;
+        Ok((unit, number))
+    }
+
+    pub(super) async fn freeze(
+        &self,
+        unit: &Unit,
+        quote: &Quote,
+        client_address: Option<String>,
+    ) -> Result<Frozen, Error> {
+        let issued_on = unit.date_of(quote.sent_at.unwrap_or(unit.at));
+        let documents = &self.0.inner.documents;
+        Ok(documents.freeze(unit.company.clone(), quote.clone(), client_address, issued_on).await?)
+    }
+}
+
+impl Snapshot {
+    pub(super) fn client_address(&self) -> Option<String> {
+        self.client_address.clone()
+    }
+}
+
+async fn next_quote_number(tx: &mut Tx, unit: &Unit) -> Result<String, Error> {
+    let year = chrono::Datelike::year(&unit.today());
+    next_number(tx.connection(), unit.id(), Series::Quote, year).await
+}
+
+async fn store_new(
+    tx: &mut Tx,
+    unit: &Unit,
+    changed: &Changed<Quote>,
+    costings: &[Costing],
+) -> Result<(), Error> {
+    let quote = &changed.record;
+    quotes::insert(tx.connection(), unit.id(), quote).await?;
+    quotes::put_costings(tx.connection(), unit.id(), quote.id, costings).await?;
+    tx.finish(unit, &changed.events).await
+}
+
+/// Stores a changed quote with its events; where it has just been accepted and the company wants it, also the
+/// invoice that follows from it.
+async fn store(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>) -> Result<(), Error> {
+    quotes::update(tx.connection(), unit.id(), &changed.record).await?;
+    tx.finish(unit, &changed.events).await?;
+    let accepted = changed.events.iter().any(|event| event.kind == Some(EventKind::QuoteAccepted));
+    if accepted && unit.company.automatic_invoicing {
+        super::invoices::convert_in(tx, unit, &changed.record).await?;
+    }
+    Ok(())
+}
+
+async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<(), Error> {
+    let document = DocumentRecord {
+        sha256: frozen.sha256.to_string(),
+        size_bytes: frozen.size_bytes,
+        file_name: frozen.file_name,
+        created_at: unit.at,
+    };
+    quotes::insert_document(tx.connection(), unit.id(), id, &document).await
+}
+
+const BUSY: &str = "the record keeps changing; try again";
+
+fn busy() -> Error {
+    Conflict::new(BUSY).into()
+}
+
+/// A quote for a client that does not exist is bad input, not a missing quote.
+fn no_client(error: Error) -> Error {
+    match error {
+        Error::NotFound => Invalid::new("clientId", "must be a client of the company").into(),
+        error => error,
+    }
+}

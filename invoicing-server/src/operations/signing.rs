@@ -1,0 +1,138 @@
+//! The public signing link: what the client of a company sees, and what he can do with it.
+//!
+//! The token of the link is the only proof of being allowed to; it leads to one quote of one company.
+
+use std::sync::Arc;
+
+use invoicing_core::{
+    CompanyId, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
+};
+
+use super::CompanyHandle;
+use super::documents::OpenedDocument;
+use super::quotes::Snapshot;
+use crate::Error;
+use crate::invoicing::Inner;
+use crate::secret::sha256;
+use crate::store::quotes::{self, ProofRecord};
+
+/// How often a signature starts again because the quote changed while its document was being rendered.
+const ATTEMPTS: usize = 8;
+/// Longest user agent that is kept, in characters.
+const USER_AGENT_LIMIT: usize = 500;
+
+/// What the holder of a signing link can do.
+#[derive(Debug, Clone)]
+pub struct SigningLinks(pub(crate) Arc<Inner>);
+
+/// What the client submits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// Name, e-mail and the text that he agrees to.
+    pub evidence: SignatureEvidence,
+    /// His address, as the host sees it. Kept as evidence, never shown.
+    pub ip: Option<std::net::IpAddr>,
+    /// His browser, as it names itself. Kept as evidence, never shown.
+    pub user_agent: Option<String>,
+}
+
+/// What the client sees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SigningPage {
+    /// Whose quote it is.
+    pub company_name: String,
+    /// The quote.
+    pub quote: Quote,
+}
+
+impl SigningLinks {
+    /// The quote behind a link.
+    pub async fn open(&self, token: &str) -> Result<SigningPage, Error> {
+        let (company, quote) = self.resolve(token).await?;
+        let (company_name, quote) = (company.details().await?.name, company.quotes().get(quote).await?);
+        Ok(SigningPage { company_name, quote })
+    }
+
+    /// The document behind a link: the last one that was frozen.
+    pub async fn document(&self, token: &str) -> Result<OpenedDocument, Error> {
+        let (company, quote) = self.resolve(token).await?;
+        company.quotes().open_document(quote).await
+    }
+
+    /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes the document anew,
+    /// with the signature.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] when the quote is not SENT or its validity has ended.
+    pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
+        let evidence = signature.evidence.check()?;
+        let (company, id) = self.resolve(token).await?;
+        let quotes = company.quotes();
+        for _ in 0..ATTEMPTS {
+            let before = quotes.snapshot(id).await?;
+            before.quote.check_signable(before.unit.today())?;
+            let signed_document = self.last_document(company.id(), id).await?;
+            let block = self.block(&before, &evidence, &signed_document);
+            let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
+            let frozen = quotes.freeze(&before.unit, &preview, before.client_address()).await?;
+            let proof = ProofRecord {
+                token_hash: sha256(token).to_vec(),
+                ip: signature.ip.map(|ip| ip.to_string()),
+                user_agent: signature
+                    .user_agent
+                    .as_ref()
+                    .map(|text| text.chars().take(USER_AGENT_LIMIT).collect()),
+                document_sha256: signed_document,
+                fingerprint: block.proof_fingerprint.clone(),
+                signed_at: block.signed_at,
+            };
+            let sign = move |quote: &Quote, unit: &crate::store::Unit| {
+                Ok(quote.sign(block, unit.at, unit.today())?)
+            };
+            let signed = quotes.change_frozen_with(&before, Some(frozen), sign, Some(proof));
+            if let Some(quote) = signed.await? {
+                return Ok(quote);
+            }
+        }
+        Err(invoicing_core::Conflict::new("the quote keeps changing; try again").into())
+    }
+
+    /// Declines: SENT → REJECTED.
+    pub async fn decline(&self, token: &str) -> Result<Quote, Error> {
+        let (company, quote) = self.resolve(token).await?;
+        company.quotes().reject(quote).await
+    }
+
+    async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
+        let mut connection = self.0.store.read().await?;
+        let (company, quote) = quotes::find_link(&mut connection, &sha256(token)).await?;
+        Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
+    }
+
+    async fn last_document(&self, company: CompanyId, quote: QuoteId) -> Result<String, Error> {
+        let mut connection = self.0.store.read().await?;
+        let (_, document) = quotes::last_document(&mut connection, company, quote).await?;
+        let (sha256, ..) = document.ok_or(Error::DocumentUnavailable)?;
+        Ok(sha256)
+    }
+
+    fn block(
+        &self,
+        before: &Snapshot,
+        evidence: &SignatureEvidence,
+        document_sha256: &str,
+    ) -> SignatureBlock {
+        let signed_at = self.0.env.now();
+        let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
+        let proof_fingerprint = proof_fingerprint(&ProofParts {
+            accepted_text: &accepted_text,
+            document_sha256,
+            number: &before.quote.number,
+            quote_id: before.quote.id,
+            signed_at,
+            signed_by_email: &signed_by_email,
+            signed_by_name: &signed_by_name,
+        });
+        SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
+    }
+}

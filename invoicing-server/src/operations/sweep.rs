@@ -1,0 +1,116 @@
+//! The sweep: what happens because a day has passed.
+//!
+//! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them. A host calls this
+//! at least once an hour; calling it more often does no harm.
+
+use std::sync::Arc;
+
+use invoicing_core::{Company, CompanyId, Timestamp};
+
+use crate::Error;
+use crate::invoicing::Inner;
+use crate::store::{Tx, companies, invoices, keys, quotes, sweep};
+
+use super::keys::IDLE_LIMIT_MS;
+
+/// Records per transaction: a sweep must not hold up the other writers.
+const BATCH: u32 = 100;
+/// How long attempts are kept: 30 days in milliseconds.
+const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
+
+/// What a sweep changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SweepReport {
+    /// Quotes that went from SENT to EXPIRED.
+    pub expired_quotes: u64,
+    /// Invoices that went from SENT to OVERDUE.
+    pub overdue_invoices: u64,
+    /// Keys that were revoked because they were idle for more than 90 days.
+    pub revoked_keys: u64,
+    /// Attempts of more than 30 days ago that were deleted.
+    pub pruned_attempts: u64,
+}
+
+impl Inner {
+    pub(crate) async fn sweep(self: &Arc<Self>) -> Result<SweepReport, Error> {
+        let mut report =
+            SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
+        let all: Vec<Company> = companies::list(&mut *self.store.read().await?).await?;
+        for Company { id, .. } in all {
+            report.expired_quotes += self.batches(move |tx| Box::pin(expire_quotes(tx, id))).await?;
+            report.overdue_invoices += self.batches(move |tx| Box::pin(age_invoices(tx, id))).await?;
+            report.pruned_attempts += self.batches(move |tx| Box::pin(prune(tx, id))).await?;
+        }
+        Ok(report)
+    }
+
+    /// Runs a batch until it finds nothing more.
+    async fn batches<F>(&self, batch: F) -> Result<u64, Error>
+    where
+        F: for<'t> Fn(&'t mut Tx) -> futures_util::future::BoxFuture<'t, Result<u64, Error>>,
+        F: Copy + Send + 'static,
+    {
+        let mut total = 0;
+        loop {
+            let changed = self.store.write(batch).await?;
+            total += changed;
+            if changed < u64::from(BATCH) {
+                return Ok(total);
+            }
+        }
+    }
+
+    async fn revoke_idle_keys(self: &Arc<Self>) -> Result<u64, Error> {
+        // Uses that are in memory only are at most a minute old and cannot make a key of 90 days.
+        let now = self.env.now();
+        let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
+        let inner = Arc::clone(self);
+        self.store
+            .write(move |tx| {
+                Box::pin(async move {
+                    let revoked = keys::revoke_idle(tx.connection(), now, idle_since).await?;
+                    let count = revoked.len() as u64;
+                    tx.on_commit(move || revoked.into_iter().for_each(|id| inner.keys.forget(id)));
+                    Ok(count)
+                })
+            })
+            .await
+    }
+}
+
+async fn expire_quotes(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
+    let unit = tx.unit(company).await?;
+    let mut changed = 0;
+    for id in sweep::ended_quotes(tx.connection(), company, unit.today(), BATCH).await? {
+        let quote = quotes::find(tx.connection(), company, id).await?;
+        if let Some(expired) = quote.expire(unit.at, unit.today()) {
+            quotes::update(tx.connection(), company, &expired.record).await?;
+            changed += 1;
+        }
+    }
+    if changed > 0 {
+        tx.finish(&unit, &[]).await?;
+    }
+    Ok(changed)
+}
+
+async fn age_invoices(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
+    let unit = tx.unit(company).await?;
+    let mut changed = 0;
+    for id in sweep::due_invoices(tx.connection(), company, unit.today(), BATCH).await? {
+        let invoice = invoices::find(tx.connection(), company, id).await?;
+        if let Some(overdue) = invoice.fall_overdue(unit.at, unit.today()) {
+            invoices::update(tx.connection(), company, &overdue.record).await?;
+            changed += 1;
+        }
+    }
+    if changed > 0 {
+        tx.finish(&unit, &[]).await?;
+    }
+    Ok(changed)
+}
+
+async fn prune(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
+    let before: Timestamp = tx.env().now().plus_millis(-ATTEMPTS_KEPT_MS);
+    sweep::prune_attempts(tx.connection(), company, before, BATCH).await
+}

@@ -1,0 +1,42 @@
+//! Secrets that are shown once: API keys, webhook secrets, signing links.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest, Sha256};
+use zeroize::Zeroizing;
+
+use crate::env::Env;
+
+/// A secret text. `Debug` does not show it; the memory is wiped on drop.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Zeroizing<String>);
+
+impl Secret {
+    /// A prefix and 43 base64url characters: 32 random bytes.
+    pub(crate) fn generate(prefix: &str, env: &Env) -> Self {
+        let bytes = Zeroizing::new(env.bytes::<32>());
+        Self(Zeroizing::new(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(*bytes))))
+    }
+
+    /// The secret itself, to hand it to its owner.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn sha256(&self) -> [u8; 32] {
+        sha256(self.reveal())
+    }
+}
+
+/// What is stored of a key or a link.
+pub(crate) fn sha256(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}

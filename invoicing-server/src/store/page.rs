@@ -1,0 +1,142 @@
+//! What a list asks of the store, and the envelope of its answer.
+
+use invoicing_core::{Timestamp, fold_for_search};
+
+/// The part of a list that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageWindow {
+    /// Most items, 1 to 100.
+    pub limit: u32,
+    /// How many items to pass over.
+    pub offset: u64,
+    /// Only records modified at or after this instant; then the list is ordered by modification.
+    pub since: Option<Timestamp>,
+}
+
+impl Default for PageWindow {
+    fn default() -> Self {
+        Self { limit: invoicing_core::DEFAULT_LIMIT, offset: 0, since: None }
+    }
+}
+
+/// A list of quotes or invoices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageQuery<S> {
+    /// Only records in this status.
+    pub status: Option<S>,
+    /// Whether each item carries its lines.
+    pub include_lines: bool,
+    /// The part that is asked for.
+    pub window: PageWindow,
+}
+
+impl<S> Default for PageQuery<S> {
+    fn default() -> Self {
+        Self { status: None, include_lines: false, window: PageWindow::default() }
+    }
+}
+
+/// A list of clients. Filters combine with AND.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientQuery {
+    /// Looked for in name, e-mail and city, blind to case and accents.
+    pub q: Option<String>,
+    /// Exact lookup by the caller's identifier.
+    pub external_id: Option<String>,
+    /// The part that is asked for.
+    pub window: PageWindow,
+}
+
+impl ClientQuery {
+    /// `q` as the search column holds texts; empty where there is no `q`.
+    pub(crate) fn folded(&self) -> String {
+        match self.q.as_deref().map(fold_for_search) {
+            // Nothing but accents: must find nothing, not everything. No searched text has a control character.
+            Some(folded) if folded.is_empty() => "\u{1}".to_owned(),
+            folded => folded.unwrap_or_default(),
+        }
+    }
+}
+
+/// One page as the database gives it: items with commas between, whether there are more, the company's last stamp.
+pub(crate) type PageRow = (Vec<u8>, bool, i64);
+
+impl PageWindow {
+    pub(crate) fn since_millis(self) -> i64 {
+        self.since.unwrap_or(Timestamp::EARLIEST).as_millis()
+    }
+
+    pub(crate) fn limit(self) -> i64 {
+        i64::from(self.limit)
+    }
+
+    pub(crate) fn offset(self) -> i64 {
+        i64::try_from(self.offset).unwrap_or(i64::MAX)
+    }
+
+    /// The envelope around the items.
+    pub(crate) fn envelope(self, (items, has_more, last_stamp): &PageRow) -> Vec<u8> {
+        let Self { limit, offset, .. } = self;
+        let as_of = Timestamp::from_millis(*last_stamp);
+        let tail = format!(
+            r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
+        );
+        let mut json = Vec::with_capacity(items.len() + tail.len() + 9);
+        json.extend_from_slice(br#"{"data":["#);
+        json.extend_from_slice(items);
+        json.extend_from_slice(tail.as_bytes());
+        json
+    }
+}
+
+/// The statement of a page: items aggregated in one row, in one snapshot with the company's stamp.
+///
+/// `$1` company, `$2` limit, `$3` offset, `$4` since; `$order` is the instant that the list is ordered by.
+macro_rules! page_statement {
+    ($table:literal, $item:literal, $order:literal, $filter:literal) => {
+        concat!(
+            "SELECT CAST(coalesce(group_concat(CASE WHEN n <= $2 THEN item END, ',' ORDER BY n), '') AS BLOB), ",
+            "count(*) > $2, (SELECT last_stamp FROM company WHERE id = $1) ",
+            "FROM (SELECT row_number() OVER (ORDER BY moment DESC, id DESC) AS n, item FROM (",
+            "SELECT ",
+            $item,
+            " AS item, id, ",
+            $order,
+            " AS moment FROM ",
+            $table,
+            " WHERE company_id = $1 AND updated_at >= $4 ",
+            $filter,
+            " ORDER BY ",
+            $order,
+            " DESC, id DESC LIMIT $2 + 1 OFFSET $3))"
+        )
+    };
+}
+
+/// The four statements of a list with and without lines, with and without `since`.
+macro_rules! page_statements {
+    ($table:literal) => {
+        [
+            [
+                page_statement!($table, "head || '}'", "created_at", "AND ($5 = '' OR status = $5)"),
+                page_statement!($table, "head || '}'", "updated_at", "AND ($5 = '' OR status = $5)"),
+            ],
+            [
+                page_statement!(
+                    $table,
+                    "head || ',\"lines\":' || lines || '}'",
+                    "created_at",
+                    "AND ($5 = '' OR status = $5)"
+                ),
+                page_statement!(
+                    $table,
+                    "head || ',\"lines\":' || lines || '}'",
+                    "updated_at",
+                    "AND ($5 = '' OR status = $5)"
+                ),
+            ],
+        ]
+    };
+}
+
+pub(crate) use {page_statement, page_statements};

@@ -1,0 +1,308 @@
+//! Quotes, their internal costs, their frozen documents, their signing links and proofs.
+
+use invoicing_core::{CompanyId, Costing, Quote, QuoteId, QuoteStatus, Timestamp};
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use super::companies::one_row;
+use super::page::{PageQuery, PageRow, page_statement, page_statements};
+use super::rows::{Pieces, from_json, to_json};
+use crate::Error;
+
+const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
+const INSERT: &str = "INSERT INTO quote \
+     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+const UPDATE_HEAD: &str = "UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, head = $6, terms = $7 \
+     WHERE company_id = $1 AND id = $2";
+const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
+const PUT_COSTINGS: &str = "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3) \
+     ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings";
+const FIND_COSTINGS: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
+const INSERT_DOCUMENT: &str = "INSERT INTO document \
+     (company_id, quote_id, number, sha256, size_bytes, file_name, created_at) \
+     SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM document \
+     WHERE company_id = $1 AND quote_id = $2";
+const LIST_DOCUMENTS: &str = "SELECT sha256, size_bytes, file_name, created_at FROM document \
+     WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
+const LAST_DOCUMENT: &str = "SELECT q.status, d.sha256, d.size_bytes, d.file_name FROM quote q \
+     LEFT JOIN document d ON d.company_id = q.company_id AND d.quote_id = q.id \
+     WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
+const INSERT_LINK: &str =
+    "INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
+const FIND_LINK: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
+const INSERT_PROOF: &str = "INSERT INTO proof \
+     (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+const FIND_PROOF: &str = "SELECT token_hash, ip, user_agent, document_sha256, fingerprint, signed_at FROM proof \
+     WHERE company_id = $1 AND quote_id = $2";
+
+const PAGES: [[&str; 2]; 2] = page_statements!("quote");
+
+pub(crate) async fn find_pieces(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Pieces, Error> {
+    let row: Option<(String, String, String)> =
+        sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let (head, lines, terms) = row.ok_or(Error::NotFound)?;
+    Ok(Pieces { head, lines, terms })
+}
+
+pub(crate) async fn find(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Quote, Error> {
+    from_json(&find_pieces(connection, company, id).await?.detail(), "quote", id)
+}
+
+pub(crate) async fn page(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    query: &PageQuery<QuoteStatus>,
+) -> Result<PageRow, Error> {
+    let window = query.window;
+    let statement = PAGES[usize::from(query.include_lines)][usize::from(window.since.is_some())];
+    Ok(sqlx::query_as(statement)
+        .bind(company.0)
+        .bind(window.limit())
+        .bind(window.offset())
+        .bind(window.since_millis())
+        .bind(query.status.map_or("", QuoteStatus::as_str))
+        .fetch_one(connection)
+        .await?)
+}
+
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    quote: &Quote,
+) -> Result<(), Error> {
+    let Pieces { head, lines, terms } = Pieces::of_quote(quote)?;
+    sqlx::query(INSERT)
+        .bind(company.0)
+        .bind(quote.id.0)
+        .bind(quote.status.as_str())
+        .bind(quote.valid_until.map(|day| day.to_string()))
+        .bind(quote.created_at.as_millis())
+        .bind(quote.updated_at.as_millis())
+        .bind(head)
+        .bind(lines)
+        .bind(terms)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Stores everything but the lines, which no transition changes.
+pub(crate) async fn update(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    quote: &Quote,
+) -> Result<(), Error> {
+    let Pieces { head, terms, .. } = Pieces::of_quote(quote)?;
+    let done = sqlx::query(UPDATE_HEAD)
+        .bind(company.0)
+        .bind(quote.id.0)
+        .bind(quote.status.as_str())
+        .bind(quote.valid_until.map(|day| day.to_string()))
+        .bind(quote.updated_at.as_millis())
+        .bind(head)
+        .bind(terms)
+        .execute(connection)
+        .await?;
+    one_row(done.rows_affected(), "quote")
+}
+
+pub(crate) async fn update_lines(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    quote: &Quote,
+) -> Result<(), Error> {
+    let done = sqlx::query(UPDATE_LINES)
+        .bind(company.0)
+        .bind(quote.id.0)
+        .bind(to_json(&quote.lines)?)
+        .execute(connection)
+        .await?;
+    one_row(done.rows_affected(), "quote")
+}
+
+pub(crate) async fn put_costings(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+    costings: &[Costing],
+) -> Result<(), Error> {
+    sqlx::query(PUT_COSTINGS)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(to_json(&costings)?)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn find_costings(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Vec<Costing>, Error> {
+    let json: Option<String> =
+        sqlx::query_scalar(FIND_COSTINGS).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
+}
+
+/// A frozen document as its row describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentRecord {
+    /// SHA-256 of the file, 64 lowercase hex digits: its name in the document store.
+    pub sha256: String,
+    /// Size of the file in bytes.
+    pub size_bytes: u64,
+    /// Name under which it is offered.
+    pub file_name: String,
+    /// When it was frozen.
+    pub created_at: Timestamp,
+}
+
+pub(crate) async fn insert_document(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+    document: &DocumentRecord,
+) -> Result<(), Error> {
+    sqlx::query(INSERT_DOCUMENT)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(&document.sha256)
+        .bind(i64::try_from(document.size_bytes).unwrap_or(i64::MAX))
+        .bind(&document.file_name)
+        .bind(document.created_at.as_millis())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn documents(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Vec<DocumentRecord>, Error> {
+    let rows: Vec<(String, i64, String, i64)> =
+        sqlx::query_as(LIST_DOCUMENTS).bind(company.0).bind(id.0).fetch_all(connection).await?;
+    let record = |(sha256, size, file_name, at)| DocumentRecord {
+        sha256,
+        size_bytes: u64::try_from(size).unwrap_or(0),
+        file_name,
+        created_at: Timestamp::from_millis(at),
+    };
+    Ok(rows.into_iter().map(record).collect())
+}
+
+/// Hash, size in bytes and file name of a document.
+pub(crate) type DocumentRow = (String, i64, String);
+
+/// The status of a quote and its last document.
+pub(crate) async fn last_document(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<(QuoteStatus, Option<DocumentRow>), Error> {
+    type Row = (String, Option<String>, Option<i64>, Option<String>);
+    let row: Option<Row> =
+        sqlx::query_as(LAST_DOCUMENT).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let (status, sha256, size, name) = row.ok_or(Error::NotFound)?;
+    let status = status.parse().map_err(|cause| Error::bad_row("quote", "status", id, cause))?;
+    Ok((status, sha256.zip(size).zip(name).map(|((sha256, size), name)| (sha256, size, name))))
+}
+
+pub(crate) async fn insert_link(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+    token_hash: &[u8; 32],
+    at: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(INSERT_LINK)
+        .bind(company.0)
+        .bind(token_hash.as_slice())
+        .bind(id.0)
+        .bind(at.as_millis())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Whose quote a signing link is for. The token itself is the proof of being allowed to ask.
+pub(crate) async fn find_link(
+    connection: &mut SqliteConnection,
+    token_hash: &[u8; 32],
+) -> Result<(CompanyId, QuoteId), Error> {
+    let row: Option<(Uuid, Uuid)> =
+        sqlx::query_as(FIND_LINK).bind(token_hash.as_slice()).fetch_optional(connection).await?;
+    row.map(|(company, quote)| (CompanyId(company), QuoteId(quote))).ok_or(Error::NotFound)
+}
+
+/// What stands behind a signature. Internal: no API shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProofRecord {
+    /// SHA-256 of the link's token.
+    pub token_hash: Vec<u8>,
+    /// The signer's address, as the host saw it.
+    pub ip: Option<String>,
+    /// The signer's browser, as it named itself.
+    pub user_agent: Option<String>,
+    /// SHA-256 of the document that was signed, 64 lowercase hex digits.
+    pub document_sha256: String,
+    /// See [`proof_fingerprint`](invoicing_core::proof_fingerprint).
+    pub fingerprint: String,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+}
+
+impl std::fmt::Debug for ProofRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProofRecord").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+    }
+}
+
+pub(crate) async fn insert_proof(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+    proof: &ProofRecord,
+) -> Result<(), Error> {
+    sqlx::query(INSERT_PROOF)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(&proof.token_hash)
+        .bind(&proof.ip)
+        .bind(&proof.user_agent)
+        .bind(&proof.document_sha256)
+        .bind(&proof.fingerprint)
+        .bind(proof.signed_at.as_millis())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn find_proof(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Option<ProofRecord>, Error> {
+    type Row = (Vec<u8>, Option<String>, Option<String>, String, String, i64);
+    let row: Option<Row> =
+        sqlx::query_as(FIND_PROOF).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    Ok(row.map(|(token_hash, ip, user_agent, document_sha256, fingerprint, at)| ProofRecord {
+        token_hash,
+        ip,
+        user_agent,
+        document_sha256,
+        fingerprint,
+        signed_at: Timestamp::from_millis(at),
+    }))
+}

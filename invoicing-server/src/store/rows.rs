@@ -1,0 +1,61 @@
+//! Reading and writing the JSON of a record.
+
+use invoicing_core::{Invoice, Quote};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::Error;
+
+/// A record as JSON. Our own types always have a JSON form.
+pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
+    serde_json::to_string(value).map_err(Error::internal)
+}
+
+/// A record from the JSON that an earlier call of [`to_json`] made.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    json: &str,
+    table: &'static str,
+    id: impl std::fmt::Display,
+) -> Result<T, Error> {
+    serde_json::from_str(json).map_err(|cause| Error::bad_row(table, "record", id, cause))
+}
+
+/// A document in the three pieces in which it is stored: reading one is copying, whatever the answer shows of it.
+pub(crate) struct Pieces {
+    /// The object of a list item without its closing brace.
+    pub(crate) head: String,
+    /// The array of lines.
+    pub(crate) lines: String,
+    /// The rest of the detail's object without its opening brace.
+    pub(crate) terms: String,
+}
+
+impl Pieces {
+    pub(crate) fn of_quote(quote: &Quote) -> Result<Self, Error> {
+        Self::of(&quote.head, &quote.lines, &quote.terms)
+    }
+
+    pub(crate) fn of_invoice(invoice: &Invoice) -> Result<Self, Error> {
+        Self::of(&invoice.head, &invoice.lines, &invoice.terms)
+    }
+
+    fn of(head: &impl Serialize, lines: &impl Serialize, terms: &impl Serialize) -> Result<Self, Error> {
+        let mut head = to_json(head)?;
+        head.pop();
+        let mut terms = to_json(terms)?;
+        terms.remove(0);
+        Ok(Self { head, lines: to_json(lines)?, terms })
+    }
+
+    /// The whole detail.
+    pub(crate) fn detail(&self) -> String {
+        let Self { head, lines, terms } = self;
+        let mut json = String::with_capacity(head.len() + lines.len() + terms.len() + 10);
+        json.push_str(head);
+        json.push_str(",\"lines\":");
+        json.push_str(lines);
+        json.push(',');
+        json.push_str(terms);
+        json
+    }
+}

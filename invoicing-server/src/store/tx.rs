@@ -1,0 +1,146 @@
+//! A transaction as an operation sees it, and the unit of work of one company within it.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use chrono::NaiveDate;
+use chrono_tz::Tz;
+use invoicing_core::{Company, CompanyId, Event, Timestamp};
+use sqlx::SqliteConnection;
+
+use super::{companies, events};
+use crate::Error;
+use crate::dispatch::{FreshJob, Handoff};
+use crate::env::Env;
+
+/// A transaction. Only the writer makes one; an operation that returns an error is rolled back by it.
+pub(crate) struct Tx {
+    connection: SqliteConnection,
+    env: Env,
+    handoff: Arc<Handoff>,
+    /// Deliveries that go to the dispatcher once they are committed.
+    fresh: Vec<FreshJob>,
+    /// What caches must hear of once it is committed.
+    hooks: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+/// Where an operation began, to take back what it left for after the commit.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Mark {
+    fresh: usize,
+    hooks: usize,
+}
+
+/// A company that is about to be changed: its settings, and the stamp of the change.
+#[derive(Debug, Clone)]
+pub(crate) struct Unit {
+    pub(crate) company: Company,
+    pub(crate) zone: Tz,
+    /// The modification stamp: `max(now, last stamp + 1 ms)`.
+    pub(crate) at: Timestamp,
+}
+
+impl Unit {
+    pub(crate) fn new(company: Company, last_stamp: i64, now: Timestamp) -> Result<Self, Error> {
+        let zone = Tz::from_str(&company.time_zone)
+            .map_err(|cause| Error::bad_row("company", "record.timeZone", company.id, cause))?;
+        let at = now.max(Timestamp::from_millis(last_stamp.saturating_add(1)));
+        Ok(Self { company, zone, at })
+    }
+
+    pub(crate) fn id(&self) -> CompanyId {
+        self.company.id
+    }
+
+    /// The date of the stamp in the company's time zone.
+    pub(crate) fn today(&self) -> NaiveDate {
+        self.date_of(self.at)
+    }
+
+    /// The date of an instant in the company's time zone.
+    pub(crate) fn date_of(&self, at: Timestamp) -> NaiveDate {
+        at.to_chrono().with_timezone(&self.zone).date_naive()
+    }
+}
+
+impl Tx {
+    pub(super) fn new(connection: SqliteConnection, env: Env, handoff: Arc<Handoff>) -> Self {
+        Self { connection, env, handoff, fresh: Vec::new(), hooks: Vec::new() }
+    }
+
+    /// The connection, to run a statement on.
+    pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.connection
+    }
+
+    pub(crate) fn env(&self) -> &Env {
+        &self.env
+    }
+
+    pub(crate) fn handoff(&self) -> &Arc<Handoff> {
+        &self.handoff
+    }
+
+    /// Begins a change of a company: reads its settings and last stamp. The writer is alone, so nothing can come
+    /// between this and the commit.
+    pub(crate) async fn unit(&mut self, company: CompanyId) -> Result<Unit, Error> {
+        let now = self.env.now();
+        let (company, last_stamp) =
+            companies::find(&mut self.connection, company).await?.ok_or(Error::NotFound)?;
+        Unit::new(company, last_stamp, now)
+    }
+
+    /// Ends a change: moves the company's stamp and records the events with their deliveries.
+    pub(crate) async fn finish(&mut self, unit: &Unit, events: &[Event]) -> Result<(), Error> {
+        companies::set_stamp(&mut self.connection, unit.id(), unit.at).await?;
+        self.emit(unit.id(), events).await
+    }
+
+    /// Records events and their deliveries.
+    pub(crate) async fn emit(&mut self, company: CompanyId, emitted: &[Event]) -> Result<(), Error> {
+        if emitted.is_empty() {
+            return Ok(());
+        }
+        let fresh = events::record(self, company, emitted).await?;
+        self.fresh.extend(fresh);
+        Ok(())
+    }
+
+    pub(crate) fn push_fresh(&mut self, job: FreshJob) {
+        self.fresh.push(job);
+    }
+
+    pub(super) async fn control(&mut self, statement: &'static str) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql(statement).execute(&mut self.connection).await.map(drop)
+    }
+
+    /// Runs `hook` once the transaction is committed, whether or not the caller still waits.
+    pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
+        self.hooks.push(Box::new(hook));
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark { fresh: self.fresh.len(), hooks: self.hooks.len() }
+    }
+
+    pub(super) fn undo_to(&mut self, mark: Mark) {
+        self.hooks.truncate(mark.hooks);
+        let undone = self.fresh.split_off(mark.fresh);
+        self.handoff.give_back(&undone);
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.hooks.drain(..).for_each(|hook| hook());
+        if !self.fresh.is_empty() {
+            self.handoff.hand_over(std::mem::take(&mut self.fresh));
+        }
+    }
+
+    pub(super) fn rolled_back(&mut self) {
+        self.undo_to(Mark::default());
+    }
+
+    pub(super) fn into_connection(self) -> SqliteConnection {
+        self.connection
+    }
+}

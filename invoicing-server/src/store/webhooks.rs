@@ -1,0 +1,270 @@
+//! Webhook registrations.
+
+use std::fmt;
+
+use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use super::companies::one_row;
+use super::rows::to_json;
+use crate::Error;
+
+const FIND: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
+     WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
+const LIST: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
+     WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
+const INSERT: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
+     VALUES ($1, $2, $3, $4, $5, 0, $6)";
+const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
+const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
+const DISABLE: &str = "UPDATE webhook SET disabled_at = $3, disabled_reason = $4, failures = $5 \
+     WHERE company_id = $1 AND id = $2";
+const ENABLE: &str = "UPDATE webhook SET disabled_at = NULL, disabled_reason = NULL, failures = 0 \
+     WHERE company_id = $1 AND id = $2";
+const REMOVE: &str = "UPDATE webhook SET removed_at = $3 WHERE company_id = $1 AND id = $2";
+const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook \
+     WHERE company_id = $1 AND id = $2";
+const STREAK: &str = "SELECT failures FROM webhook WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL";
+const RESET_STREAKS: &str = "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL \
+     AND id IN (SELECT unhex(value) FROM json_each($1))";
+const SET_STREAK: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
+
+/// Why a webhook is disabled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisabledReason {
+    /// By its owner.
+    Manual,
+    /// 10 deliveries in a row ended failed.
+    Failures,
+}
+
+impl DisabledReason {
+    /// The reason as it is stored and shown.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Failures => "consecutive_failures",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Manual, Self::Failures].into_iter().find(|reason| reason.as_str() == text)
+    }
+}
+
+impl fmt::Display for DisabledReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A webhook as its owner sees it. The secret was shown once, at registration or rotation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Webhook {
+    /// Identifier; each delivery names it in `X-Service-Webhook-Id`.
+    pub id: WebhookId,
+    /// Where deliveries go.
+    pub url: String,
+    /// What it subscribes to, in the order of the contract's table.
+    pub events: Vec<EventKind>,
+    /// Deliveries that ended failed since the last success.
+    pub consecutive_failures: u32,
+    /// Since when and why it is disabled.
+    pub disabled: Option<(Timestamp, DisabledReason)>,
+    /// When it was registered.
+    pub created_at: Timestamp,
+}
+
+type Row = (Uuid, String, i64, i64, Option<i64>, Option<String>, i64);
+
+fn webhook((id, url, kinds, failures, disabled_at, reason, created_at): Row) -> Webhook {
+    let disabled = disabled_at.map(|at| {
+        let reason = reason.as_deref().and_then(DisabledReason::parse).unwrap_or(DisabledReason::Manual);
+        (Timestamp::from_millis(at), reason)
+    });
+    Webhook {
+        id: WebhookId(id),
+        url,
+        events: from_bits(kinds),
+        consecutive_failures: u32::try_from(failures).unwrap_or(u32::MAX),
+        disabled,
+        created_at: Timestamp::from_millis(created_at),
+    }
+}
+
+/// One bit per kind, by its place in [`EventKind::ALL`], to which new kinds are only ever appended.
+pub(crate) fn bit(kind: EventKind) -> i64 {
+    EventKind::ALL.iter().position(|known| *known == kind).map_or(0, |place| 1 << place)
+}
+
+fn to_bits(kinds: &[EventKind]) -> i64 {
+    kinds.iter().fold(0, |bits, kind| bits | bit(*kind))
+}
+
+fn from_bits(bits: i64) -> Vec<EventKind> {
+    EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
+}
+
+pub(crate) async fn find(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+) -> Result<Webhook, Error> {
+    let row: Option<Row> = sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    row.map(webhook).ok_or(Error::NotFound)
+}
+
+pub(crate) async fn list(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+) -> Result<Vec<Webhook>, Error> {
+    let rows: Vec<Row> = sqlx::query_as(LIST).bind(company.0).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(webhook).collect())
+}
+
+pub(crate) async fn count(connection: &mut SqliteConnection, company: CompanyId) -> Result<i64, Error> {
+    Ok(sqlx::query_scalar(COUNT).bind(company.0).fetch_one(connection).await?)
+}
+
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    webhook: &Webhook,
+    secret: &str,
+) -> Result<(), Error> {
+    sqlx::query(INSERT)
+        .bind(company.0)
+        .bind(webhook.id.0)
+        .bind(&webhook.url)
+        .bind(to_bits(&webhook.events))
+        .bind(secret)
+        .bind(webhook.created_at.as_millis())
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub(crate) async fn set_target(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    webhook: &Webhook,
+) -> Result<(), Error> {
+    let done = sqlx::query(SET_TARGET)
+        .bind(company.0)
+        .bind(webhook.id.0)
+        .bind(&webhook.url)
+        .bind(to_bits(&webhook.events))
+        .execute(connection)
+        .await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+pub(crate) async fn set_secret(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+    secret: &str,
+) -> Result<(), Error> {
+    let done = sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(secret).execute(connection).await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+pub(crate) async fn disable(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+    at: Timestamp,
+    reason: DisabledReason,
+    failures: u32,
+) -> Result<(), Error> {
+    let done = sqlx::query(DISABLE)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(at.as_millis())
+        .bind(reason.as_str())
+        .bind(failures)
+        .execute(connection)
+        .await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+pub(crate) async fn enable(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+) -> Result<(), Error> {
+    let done = sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(connection).await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+pub(crate) async fn remove(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let done =
+        sqlx::query(REMOVE).bind(company.0).bind(id.0).bind(at.as_millis()).execute(connection).await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+/// What an attempt needs of a webhook.
+pub(crate) struct EndpointRow {
+    pub(crate) url: String,
+    pub(crate) secret: String,
+    /// Disabled or removed: deliveries are skipped.
+    pub(crate) off: Option<&'static str>,
+}
+
+pub(crate) async fn endpoint(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+) -> Result<Option<EndpointRow>, Error> {
+    let row: Option<(String, String, bool, bool)> =
+        sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
+        url,
+        secret,
+        off: if removed {
+            Some(super::deliveries::REMOVED)
+        } else if disabled {
+            Some(super::deliveries::DISABLED)
+        } else {
+            None
+        },
+    }))
+}
+
+/// The streak of failures, or `None` where the webhook is disabled or removed.
+pub(crate) async fn streak(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+) -> Result<Option<u32>, Error> {
+    let failures: Option<i64> =
+        sqlx::query_scalar(STREAK).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    Ok(failures.map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)))
+}
+
+pub(crate) async fn set_streak(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+    failures: u32,
+) -> Result<(), Error> {
+    let done = sqlx::query(SET_STREAK).bind(company.0).bind(id.0).bind(failures).execute(connection).await?;
+    one_row(done.rows_affected(), "webhook")
+}
+
+/// Sets the streaks of webhooks that are on to 0, where they are not.
+pub(crate) async fn reset_streaks(
+    connection: &mut SqliteConnection,
+    webhooks: &[WebhookId],
+) -> Result<(), Error> {
+    let ids: Vec<String> = webhooks.iter().map(|id| id.0.simple().to_string().to_uppercase()).collect();
+    sqlx::query(RESET_STREAKS).bind(to_json(&ids)?).execute(connection).await?;
+    Ok(())
+}

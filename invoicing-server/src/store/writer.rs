@@ -1,0 +1,177 @@
+//! The one task that writes.
+//!
+//! Operations queue up as closures. The writer runs each in a savepoint of one transaction, commits when nothing is
+//! waiting (or the group is large), and answers everybody at once: 16 writers cost one fsync. A refused operation
+//! rolls back to its savepoint and leaves no trace; a failed commit fails the whole group.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use sqlx::{Connection, SqliteConnection};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use super::Tx;
+use crate::Error;
+use crate::dispatch::Handoff;
+use crate::env::Env;
+
+/// Most operations in one commit. Bounds how long the first one waits for the last.
+const GROUP: usize = 64;
+/// Most operations that wait; behind them callers wait for a place.
+const QUEUE: usize = 1_024;
+
+/// What became of an operation inside the transaction.
+pub(super) enum Ran {
+    /// To be committed; the answer waits for that.
+    Kept(Box<dyn FnOnce(Result<(), Error>) + Send>),
+    /// To be rolled back; already answered.
+    Undone,
+}
+
+type Job = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Ran> + Send>;
+
+/// The sending side: hands operations to the task.
+pub(super) struct Writer {
+    /// `None` once closed.
+    jobs: Mutex<Option<mpsc::Sender<Job>>>,
+    task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    #[expect(clippy::disallowed_methods, reason = "the task ends with its queue, and `close` waits for it")]
+    pub(super) fn start(connection: SqliteConnection, env: Env, handoff: Arc<Handoff>) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let task = tokio::spawn(work(Tx::new(connection, env, handoff), receiver));
+        Self { jobs: Mutex::new(Some(sender)), task: tokio::sync::Mutex::new(Some(task)) }
+    }
+
+    pub(super) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
+    {
+        let closed = || Error::unavailable("the database is closed");
+        let sender = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)?;
+        let (reply, answer) = oneshot::channel();
+        let job: Job = Box::new(move |tx| Box::pin(attempt(tx, operation, reply)));
+        sender.send(job).await.map_err(|_| closed())?;
+        drop(sender);
+        answer.await.map_err(|_| closed())?
+    }
+
+    pub(super) async fn close(&self) {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = self.task.lock().await.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the writer ended badly");
+        }
+    }
+}
+
+/// Runs one operation and says what is to become of it.
+async fn attempt<T, F>(tx: &mut Tx, operation: F, reply: oneshot::Sender<Result<T, Error>>) -> Ran
+where
+    T: Send + 'static,
+    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send,
+{
+    if reply.is_closed() {
+        return Ran::Undone;
+    }
+    let result = AssertUnwindSafe(operation(tx)).catch_unwind().await;
+    let error = match result {
+        // The caller has gone away meanwhile: as if it had never asked.
+        Ok(Ok(_)) if reply.is_closed() => return Ran::Undone,
+        Ok(Ok(value)) => {
+            return Ran::Kept(Box::new(move |committed| {
+                // A caller that has gone away needs no answer.
+                let _ = reply.send(committed.map(|()| value));
+            }));
+        }
+        Ok(Err(error)) => error,
+        Err(_panic) => Error::internal("an operation panicked"),
+    };
+    let _ = reply.send(Err(error));
+    Ran::Undone
+}
+
+async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>) {
+    let mut group = Vec::with_capacity(GROUP);
+    while jobs.recv_many(&mut group, GROUP).await > 0 {
+        run_group(&mut tx, &mut group, &mut jobs).await;
+    }
+    if let Err(error) = tx.into_connection().close().await {
+        tracing::warn!(%error, "the database did not close cleanly");
+    }
+}
+
+async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<Job>) {
+    if let Err(error) = tx.control("BEGIN IMMEDIATE").await {
+        // The jobs are dropped unanswered, which their callers see as unavailability.
+        tracing::error!(%error, "no transaction can be begun");
+        group.clear();
+        return;
+    }
+    let mut kept = Vec::with_capacity(group.len());
+    let mut broken = None;
+    let mut ran = 0;
+    while !group.is_empty() && broken.is_none() {
+        for job in group.drain(..) {
+            ran += 1;
+            if broken.is_none() {
+                match in_savepoint(tx, job).await {
+                    Ok(Some(reply)) => kept.push(reply),
+                    Ok(None) => {}
+                    Err(error) => broken = Some(error),
+                }
+            }
+        }
+        // Whoever came in the meantime shares the commit.
+        while ran < GROUP
+            && broken.is_none()
+            && let Ok(job) = jobs.try_recv()
+        {
+            group.push(job);
+            ran += 1;
+        }
+    }
+    let outcome = match broken {
+        Some(error) => Err(error),
+        None if kept.is_empty() => tx.control("ROLLBACK").await,
+        None => tx.control("COMMIT").await,
+    };
+    match outcome {
+        Ok(()) => {
+            tx.committed();
+            kept.into_iter().for_each(|reply| reply(Ok(())));
+        }
+        Err(error) => {
+            tracing::error!(%error, "a group of {} operations could not be committed", kept.len());
+            // Fails where SQLite has rolled back by itself, which is as good.
+            let _ = tx.control("ROLLBACK").await;
+            tx.rolled_back();
+            kept.into_iter().for_each(|reply| reply(Err(Error::unavailable("the transaction failed"))));
+        }
+    }
+}
+
+type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
+
+async fn in_savepoint(tx: &mut Tx, job: Job) -> Result<Option<Reply>, sqlx::Error> {
+    tx.control("SAVEPOINT operation").await?;
+    let mark = tx.mark();
+    match job(tx).await {
+        Ran::Kept(reply) => {
+            tx.control("RELEASE operation").await?;
+            Ok(Some(reply))
+        }
+        Ran::Undone => {
+            tx.undo_to(mark);
+            tx.control("ROLLBACK TO operation; RELEASE operation").await?;
+            Ok(None)
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A webhook receiver on loopback that does what a test tells it, and remembers what came.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+/// What came.
+#[derive(Debug, Clone)]
+pub struct Received {
+    /// Request headers.
+    pub headers: http::HeaderMap,
+    /// The raw body.
+    pub body: Bytes,
+    /// The body as JSON.
+    pub json: Value,
+    /// When it came.
+    pub at: std::time::Instant,
+}
+
+/// How to answer.
+#[derive(Debug, Clone)]
+pub enum Reply {
+    /// With a status and headers.
+    Status(u16, Vec<(&'static str, String)>),
+    /// Not at all within any time limit.
+    Hang,
+}
+
+impl Reply {
+    /// A bare status.
+    pub fn status(status: u16) -> Self {
+        Self::Status(status, Vec::new())
+    }
+}
+
+#[derive(Debug)]
+struct Script {
+    received: Vec<Received>,
+    next: VecDeque<Reply>,
+    otherwise: Reply,
+}
+
+/// A receiver. Stops when it is dropped.
+#[derive(Debug)]
+pub struct Receiver {
+    /// Where it listens.
+    pub url: String,
+    script: Arc<Mutex<Script>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Receiver {
+    /// Starts one that answers 200.
+    pub async fn start() -> Self {
+        Self::start_at("127.0.0.1:0").await
+    }
+
+    /// Starts one at an address.
+    pub async fn start_at(address: &str) -> Self {
+        let listener = TcpListener::bind(address).await.expect("a port on loopback");
+        let address = listener.local_addr().expect("its address");
+        let script = Script { received: Vec::new(), next: VecDeque::new(), otherwise: Reply::status(200) };
+        let script = Arc::new(Mutex::new(script));
+        let mut tasks = JoinSet::new();
+        tasks.spawn(accept(listener, Arc::clone(&script)));
+        Self { url: format!("http://{address}/hook"), script, _tasks: tasks }
+    }
+
+    /// Answers the next deliveries so, in order; those behind them as before.
+    pub fn reply_next(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.script.lock().expect("no panic").next.extend(replies);
+    }
+
+    /// Answers everything so.
+    pub fn reply_always(&self, reply: Reply) {
+        let mut script = self.script.lock().expect("no panic");
+        script.next.clear();
+        script.otherwise = reply;
+    }
+
+    /// Everything that came so far.
+    pub fn received(&self) -> Vec<Received> {
+        self.script.lock().expect("no panic").received.clone()
+    }
+
+    /// Everything that came so far, and forgets it.
+    pub fn take(&self) -> Vec<Received> {
+        std::mem::take(&mut self.script.lock().expect("no panic").received)
+    }
+}
+
+async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
+    let mut connections = JoinSet::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        let script = Arc::clone(&script);
+        connections.spawn(async move {
+            let service = service_fn(move |request| answer(Arc::clone(&script), request));
+            // A peer that goes away ends its connection; nothing to be done about it.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn answer(
+    script: Arc<Mutex<Script>>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let (parts, body) = request.into_parts();
+    let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+    let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let reply = {
+        let mut script = script.lock().expect("no panic");
+        let received = Received { headers: parts.headers, body, json, at: std::time::Instant::now() };
+        script.received.push(received);
+        script.next.pop_front().unwrap_or_else(|| script.otherwise.clone())
+    };
+    match reply {
+        Reply::Hang => {
+            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            Ok(Response::default())
+        }
+        Reply::Status(status, headers) => {
+            let mut response = Response::builder().status(status);
+            for (name, value) in headers {
+                response = response.header(name, value);
+            }
+            Ok(response.body(Full::default()).expect("a response"))
+        }
+    }
+}

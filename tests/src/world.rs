@@ -1,0 +1,227 @@
+//! A service on a temporary SQLite file with a clock moved by hand, and one way to call its API.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt, Full};
+use invoicing_core::{ClientId, Company, NewClient, NewCompany, NewQuote, Percent, Plan, Quote, Timestamp};
+use invoicing_server::{ApiService, CompanyHandle, Env, Invoicing, ManualClock, MemoryStore, Settings, TargetPolicy};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Never appears in anything that is sent anywhere: planted in every private field.
+pub const CANARY: &str = "c4n4ry";
+
+/// A service under test.
+pub struct World {
+    /// The service.
+    pub invoicing: Invoicing,
+    /// Moves only when the test moves it.
+    pub clock: Arc<ManualClock>,
+    /// Where documents go.
+    pub documents: Arc<MemoryStore>,
+    /// A company on the team plan.
+    pub company: CompanyHandle,
+    /// Its API key.
+    pub key: String,
+    service: ApiService,
+    folder: TempDir,
+}
+
+/// What the API answered.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// HTTP status.
+    pub status: StatusCode,
+    /// Response headers.
+    pub headers: http::HeaderMap,
+    /// The body as it came.
+    pub bytes: Bytes,
+    /// The body as JSON; null where it is not.
+    pub json: Value,
+}
+
+impl Answer {
+    /// `error.code`.
+    pub fn code(&self) -> &str {
+        self.json["error"]["code"].as_str().unwrap_or_default()
+    }
+
+    /// `error.message`.
+    pub fn message(&self) -> &str {
+        self.json["error"]["message"].as_str().unwrap_or_default()
+    }
+}
+
+impl World {
+    /// A service with the contract's settings; private targets and `http` are allowed, as receivers are on loopback.
+    pub async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    /// A service with adjusted settings.
+    pub async fn with(adjust: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
+        let documents = Arc::new(MemoryStore::new());
+        let mut settings =
+            Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..Settings::default() };
+        adjust(&mut settings);
+        let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+            .env(Env::system().with_clock(clock.clone()))
+            .document_store(documents.clone())
+            .settings(settings)
+            .open()
+            .await
+            .expect("the service opens");
+        let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
+        let service = invoicing.service();
+        Self { invoicing, clock, documents, company, key, service, folder }
+    }
+
+    /// Another company with a key.
+    pub async fn another(&self, name: &str, plan: Plan) -> (CompanyHandle, String) {
+        open_company(&self.invoicing, name, plan).await
+    }
+
+    /// The database file.
+    pub fn database(&self) -> std::path::PathBuf {
+        self.folder.path().join("invoicing.db")
+    }
+
+    /// Moves the clock.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// The instant.
+    pub fn now(&self) -> Timestamp {
+        self.invoicing.env().now()
+    }
+
+    /// Delivers what is due.
+    pub async fn dispatch(&self) -> invoicing_server::DispatchReport {
+        self.invoicing.dispatcher().run_once().await.expect("the dispatcher runs")
+    }
+
+    /// A client of the company.
+    pub async fn client(&self, name: &str) -> ClientId {
+        let new = NewClient { email: Some("client@exemple.fr".into()), ..NewClient::named(name) };
+        self.company.clients().create(&new).await.expect("a client").client.id
+    }
+
+    /// A draft with two VAT rates, and canaries wherever nothing may leave.
+    pub async fn draft(&self) -> Quote {
+        let client_id = self.client("Lefèvre").await;
+        self.company.quotes().create(&new_quote(client_id)).await.expect("a draft")
+    }
+
+    /// A sent quote.
+    pub async fn sent(&self) -> Quote {
+        let draft = self.draft().await;
+        self.company.quotes().send(draft.id, None).await.expect("a sent quote")
+    }
+
+    /// An accepted quote.
+    pub async fn accepted(&self) -> Quote {
+        let sent = self.sent().await;
+        self.company.quotes().accept(sent.id).await.expect("an accepted quote")
+    }
+
+    /// `GET` with the company's key.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call("GET", path, Some(&self.key), &[], Bytes::new()).await
+    }
+
+    /// A request with a JSON body and the company's key.
+    pub async fn send(&self, method: &str, path: &str, body: &Value) -> Answer {
+        let headers = [("content-type", "application/json")];
+        self.call(method, path, Some(&self.key), &headers, body.to_string().into()).await
+    }
+
+    /// Any request. Checks on every answer what holds for all of them.
+    pub async fn call(
+        &self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if let Some(key) = key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Full::new(body)).expect("a request");
+        let response = self.service.clone().answer(request).await;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        let answer = Answer { status: parts.status, headers: parts.headers, bytes, json };
+        check_everywhere(method, path, &answer);
+        answer
+    }
+}
+
+async fn open_company(invoicing: &Invoicing, name: &str, plan: Plan) -> (CompanyHandle, String) {
+    let company: Company =
+        invoicing.companies().create(&NewCompany::named(name, plan)).await.expect("a company");
+    let company = invoicing.company(company.id);
+    let key = company.keys().issue("tests").await.expect("a key").key.reveal().to_owned();
+    (company, key)
+}
+
+/// A quote with two VAT rates, a discount, lots, sections, and canaries wherever nothing may leave.
+pub fn new_quote(client_id: ClientId) -> NewQuote {
+    let costing = serde_json::json!({
+        "labourCost": 777.77, "materialCost": 888.88,
+        "privateNote": format!("{CANARY} note"), "subcontractor": format!("{CANARY} sub")
+    });
+    let lines = serde_json::json!([
+        {"description": "Ravalement de façade", "quantity": 12.5, "unit": "m2", "unitPrice": 48.2, "tvaRate": 10,
+         "lot": "Peinture", "section": "Extérieur", "costing": costing},
+        {"description": "Évacuation", "quantity": 1, "unitPrice": 180, "tvaRate": 20, "lot": "Divers"},
+        {"description": "Remise", "quantity": -1, "unitPrice": 50, "tvaRate": 10, "costing": costing},
+    ]);
+    NewQuote {
+        client_id,
+        lines: serde_json::from_value(lines).expect("lines"),
+        retention_rate: Percent::from(5),
+        valid_until: None,
+    }
+}
+
+/// What the contract says of every answer.
+fn check_everywhere(method: &str, path: &str, answer: &Answer) {
+    let Answer { status, headers, bytes, json } = answer;
+    assert!(headers.contains_key("x-request-id"), "{method} {path}: no X-Request-Id");
+    assert_eq!(headers.get("cache-control").map(|v| v.as_bytes()), Some(&b"no-store"[..]), "{method} {path}");
+    let text = String::from_utf8_lossy(bytes);
+    assert!(!text.contains(CANARY), "{method} {path}: something private in {text}");
+    for name in ["costing", "labourCost", "materialCost", "privateNote", "subcontractor"] {
+        assert!(!text.contains(name), "{method} {path}: {name} in {text}");
+    }
+    let is_document = path.starts_with("/api/v1/documents/") && status.is_success();
+    if is_document {
+        return;
+    }
+    let content_type = headers.get("content-type").and_then(|v| v.to_str().ok());
+    assert_eq!(content_type, Some("application/json; charset=utf-8"), "{method} {path}");
+    if method == "HEAD" {
+        assert!(bytes.is_empty(), "HEAD {path} has a body");
+        return;
+    }
+    assert!(json.is_object(), "{method} {path}: {status} {text}");
+    if status.is_success() {
+        return;
+    }
+    let expected = if status.as_u16() == 429 { &json["code"] } else { &json["error"]["code"] };
+    let code = invoicing_core::ErrorCode::from(expected.as_str().unwrap_or_default());
+    assert_eq!(code.status(), Some(status.as_u16()), "{method} {path}: {text}");
+    assert!(status.as_u16() == 429 || json["error"]["message"].is_string(), "{method} {path}: {text}");
+}

@@ -1,0 +1,3 @@
+//! The contract, rule by rule, over the real service.
+
+mod smoke;

@@ -1,0 +1,55 @@
+//! The whole way once, through every layer.
+
+use invoicing_core::{EventKind, ProjectStatus, SignatureEvidence};
+use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, Signature};
+use invoicing_tests::{Receiver, World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_goes_all_the_way_from_draft_to_paid() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let events = EventKind::ALL.to_vec();
+    let hook = NewWebhook { url: receiver.url.clone(), events };
+    let hook = world.company.webhooks().register(&hook).await.unwrap();
+    let quote = world.sent().await;
+    let token = world.company.quotes().signing_link(quote.id).await.unwrap();
+    let evidence = SignatureEvidence {
+        signed_by_name: "Léa Lefèvre".into(),
+        signed_by_email: "lea@exemple.fr".into(),
+        accepted_text: "Bon pour accord".into(),
+    };
+    let signature = Signature { evidence, ip: None, user_agent: None };
+    let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
+    let invoice = world.company.invoices().convert(signed.id).await.unwrap();
+    let invoice = world.company.invoices().issue(invoice.id, None).await.unwrap();
+    let payment = NewPayment { amount: invoice.amount_due, method: PaymentMethod::Bank, reference: Some("R1".into()) };
+    let paid = world.company.invoices().pay(invoice.id, &payment).await.unwrap();
+    assert_eq!(paid.invoice.status.as_str(), "PAID");
+    let project = NewProject { name: "Façade".into(), client_id: None, quote_ids: vec![quote.id] };
+    let project = world.company.projects().create(&project).await.unwrap();
+    world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
+
+    let report = world.dispatch().await;
+    assert_eq!(report.delivered, 6, "{report:?}");
+    let verifier = webhook_verify::Verifier::new(hook.secret.reveal()).unwrap();
+    let mut kinds = Vec::new();
+    for delivery in receiver.received() {
+        let header = delivery.headers.get("x-service-signature").unwrap();
+        verifier.verify(header.as_bytes(), &delivery.body, world.now().as_seconds()).unwrap();
+        kinds.push(delivery.json["event"].as_str().unwrap().to_owned());
+    }
+    kinds.sort();
+    let mut all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str().to_owned()).collect();
+    all.sort();
+    assert_eq!(kinds, all);
+
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+    assert_eq!(detail.status, 200);
+    assert_eq!(detail.json["status"], "ACCEPTED");
+    let page = world.get("/api/v1/quotes?include=lines&limit=1").await;
+    assert_eq!(page.json["data"][0]["id"], quote.id.to_string(), "{:?}", page.json);
+    let link = world.get(&format!("/api/v1/quotes/{}/document", quote.id)).await;
+    let url = link.json["url"].as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+    let pdf = world.call("GET", &url, None, &[], bytes::Bytes::new()).await;
+    assert!(pdf.bytes.starts_with(b"%PDF-"));
+}
