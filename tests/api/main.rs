@@ -1,0 +1,1 @@
+//! The contract of the API, rule by rule, over the real service.

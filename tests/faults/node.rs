@@ -1,0 +1,3 @@
+//! A process to be killed.
+
+fn main() {}

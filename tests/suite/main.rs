@@ -1,3 +1,0 @@
-//! The contract, rule by rule, over the real service.
-
-mod smoke;
