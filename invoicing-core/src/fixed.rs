@@ -42,8 +42,9 @@ impl serde::de::Visitor<'_> for NumberVisitor {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Decimal, E> {
-        // The shortest text that reads back as this float is the decimal that was written, up to 15 digits.
-        Decimal::from_str(&value.to_string()).map_err(|_| E::custom("the number is out of range"))
+        // The shortest text that reads back as this float is the decimal that was written, up to 15 digits. Read
+        // exactly: rounding would make a 0 of 1e-30 instead of refusing its decimals.
+        Decimal::from_str_exact(&value.to_string()).map_err(|_| E::custom("the number has too many digits"))
     }
 }
 
@@ -212,7 +213,14 @@ mod tests {
     #[test]
     fn money_is_written_in_its_shortest_form() {
         for (text, json) in [("1200.00", "1200"), ("1200.50", "1200.5"), ("-0.00", "0"), ("0.01", "0.01")] {
-            assert_eq!(serde_json::to_string(&money(text)).unwrap(), json.replace("-0", "0"));
+            assert_eq!(serde_json::to_string(&money(text)).unwrap(), json);
+            assert_eq!(money(text).to_string(), json);
+        }
+        let rounded = Money::round(Decimal::new(-4, 3)).unwrap();
+        assert_eq!((rounded, rounded.to_string()), (Money::ZERO, "0".to_owned()));
+        for units in (1..=9_999).chain([999_999_999_999_999]) {
+            let quantity = Quantity::new(Decimal::new(units, 4)).unwrap();
+            assert_eq!(serde_json::to_string(&quantity).unwrap(), quantity.to_string());
         }
     }
 
@@ -236,6 +244,8 @@ mod tests {
         for bad in [
             "1e400",
             "-1e400",
+            "1e-30",
+            "-1e-300",
             "1234567890123456789012345678901234567890",
             "0.1234567",
             "\"1\"",

@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn overflow_of_a_sum_is_an_error() {
-        let big = vec![line(10_000, 99_999_999_999_9999, 2_000); 200];
+        let big = vec![line(10_000, 999_999_999_999_999, 2_000); 200];
         assert!(totals(&big).unwrap_err().to_string().starts_with("lines"));
     }
 
@@ -159,20 +159,18 @@ mod tests {
             let lines: Vec<_> = lines.into_iter().map(|(q, p, r)| line(q, p, r)).collect();
             let priced = price_lines(&lines).unwrap().lines;
             let ht: Decimal = priced.iter().map(|l| l.total_ht.get()).sum();
-            match Totals::of(&priced) {
-                Ok(totals) => {
-                    prop_assert_eq!(totals.total_ht.get(), ht);
-                    let tva: Decimal = totals.vat_breakdown.iter().map(|s| s.amount_tva.get()).sum();
-                    prop_assert_eq!(totals.total_ttc.get(), ht + tva);
-                    for share in &totals.vat_breakdown {
-                        let exact = share.base_ht.get() * share.tva_rate.get() / Decimal::ONE_HUNDRED;
-                        prop_assert!((share.amount_tva.get() - exact).abs() <= Decimal::new(5, 3));
-                    }
+            if let Ok(totals) = Totals::of(&priced) {
+                prop_assert_eq!(totals.total_ht.get(), ht);
+                let tva: Decimal = totals.vat_breakdown.iter().map(|s| s.amount_tva.get()).sum();
+                prop_assert_eq!(totals.total_ttc.get(), ht + tva);
+                for share in &totals.vat_breakdown {
+                    let exact = share.base_ht.get() * share.tva_rate.get() / Decimal::ONE_HUNDRED;
+                    prop_assert!((share.amount_tva.get() - exact).abs() <= Decimal::new(5, 3));
                 }
-                Err(_) => {
-                    let tva: Decimal = priced.iter().map(|l| l.total_ht.get() * l.tva_rate.get() / Decimal::ONE_HUNDRED).sum();
-                    prop_assert!(ht < Decimal::ZERO || ht + tva < Decimal::ONE);
-                }
+            } else {
+                let vat = |l: &Line| l.total_ht.get() * l.tva_rate.get() / Decimal::ONE_HUNDRED;
+                let tva: Decimal = priced.iter().map(vat).sum();
+                prop_assert!(ht < Decimal::ZERO || ht + tva < Decimal::ONE);
             }
         }
     }
