@@ -1,6 +1,9 @@
 //! Clients: the record, and what may be entered.
 
-use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+use serde::de::IntoDeserializer;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::open::closed_set;
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
@@ -69,7 +72,12 @@ pub struct NewClient {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zip_code: Option<String>,
     /// Private person or business.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        rename = "type",
+        deserialize_with = "type_or_empty",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub client_type: Option<ClientType>,
     /// Notes, at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,6 +85,15 @@ pub struct NewClient {
     /// The caller's own identifier; makes the creation idempotent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external_id: Option<String>,
+}
+
+/// As for every optional text, white space around the word does not count and an empty one is null.
+fn type_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ClientType>, D::Error> {
+    let text = Option::<Cow<'de, str>>::deserialize(deserializer)?;
+    match text.as_deref().map(str::trim) {
+        None | Some("") => Ok(None),
+        Some(word) => ClientType::deserialize(word.into_deserializer()).map(Some),
+    }
 }
 
 /// A change of a client by the host: the whole set of fields as they shall be.
@@ -168,3 +185,6 @@ impl<T> Client<T> {
             .join("\n")
     }
 }
+
+#[cfg(test)]
+mod tests;

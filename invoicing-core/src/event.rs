@@ -3,7 +3,8 @@
 //! An event's data is the header and the totals of a document, never its lines.
 
 use chrono::NaiveDate;
-use serde::Serialize;
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
 
 use crate::open::closed_set;
 use crate::{
@@ -29,20 +30,15 @@ closed_set! {
     }
 }
 
-/// One event: the body of a delivery.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+/// One event: the body of a delivery, `{"event", "timestamp", "data"}`.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Event {
     /// The kind; `None` is a ping.
-    #[serde(rename = "event", serialize_with = "kind_or_ping")]
     pub kind: Option<EventKind>,
     /// When it happened.
     pub timestamp: Timestamp,
     /// What it is about.
     pub data: EventData,
-}
-
-fn kind_or_ping<S: serde::Serializer>(kind: &Option<EventKind>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(kind.map_or(Event::PING, EventKind::as_str))
 }
 
 impl Event {
@@ -70,6 +66,16 @@ impl Event {
 
     pub(crate) fn project(kind: EventKind, project: &Project, timestamp: Timestamp) -> Self {
         Self { kind: Some(kind), timestamp, data: EventData::Project(ProjectEventData::of(project)) }
+    }
+}
+
+impl Serialize for Event {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut body = serializer.serialize_struct("Event", 3)?;
+        body.serialize_field("event", self.name())?;
+        body.serialize_field("timestamp", &self.timestamp)?;
+        body.serialize_field("data", &self.data)?;
+        body.end()
     }
 }
 
@@ -214,3 +220,6 @@ pub struct PingEventData {
     /// For people.
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,9 @@
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
 
-use chrono::{Days, NaiveDate};
+use chrono::NaiveDate;
 
+use crate::date::{check_date, days_after};
 use crate::{
     Changed, Conflict, Event, EventKind, Invalid, Invoice, InvoiceHead, InvoiceId, InvoiceStatus,
     InvoiceTerms, Money, Quote, QuoteStatus, Refusal, Timestamp,
@@ -66,13 +67,17 @@ impl Invoice {
     /// DRAFT → SENT.
     pub fn issue(&self, issue: Issue<'_>, at: Timestamp) -> Result<Changed<Self>, Refusal> {
         self.require("issued", &[InvoiceStatus::Draft])?;
-        let due_date = issue.due_date.unwrap_or(issue.issue_date + Days::new(PAYMENT_TERM_DAYS));
-        if due_date < issue.issue_date {
+        let issue_date = check_date("issueDate", issue.issue_date)?;
+        let due_date = match issue.due_date {
+            Some(day) => check_date("dueDate", day)?,
+            None => days_after("dueDate", issue_date, PAYMENT_TERM_DAYS)?,
+        };
+        if due_date < issue_date {
             return Err(Invalid::new("dueDate", "must not be before the day of issue").into());
         }
         let mut invoice = self.touched(InvoiceStatus::Sent, at);
         invoice.head.number = Some(issue.number.to_owned());
-        invoice.head.issue_date = Some(issue.issue_date);
+        invoice.head.issue_date = Some(issue_date);
         invoice.head.due_date = Some(due_date);
         Ok(Changed::silent(invoice))
     }
@@ -86,12 +91,12 @@ impl Invoice {
         }
         self.require("paid", &[Sent, Overdue, Paid])?;
         let mut invoice = self.touched(self.status, at);
-        invoice.settle(self.amount_paid.plus(amount)?)?;
+        let paid = self.amount_paid.plus(amount).map_err(|invalid| Invalid::new("amount", invalid.rule))?;
+        invoice.settle(paid)?;
         Ok(invoice.paid_if_settled(self.status, at))
     }
 
-    /// SENT or OVERDUE → PAID by hand. `remaining` is what is entered as the payment; it may be 0 where nothing was
-    /// due.
+    /// SENT or OVERDUE → PAID by hand: what is due counts as paid. A draft has to be issued first.
     pub fn mark_paid(&self, at: Timestamp) -> Result<Changed<Self>, Refusal> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
         let mut invoice = self.touched(self.status, at);
@@ -111,12 +116,20 @@ impl Invoice {
     }
 
     /// A payment taken back. A PAID invoice on which something is due again goes to SENT or OVERDUE.
+    ///
+    /// # Errors
+    /// [`Conflict`] on an invoice that cannot have payments, [`Invalid`] for more than has been paid.
     pub fn reverse(&self, amount: Money, at: Timestamp, today: NaiveDate) -> Result<Changed<Self>, Refusal> {
+        use InvoiceStatus::{Overdue, Paid, Sent};
+        self.require("relieved of a payment", &[Sent, Overdue, Paid])?;
+        if amount <= Money::ZERO || amount > self.amount_paid {
+            return Err(Invalid::new("amount", "must be above 0 and not above what has been paid").into());
+        }
         let mut invoice = self.touched(self.status, at);
         invoice.settle(self.amount_paid.minus(amount)?)?;
-        if self.status == InvoiceStatus::Paid && !invoice.amount_due.is_zero() {
+        if self.status == Paid && !invoice.amount_due.is_zero() {
             let overdue = self.due_date.is_some_and(|day| day < today);
-            invoice.head.status = if overdue { InvoiceStatus::Overdue } else { InvoiceStatus::Sent };
+            invoice.head.status = if overdue { Overdue } else { Sent };
             invoice.head.paid_at = None;
         }
         Ok(Changed::silent(invoice))
@@ -166,3 +179,6 @@ impl Invoice {
         invoice
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,10 +22,13 @@
 
 mod client;
 mod company;
+mod date;
 mod delivery;
 mod error;
 mod event;
 mod fixed;
+#[cfg(test)]
+mod fixtures;
 mod ids;
 mod invoice;
 mod invoice_states;
@@ -52,7 +55,8 @@ pub use event::{
 };
 pub use fixed::{Money, Percent, Quantity, UnitPrice};
 pub use ids::{
-    ClientId, CompanyId, EventId, InvoiceId, KeyId, PaymentId, ProjectId, QuoteId, WebhookId, parse_uuid,
+    ClientId, CompanyId, EventId, InvoiceId, KeyId, NotAnId, PaymentId, ProjectId, QuoteId, WebhookId,
+    parse_uuid,
 };
 pub use invoice::{Invoice, InvoiceHead, InvoiceItem, InvoiceStatus, InvoiceTerms};
 pub use invoice_states::{Issue, PAYMENT_TERM_DAYS};

@@ -91,3 +91,6 @@ impl Project {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,9 +3,10 @@
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
 
-use chrono::{Days, NaiveDate};
+use chrono::NaiveDate;
 
 use crate::client::check_external_id;
+use crate::date::{check_date, days_after};
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, required_text};
 use crate::{
     Changed, Client, Conflict, Event, EventKind, Invalid, Line, Percent, Quote, QuoteHead, QuoteId,
@@ -89,7 +90,7 @@ impl Quote {
         import: &QuoteImport,
         today: NaiveDate,
     ) -> Result<Changed<Self>, Invalid> {
-        use QuoteStatus::{Accepted, Draft};
+        use QuoteStatus::{Accepted, Draft, Sent};
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
         let head = &mut quote.head;
         head.status = import.status;
@@ -98,10 +99,11 @@ impl Quote {
                 return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
             }
             Draft => {}
-            _ => {
-                head.sent_at = Some(import.sent_at.unwrap_or(origin.at));
-                head.valid_until = Some(valid_until.unwrap_or(today + Days::new(VALIDITY_DAYS)));
-            }
+            _ => head.sent_at = Some(import.sent_at.unwrap_or(origin.at)),
+        }
+        // Only what can still be signed needs a last day; an invented one would say that an EXPIRED quote has not.
+        if import.status == Sent && valid_until.is_none() {
+            head.valid_until = Some(days_after("validUntil", today, VALIDITY_DAYS)?);
         }
         match import.status {
             Accepted => head.accepted_at = Some(import.accepted_at.unwrap_or(origin.at)),
@@ -126,6 +128,7 @@ impl Quote {
         valid_until: Option<NaiveDate>,
     ) -> Result<Self, Invalid> {
         let totals = Totals::of(&lines)?;
+        let valid_until = valid_until.map(|day| check_date("validUntil", day)).transpose()?;
         let head = QuoteHead {
             id: origin.id,
             number: origin.number.to_owned(),
@@ -156,7 +159,7 @@ impl Quote {
         Ok(Self { head, lines, terms })
     }
 
-    /// A draft with new content.
+    /// A draft with new content. Content that is what it was moves nothing, `updated_at` included.
     pub fn edit(
         &self,
         client: &Client,
@@ -171,6 +174,10 @@ impl Quote {
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
         quote.head.created_at = head.created_at;
         quote.head.external_id.clone_from(&head.external_id);
+        quote.head.updated_at = head.updated_at;
+        if quote != *self {
+            quote.head.updated_at = at;
+        }
         Ok(Changed::silent(quote))
     }
 
@@ -190,7 +197,10 @@ impl Quote {
         }
         // Sent again, the old validity is over; a draft may bring its own.
         let own = (self.status == Draft).then_some(self.valid_until).flatten();
-        let valid_until = valid_until.or(own).unwrap_or(today + Days::new(VALIDITY_DAYS));
+        let valid_until = match valid_until.or(own) {
+            Some(day) => check_date("validUntil", day)?,
+            None => days_after("validUntil", today, VALIDITY_DAYS)?,
+        };
         if valid_until < today {
             return Err(Invalid::new("validUntil", "must not be in the past").into());
         }
@@ -275,3 +285,6 @@ impl Quote {
         quote
     }
 }
+
+#[cfg(test)]
+mod tests;

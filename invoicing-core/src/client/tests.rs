@@ -1,0 +1,181 @@
+use super::*;
+use crate::fixtures::{at, client, names_of, uuid};
+
+fn parse(json: &str) -> Result<NewClient, serde_json::Error> {
+    serde_json::from_str(json)
+}
+
+fn refused(json: &str) -> Invalid {
+    parse(json).unwrap().check().unwrap_err()
+}
+
+#[test]
+fn the_record_has_the_fields_of_the_contract_in_their_order() {
+    let expected = [
+        "id",
+        "name",
+        "email",
+        "phone",
+        "address",
+        "city",
+        "zipCode",
+        "type",
+        "notes",
+        "externalId",
+        "createdAt",
+        "updatedAt",
+    ];
+    assert_eq!(names_of(&client()), expected);
+    let bare = NewClient::named("Léa").check().unwrap().create(ClientId(uuid(1)), at(0));
+    assert_eq!(names_of(&bare), expected);
+    let json = serde_json::to_value(&bare).unwrap();
+    assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 8);
+}
+
+#[test]
+fn a_record_reads_back_as_itself_and_what_is_new_in_it_is_ignored() {
+    let mut json = serde_json::to_value(client()).unwrap();
+    assert_eq!(serde_json::from_value::<Client>(json.clone()).unwrap(), client());
+    json["loyalty"] = serde_json::json!({"points": 3});
+    json["type"] = "ASSOCIATION".into();
+    let read: Client<crate::Open<ClientType>> = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(read.client_type.as_ref().unwrap().known(), None);
+    assert_eq!(serde_json::to_value(&read).unwrap()["type"], "ASSOCIATION");
+}
+
+#[test]
+fn a_new_client_is_sent_without_what_is_unset() {
+    assert_eq!(serde_json::to_string(&NewClient::named("Léa")).unwrap(), r#"{"name":"Léa"}"#);
+}
+
+#[test]
+fn unknown_properties_missing_names_and_wrong_types_are_refused() {
+    for bad in [
+        "{}",
+        r#"{"name": null}"#,
+        r#"{"name": 5}"#,
+        r#"{"name": "a", "externalID": "x"}"#,
+        r#"{"name": "a", "name": "b"}"#,
+        r#"{"name": "a", "type": "particulier"}"#,
+        r#"{"name": "a", "type": 1}"#,
+        r#"{"name": "a", "email": ["x"]}"#,
+    ] {
+        assert!(parse(bad).is_err(), "{bad}");
+    }
+    let unknown = parse(r#"{"name": "a", "type": "X"}"#).unwrap_err().to_string();
+    assert!(unknown.contains("PARTICULIER") && unknown.contains("PROFESSIONNEL"), "{unknown}");
+}
+
+#[test]
+fn an_empty_optional_text_is_null() {
+    let fields = r#"{"name": " a ", "email": "", "phone": " ", "address": "", "city": "", "zipCode": "", "type": "",
+        "notes": ""}"#;
+    assert_eq!(parse(fields).unwrap().check(), NewClient::named("a").check());
+    let nulls = r#"{"name": "a", "email": null, "phone": null, "address": null, "city": null, "zipCode": null,
+        "type": null, "notes": null, "externalId": null}"#;
+    assert_eq!(parse(nulls).unwrap().check(), NewClient::named("a").check());
+}
+
+#[test]
+fn a_type_is_one_of_two_words() {
+    let kind = |word: &str| parse(&format!(r#"{{"name": "a", "type": "{word}"}}"#)).unwrap().client_type;
+    assert_eq!(kind("PARTICULIER"), Some(ClientType::Particulier));
+    assert_eq!(kind(" PROFESSIONNEL "), Some(ClientType::Professionnel));
+}
+
+#[test]
+fn an_empty_external_id_is_refused() {
+    for empty in ["", " ", "\\u00a0"] {
+        assert_eq!(refused(&format!(r#"{{"name": "a", "externalId": "{empty}"}}"#)).field, "externalId");
+    }
+}
+
+#[test]
+fn every_text_has_its_length_and_no_control_characters() {
+    for (field, max) in [
+        ("name", 255),
+        ("phone", 255),
+        ("city", 255),
+        ("zipCode", 255),
+        ("externalId", 255),
+        ("address", 2_000),
+        ("notes", 2_000),
+    ] {
+        let with = |text: &str| {
+            let mut json = serde_json::json!({"name": "a"});
+            json[field] = text.into();
+            serde_json::from_value::<NewClient>(json).unwrap().check()
+        };
+        assert!(with(&"é".repeat(max)).is_ok(), "{field}");
+        assert_eq!(with(&"é".repeat(max + 1)).unwrap_err().field, field);
+        assert_eq!(with(&"x".repeat(100_000)).unwrap_err().field, field);
+        assert_eq!(with("a\0b").unwrap_err().field, field);
+        assert_eq!(with("a\u{85}b").unwrap_err().field, field);
+        assert_eq!(with("a\nb").is_ok(), max == 2_000, "{field}");
+        assert!(with("😀 ' \" % _ \u{202e} \u{fffd}").is_ok(), "{field}");
+    }
+}
+
+#[test]
+fn an_email_is_checked() {
+    assert_eq!(refused(r#"{"name": "a", "email": "nobody"}"#).field, "email");
+    let long = format!(r#"{{"name": "a", "email": "{}@b"}}"#, "a".repeat(254));
+    assert_eq!(refused(&long).field, "email");
+    assert!(parse(r#"{"name": "a", "email": " a@b.fr "}"#).unwrap().check().is_ok());
+}
+
+#[test]
+fn texts_are_trimmed_and_normalised() {
+    let new = parse(r#"{"name": "  Lefe\u0300vre ", "externalId": " x1 "}"#).unwrap();
+    let client = new.check().unwrap().create(ClientId(uuid(1)), at(0));
+    assert_eq!((client.name.as_str(), client.external_id.as_deref()), ("Lefèvre", Some("x1")));
+}
+
+fn fields_of(client: &Client) -> NewClient {
+    NewClient {
+        name: client.name.clone(),
+        email: client.email.clone(),
+        phone: client.phone.clone(),
+        address: client.address.clone(),
+        city: client.city.clone(),
+        zip_code: client.zip_code.clone(),
+        client_type: client.client_type,
+        notes: client.notes.clone(),
+        external_id: client.external_id.clone(),
+    }
+}
+
+#[test]
+fn the_same_fields_again_are_no_change() {
+    let client = client();
+    let same = ClientChange { name: format!(" {} ", client.name), ..fields_of(&client) };
+    assert_eq!(same.check().unwrap().apply(&client, at(9)), None);
+}
+
+#[test]
+fn each_field_that_differs_is_a_change() {
+    type Edit = fn(&mut NewClient);
+    let edits: [Edit; 9] = [
+        |new| new.name.push('x'),
+        |new| new.email = None,
+        |new| new.phone = None,
+        |new| new.address = None,
+        |new| new.city = None,
+        |new| new.zip_code = None,
+        |new| new.client_type = None,
+        |new| new.notes = None,
+        |new| new.external_id = None,
+    ];
+    for edit in edits {
+        let mut change = fields_of(&client());
+        edit(&mut change);
+        let changed = change.check().unwrap().apply(&client(), at(9)).unwrap();
+        assert_eq!((changed.id, changed.created_at, changed.updated_at), (client().id, at(0), at(9)));
+        assert_eq!(crate::fixtures::differences(&client(), &changed).len(), 2);
+    }
+}
+
+#[test]
+fn a_search_sees_name_email_and_city_only() {
+    assert_eq!(client().search_text(), "lea martin\nlea@exemple.fr\nparis");
+}

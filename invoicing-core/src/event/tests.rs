@@ -1,0 +1,150 @@
+use serde_json::Value;
+
+use super::*;
+use crate::fixtures::{
+    at, client, holds_costing, invoice_in, names, names_of, quote_in, signature, today, uuid,
+};
+use crate::{Changed, Money, QuoteImport};
+
+const QUOTE: [&str; 8] =
+    ["id", "number", "status", "clientName", "clientEmail", "totalHT", "totalTTC", "tvaRate"];
+const INVOICE: [&str; 13] = [
+    "id",
+    "number",
+    "status",
+    "quoteId",
+    "clientName",
+    "clientEmail",
+    "totalHT",
+    "totalTTC",
+    "tvaRate",
+    "amountPaid",
+    "amountDue",
+    "issueDate",
+    "dueDate",
+];
+
+/// The one event of a change.
+fn only<T>(changed: Changed<T>) -> Event {
+    let [event] = <[Event; 1]>::try_from(changed.events).unwrap();
+    event
+}
+
+/// The member names of the data, after checking what holds for every event.
+fn data_names(event: &Event) -> Vec<String> {
+    assert_eq!(names_of(event), ["event", "timestamp", "data"]);
+    let json = serde_json::to_string(event).unwrap();
+    assert!(!holds_costing(&json), "{json}");
+    for forbidden in
+        ["lines", "description", "Paint the hall", "Painting", "Ground floor", "notes", "calls back"]
+    {
+        assert!(!json.contains(forbidden), "{forbidden} in {json}");
+    }
+    let tree: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(tree["event"], event.name());
+    assert_eq!(tree["timestamp"], event.timestamp.to_string());
+    names_of(&event.data)
+}
+
+fn tree(event: &Event) -> Value {
+    serde_json::to_value(event).unwrap()
+}
+
+#[test]
+fn a_created_quote_holds_only_what_applies() {
+    let created =
+        Quote::draft(crate::fixtures::origin(), &client(), crate::fixtures::lines(), Percent::ZERO, None);
+    let event = only(created.unwrap());
+    assert_eq!(event.name(), "quote.created");
+    assert_eq!(data_names(&event), QUOTE);
+    assert_eq!(tree(&event)["data"]["totalTTC"].to_string(), "340");
+}
+
+#[test]
+fn a_client_without_email_is_null_and_not_left_out() {
+    let anonymous = crate::Client { email: None, ..client() };
+    let created = Quote::draft(crate::fixtures::origin(), &anonymous, Vec::new(), Percent::ZERO, None);
+    let event = only(created.unwrap());
+    assert_eq!(data_names(&event), QUOTE);
+    assert!(tree(&event)["data"]["clientEmail"].is_null());
+}
+
+#[test]
+fn a_signed_quote_holds_the_twelve_fields() {
+    let signed = quote_in(QuoteStatus::Sent).sign(signature(7), at(8), today()).unwrap();
+    let twelve = [&QUOTE[..], &["signedAt", "acceptedAt", "signedByName", "signedByEmail"]].concat();
+    for (event, name) in signed.events.iter().zip(["quote.signed", "quote.accepted"]) {
+        assert_eq!(event.name(), name);
+        assert_eq!(data_names(event), twelve);
+        let data = &tree(event)["data"];
+        assert_eq!(data["status"], "ACCEPTED");
+        assert_eq!(data["signedAt"], at(7).to_string());
+        assert_eq!(data["signedByEmail"], "lea@exemple.fr");
+    }
+}
+
+#[test]
+fn a_quote_accepted_by_hand_has_no_signature() {
+    let event = only(quote_in(QuoteStatus::Sent).accept(at(8)).unwrap());
+    assert_eq!(event.name(), "quote.accepted");
+    assert_eq!(data_names(&event), [&QUOTE[..], &["acceptedAt"]].concat());
+}
+
+#[test]
+fn an_imported_quote_shows_when_it_was_accepted() {
+    let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: Some(at(-5)) };
+    let (origin, lines) = (crate::fixtures::origin(), crate::fixtures::lines());
+    let imported = Quote::import(origin, &client(), lines, Percent::ZERO, None, &import, today());
+    let event = only(imported.unwrap());
+    assert_eq!(event.name(), "quote.created");
+    assert_eq!(data_names(&event), [&QUOTE[..], &["acceptedAt"]].concat());
+}
+
+#[test]
+fn a_created_invoice_shows_null_for_what_it_will_get() {
+    let created = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(QuoteStatus::Accepted), at(3));
+    let event = only(created.unwrap());
+    assert_eq!(event.name(), "invoice.created");
+    assert_eq!(data_names(&event), INVOICE);
+    let data = &tree(&event)["data"];
+    assert!(["number", "issueDate", "dueDate"].iter().all(|name| data[name].is_null()));
+    assert_eq!(data["amountDue"].to_string(), "323");
+}
+
+#[test]
+fn a_paid_invoice_adds_when() {
+    let event = only(invoice_in(InvoiceStatus::Sent).pay(Money::from(400), at(9)).unwrap());
+    assert_eq!(event.name(), "invoice.paid");
+    assert_eq!(data_names(&event), [&INVOICE[..], &["paidAt"]].concat());
+    let data = &tree(&event)["data"];
+    assert_eq!((&data["status"], &data["paidAt"]), (&"PAID".into(), &at(9).to_string().into()));
+    assert_eq!((data["amountPaid"].to_string(), data["amountDue"].to_string()), ("400".into(), "0".into()));
+}
+
+#[test]
+fn a_completed_project_has_the_fields_of_the_contract() {
+    let expected = ["id", "name", "status", "clientName", "clientEmail", "quoteIds", "completedAt"];
+    let quotes = vec![QuoteId(uuid(2))];
+    for client in [None, Some(&client())] {
+        let project = Project::open(ProjectId(uuid(4)), "Hall", client, quotes.clone(), at(0)).unwrap();
+        let event = only(project.set_status(ProjectStatus::Completed, at(5)).unwrap().unwrap());
+        assert_eq!(event.name(), "project.completed");
+        assert_eq!(data_names(&event), expected);
+        let data = &tree(&event)["data"];
+        assert_eq!(data["quoteIds"], serde_json::json!([uuid(2).to_string()]));
+        assert_eq!(data["clientName"].is_null(), client.is_none());
+        assert_eq!(data["completedAt"], at(5).to_string());
+    }
+}
+
+#[test]
+fn a_ping_names_the_webhook() {
+    let event = Event::ping(WebhookId(uuid(5)), at(0));
+    assert_eq!((event.kind, event.name()), (None, "ping"));
+    assert_eq!(data_names(&event), ["id", "message"]);
+    let json = serde_json::to_string(&event).unwrap();
+    let start =
+        format!(r#"{{"event":"ping","timestamp":"2026-09-14T09:41:07.000Z","data":{{"id":"{}","#, uuid(5));
+    assert!(json.starts_with(&start), "{json}");
+    assert_eq!(names(&json).len(), 3);
+}

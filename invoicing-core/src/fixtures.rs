@@ -1,0 +1,180 @@
+//! Records for the tests of this crate: a client, lines with canaries in what must never leave, and documents in
+//! every state.
+
+use chrono::NaiveDate;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use uuid::Uuid;
+
+use crate::{
+    Client, ClientId, Costing, Invoice, InvoiceId, InvoiceStatus, Issue, Line, NewClient, NewLine, Percent,
+    PricedLines, Quote, QuoteId, QuoteOrigin, QuoteStatus, SignatureBlock, Timestamp, price_lines,
+};
+
+/// The instant of creation in milliseconds; the other instants of a record are a few milliseconds later.
+const START: i64 = 1_789_378_867_000;
+
+/// An instant: so many milliseconds after the creation.
+pub(crate) fn at(millis: i64) -> Timestamp {
+    Timestamp::from_millis(START + millis)
+}
+
+/// A date as it is written.
+pub(crate) fn day(text: &str) -> NaiveDate {
+    text.parse().unwrap()
+}
+
+/// The date of [`at`].
+pub(crate) fn today() -> NaiveDate {
+    day("2026-09-14")
+}
+
+/// A time-ordered id with a number in it.
+pub(crate) fn uuid(n: u128) -> Uuid {
+    Uuid::from_u128(0x0199_0000_0000_7000_8000_0000_0000_0000 + n)
+}
+
+/// A client with every field.
+pub(crate) fn client() -> Client {
+    let new = NewClient {
+        email: Some("lea@exemple.fr".into()),
+        phone: Some("01 23 45 67 89".into()),
+        address: Some("1 rue des Lilas".into()),
+        city: Some("Paris".into()),
+        zip_code: Some("75001".into()),
+        client_type: Some(crate::ClientType::Particulier),
+        notes: Some("calls back".into()),
+        external_id: Some("crm-1".into()),
+        ..NewClient::named("Léa Martin")
+    };
+    new.check().unwrap().create(ClientId(uuid(1)), at(0))
+}
+
+/// A line at so much, with canaries in everything that must not leave.
+pub(crate) fn new_line(price: &str, rate: &str) -> NewLine {
+    NewLine {
+        description: "Paint the hall".into(),
+        quantity: "2".parse().unwrap(),
+        unit: Some("m2".into()),
+        unit_price: price.parse().unwrap(),
+        tva_rate: rate.parse().unwrap(),
+        lot: Some("Painting".into()),
+        section: Some("Ground floor".into()),
+        costing: Costing {
+            labour_cost: Some("777.71".parse().unwrap()),
+            material_cost: Some("888.82".parse().unwrap()),
+            private_note: Some("CANARY note".into()),
+            subcontractor: Some("CANARY subcontractor".into()),
+        },
+    }
+}
+
+/// Two lines at two rates, 300 without VAT and 340 with it.
+pub(crate) fn priced() -> PricedLines {
+    price_lines(&[new_line("50", "10"), new_line("100", "15")]).unwrap()
+}
+
+/// The customer's part of [`priced`].
+pub(crate) fn lines() -> Vec<Line> {
+    priced().lines
+}
+
+/// Whether a text holds anything of a costing.
+pub(crate) fn holds_costing(text: &str) -> bool {
+    let text = text.to_lowercase();
+    ["canary", "777.71", "888.82", "costing", "labour", "material", "privatenote", "subcontractor"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+pub(crate) fn origin() -> QuoteOrigin<'static> {
+    QuoteOrigin { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: at(0) }
+}
+
+/// A draft with a retention of 5 %.
+pub(crate) fn draft_quote() -> Quote {
+    Quote::draft(origin(), &client(), lines(), Percent::from(5), None).unwrap().record
+}
+
+pub(crate) fn signature(millis: i64) -> SignatureBlock {
+    SignatureBlock {
+        signed_at: at(millis),
+        signed_by_name: "Léa Martin".into(),
+        signed_by_email: "lea@exemple.fr".into(),
+        accepted_text: "Bon pour accord".into(),
+        proof_fingerprint: format!("sha256:{}", "ab".repeat(32)),
+    }
+}
+
+/// A quote that came to a state in the usual way; an ACCEPTED one is signed.
+pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
+    let draft = draft_quote();
+    let sent = draft.send(None, at(1), at(1), today()).unwrap().record;
+    match status {
+        QuoteStatus::Draft => draft,
+        QuoteStatus::Sent => sent,
+        QuoteStatus::Accepted => sent.sign(signature(2), at(2), today()).unwrap().record,
+        QuoteStatus::Rejected => sent.reject(at(2)).unwrap().record,
+        QuoteStatus::Expired => sent.expire(at(2), day("2027-01-01")).unwrap().record,
+    }
+}
+
+/// An invoice of 340 with a retention of 17, so 323 to pay, that came to a state in the usual way.
+pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
+    let quote = quote_in(QuoteStatus::Accepted);
+    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(3)).unwrap().record;
+    let issue = Issue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
+    let sent = draft.issue(issue, at(4)).unwrap().record;
+    match status {
+        InvoiceStatus::Draft => draft,
+        InvoiceStatus::Sent => sent,
+        InvoiceStatus::Paid => sent.mark_paid(at(5)).unwrap().record,
+        InvoiceStatus::Overdue => sent.fall_overdue(at(5), day("2027-01-01")).unwrap().record,
+        InvoiceStatus::Canceled => sent.cancel(at(5)).unwrap().record,
+    }
+}
+
+/// The member names of a JSON object, in the order in which they are written.
+pub(crate) fn names(json: &str) -> Vec<String> {
+    struct Names(Vec<String>);
+
+    impl<'de> Deserialize<'de> for Names {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Members;
+
+            impl<'de> Visitor<'de> for Members {
+                type Value = Names;
+
+                fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Names, A::Error> {
+                    let mut names = Vec::new();
+                    while let Some((name, IgnoredAny)) = map.next_entry()? {
+                        names.push(name);
+                    }
+                    Ok(Names(names))
+                }
+            }
+
+            deserializer.deserialize_map(Members)
+        }
+    }
+
+    serde_json::from_str::<Names>(json).unwrap().0
+}
+
+/// [`names`] of a value as it is written.
+pub(crate) fn names_of(value: &impl Serialize) -> Vec<String> {
+    names(&serde_json::to_string(value).unwrap())
+}
+
+/// The top-level members in which two records differ, sorted.
+pub(crate) fn differences(before: &impl Serialize, after: &impl Serialize) -> Vec<String> {
+    let object = |value: serde_json::Value| value.as_object().unwrap().clone();
+    let before = object(serde_json::to_value(before).unwrap());
+    let after = object(serde_json::to_value(after).unwrap());
+    assert!(before.keys().eq(after.keys()), "the records have different members");
+    before.into_iter().filter(|(name, value)| after[name] != *value).map(|(name, _)| name).collect()
+}

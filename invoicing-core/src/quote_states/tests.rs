@@ -1,0 +1,303 @@
+use chrono::NaiveDate;
+use proptest::prelude::*;
+
+use super::*;
+use crate::fixtures::*;
+use crate::{ClientId, Money};
+
+/// The operations of the contract's table on an existing quote.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Operation {
+    Edit,
+    Send,
+    Sign,
+    Accept,
+    Reject,
+    Expire,
+    Link,
+}
+
+const LATE: i64 = 1_000;
+
+/// `None` is refused.
+fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
+    let (after_validity, at) = (day("2027-01-01"), at(LATE));
+    match operation {
+        Operation::Edit => {
+            let lines = crate::price_lines(&[new_line("70", "20")]).unwrap().lines;
+            quote.edit(&client(), lines, Percent::ZERO, Some(day("2026-12-24")), at).ok()
+        }
+        Operation::Send => quote.send(Some(day("2026-12-24")), at, at, today()).ok(),
+        Operation::Sign => quote.sign(signature(LATE), at, today()).ok(),
+        Operation::Accept => quote.accept(at).ok(),
+        Operation::Reject => quote.reject(at).ok(),
+        Operation::Expire => quote.expire(at, after_validity),
+        Operation::Link => quote.link(Some("deal-7"), at).unwrap(),
+    }
+}
+
+/// What the contract says: the next state and the events, or `None` where nobody may.
+fn allowed(from: QuoteStatus, operation: Operation) -> Option<(QuoteStatus, &'static [&'static str])> {
+    use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
+    match (operation, from) {
+        (Operation::Edit, Draft) => Some((Draft, &[])),
+        (Operation::Send, Draft | Expired | Rejected) => Some((Sent, &[])),
+        (Operation::Sign, Sent) => Some((Accepted, &["quote.signed", "quote.accepted"])),
+        (Operation::Accept, Draft | Sent | Rejected | Expired) => Some((Accepted, &["quote.accepted"])),
+        (Operation::Reject, Sent) => Some((Rejected, &[])),
+        (Operation::Expire, Sent) => Some((Expired, &[])),
+        (Operation::Link, any) => Some((any, &[])),
+        _ => None,
+    }
+}
+
+/// The members of the detail that an operation may touch.
+fn touches(operation: Operation) -> &'static [&'static str] {
+    match operation {
+        Operation::Edit => &[
+            "lines",
+            "retentionAmount",
+            "retentionRate",
+            "totalHT",
+            "totalTTC",
+            "tvaRate",
+            "updatedAt",
+            "validUntil",
+            "vatBreakdown",
+        ],
+        Operation::Send => &["sentAt", "status", "updatedAt", "validUntil"],
+        Operation::Sign => {
+            &["acceptedAt", "signature", "signedAt", "signedByEmail", "signedByName", "status", "updatedAt"]
+        }
+        Operation::Accept => &["acceptedAt", "status", "updatedAt"],
+        Operation::Reject | Operation::Expire => &["status", "updatedAt"],
+        Operation::Link => &["externalId", "updatedAt"],
+    }
+}
+
+const OPERATIONS: [Operation; 7] = [
+    Operation::Edit,
+    Operation::Send,
+    Operation::Sign,
+    Operation::Accept,
+    Operation::Reject,
+    Operation::Expire,
+    Operation::Link,
+];
+
+#[test]
+fn every_operation_in_every_state_does_what_the_contract_says() {
+    for &from in QuoteStatus::ALL {
+        for operation in OPERATIONS {
+            let quote = quote_in(from);
+            assert_eq!(quote.status, from);
+            let changed = perform(operation, &quote);
+            let Some((to, events)) = allowed(from, operation) else {
+                assert!(changed.is_none(), "{operation:?} in {from} must be refused");
+                continue;
+            };
+            let changed = changed.unwrap_or_else(|| panic!("{operation:?} in {from} must be allowed"));
+            assert_eq!(changed.record.status, to, "{operation:?} in {from}");
+            assert_eq!(changed.record.updated_at, at(LATE));
+            let names: Vec<_> = changed.events.iter().map(Event::name).collect();
+            assert_eq!(names, events, "{operation:?} in {from}");
+            assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
+            assert_eq!(differences(&quote, &changed.record), touches(operation), "{operation:?} in {from}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_is_a_conflict_that_names_the_state() {
+    let accepted = quote_in(QuoteStatus::Accepted);
+    let refusal = accepted.send(None, at(9), at(9), today()).unwrap_err();
+    assert!(matches!(&refusal, Refusal::Conflict(_)));
+    assert_eq!(refusal.to_string(), "a quote in ACCEPTED cannot be sent");
+    assert_eq!(accepted.reject(at(9)).unwrap_err().to_string(), "a quote in ACCEPTED cannot be rejected");
+}
+
+#[test]
+fn a_draft_is_created_with_its_totals_and_one_event() {
+    let changed = Quote::draft(origin(), &client(), lines(), Percent::from(5), None).unwrap();
+    let quote = &changed.record;
+    assert_eq!(quote.status, QuoteStatus::Draft);
+    assert_eq!((quote.total_ht, quote.total_ttc), (Money::from(300), Money::from(340)));
+    assert_eq!(quote.tva_rate.to_string(), "13.33");
+    assert_eq!(quote.terms.retention_amount, Money::from(17));
+    assert_eq!((quote.created_at, quote.updated_at), (at(0), at(0)));
+    assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
+    assert!(Quote::draft(origin(), &client(), lines(), "5.01".parse().unwrap(), None).is_err());
+}
+
+#[test]
+fn an_empty_quote_is_saved_but_not_sent() {
+    let empty = Quote::draft(origin(), &client(), Vec::new(), Percent::ZERO, None).unwrap().record;
+    assert!(matches!(empty.send(None, at(1), at(1), today()), Err(Refusal::Conflict(_))));
+}
+
+#[test]
+fn content_that_is_what_it_was_moves_nothing() {
+    let quote = draft_quote();
+    let same = quote.edit(&client(), lines(), Percent::from(5), None, at(9)).unwrap();
+    assert_eq!((&same.record, same.events.len()), (&quote, 0));
+    let other = Client { id: ClientId(uuid(99)), ..client() };
+    let moved = quote.edit(&other, lines(), Percent::from(5), None, at(9)).unwrap().record;
+    assert_eq!(differences(&quote, &moved), ["clientId", "updatedAt"]);
+}
+
+#[test]
+fn an_edit_keeps_the_link_and_the_creation() {
+    let linked = draft_quote().link(Some("deal-7"), at(1)).unwrap().unwrap().record;
+    let edited = linked.edit(&client(), Vec::new(), Percent::ZERO, None, at(2)).unwrap().record;
+    assert_eq!(edited.external_id.as_deref(), Some("deal-7"));
+    assert_eq!((edited.created_at, edited.updated_at), (at(0), at(2)));
+    assert_eq!(edited.number, "DEV-2026-0042");
+}
+
+#[test]
+fn sending_gives_thirty_days_unless_a_validity_is_named() {
+    let draft = draft_quote();
+    let until = |quote: &Quote, named| quote.send(named, at(1), at(1), today()).unwrap().record.valid_until;
+    assert_eq!(until(&draft, None), Some(day("2026-10-14")));
+    assert_eq!(until(&draft, Some(today())), Some(today()));
+    let own = draft.edit(&client(), lines(), Percent::ZERO, Some(day("2026-09-30")), at(1)).unwrap().record;
+    assert_eq!(until(&own, None), Some(day("2026-09-30")));
+    assert_eq!(until(&own, Some(day("2026-10-01"))), Some(day("2026-10-01")));
+    let past = own.send(Some(day("2026-09-13")), at(1), at(1), today()).unwrap_err();
+    assert_eq!(past.to_string(), "validUntil: must not be in the past");
+}
+
+#[test]
+fn sent_again_the_old_validity_is_over() {
+    for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
+        let again = quote_in(status).send(None, at(9), at(9), day("2027-03-01")).unwrap().record;
+        assert_eq!(again.valid_until, Some(day("2027-03-31")));
+        assert_eq!(again.sent_at, Some(at(9)));
+    }
+}
+
+#[test]
+fn a_date_beyond_four_digits_is_refused_and_never_a_panic() {
+    for far in [NaiveDate::MAX, NaiveDate::MIN] {
+        let draft = Quote::draft(origin(), &client(), lines(), Percent::ZERO, Some(far));
+        assert_eq!(draft.unwrap_err().field, "validUntil");
+        assert!(draft_quote().edit(&client(), lines(), Percent::ZERO, Some(far), at(1)).is_err());
+        assert!(draft_quote().send(Some(far), at(1), at(1), today()).is_err());
+    }
+    assert!(draft_quote().send(None, at(1), at(1), NaiveDate::MAX).is_err());
+}
+
+#[test]
+fn the_last_day_of_validity_is_a_day_to_sign_on() {
+    let sent = quote_in(QuoteStatus::Sent);
+    let last = sent.valid_until.unwrap();
+    let next = last.succ_opt().unwrap();
+    assert!(sent.sign(signature(5), at(5), last).is_ok());
+    assert!(sent.expire(at(5), last).is_none());
+    let refused = sent.sign(signature(5), at(5), next).unwrap_err();
+    assert_eq!(refused.to_string(), "the quote's validity has ended");
+    assert_eq!(sent.expire(at(5), next).unwrap().record.status, QuoteStatus::Expired);
+}
+
+#[test]
+fn a_signature_fills_the_head_and_both_events_alike() {
+    let changed = quote_in(QuoteStatus::Sent).sign(signature(7), at(8), today()).unwrap();
+    let quote = &changed.record;
+    assert_eq!((quote.signed_at, quote.accepted_at), (Some(at(7)), Some(at(7))));
+    assert_eq!(quote.signed_by_name.as_deref(), Some("Léa Martin"));
+    assert_eq!(quote.terms.signature, Some(signature(7)));
+    assert_eq!(changed.events[0].data, changed.events[1].data);
+    assert_eq!(changed.events[0].timestamp, changed.events[1].timestamp);
+}
+
+#[test]
+fn linking_to_what_it_is_linked_to_is_no_change() {
+    let quote = draft_quote();
+    assert_eq!(quote.link(None, at(1)), Ok(None));
+    let linked = quote.link(Some(" deal-7 "), at(1)).unwrap().unwrap().record;
+    assert_eq!(linked.external_id.as_deref(), Some("deal-7"));
+    assert_eq!(linked.link(Some("deal-7"), at(2)), Ok(None));
+    assert_eq!(linked.link(None, at(2)).unwrap().unwrap().record.external_id, None);
+    for bad in ["", "  ", "a\0b"] {
+        assert_eq!(linked.link(Some(bad), at(2)).unwrap_err().field, "externalId");
+    }
+    assert!(linked.link(Some(&"x".repeat(255)), at(2)).is_ok());
+    assert!(linked.link(Some(&"x".repeat(256)), at(2)).is_err());
+}
+
+fn import(import: &QuoteImport, valid_until: Option<NaiveDate>) -> Result<Changed<Quote>, Invalid> {
+    Quote::import(origin(), &client(), lines(), Percent::ZERO, valid_until, import, today())
+}
+
+#[test]
+fn an_import_starts_in_any_state_and_is_only_created() {
+    for &status in QuoteStatus::ALL {
+        let arrives = QuoteImport { status, sent_at: None, accepted_at: None };
+        let changed = import(&arrives, None).unwrap();
+        let quote = changed.record;
+        assert_eq!(quote.status, status);
+        assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
+        assert_eq!(quote.sent_at.is_some(), status != QuoteStatus::Draft);
+        assert_eq!(quote.accepted_at.is_some(), status == QuoteStatus::Accepted);
+        // Only what can be signed is given a last day: an EXPIRED quote that is valid for a month is none.
+        let until = (status == QuoteStatus::Sent).then(|| day("2026-10-14"));
+        assert_eq!(quote.valid_until, until);
+        assert_eq!(
+            import(&arrives, Some(day("2026-01-31"))).unwrap().record.valid_until,
+            Some(day("2026-01-31"))
+        );
+    }
+}
+
+#[test]
+fn an_import_keeps_its_dates_where_they_go_with_the_state() {
+    let instants = |status| QuoteImport { status, sent_at: Some(at(-9)), accepted_at: Some(at(-8)) };
+    let accepted = import(&instants(QuoteStatus::Accepted), None).unwrap().record;
+    assert_eq!((accepted.sent_at, accepted.accepted_at), (Some(at(-9)), Some(at(-8))));
+    assert_eq!(import(&instants(QuoteStatus::Draft), None).unwrap_err().field, "sentAt");
+    assert_eq!(import(&instants(QuoteStatus::Sent), None).unwrap_err().field, "acceptedAt");
+}
+
+#[test]
+fn evidence_is_trimmed_and_checked() {
+    let given = SignatureEvidence {
+        signed_by_name: " Léa Martin ".into(),
+        signed_by_email: " lea@exemple.fr ".into(),
+        accepted_text: " Bon pour accord ".into(),
+    };
+    let checked = given.check().unwrap();
+    assert_eq!(checked.signed_by_name, "Léa Martin");
+    assert_eq!(checked.signed_by_email, "lea@exemple.fr");
+    assert_eq!(checked.accepted_text, "Bon pour accord");
+    let nameless = SignatureEvidence { signed_by_name: " ".into(), ..given.clone() };
+    assert_eq!(nameless.check().unwrap_err().field, "signedByName");
+    let unreachable = SignatureEvidence { signed_by_email: "lea".into(), ..given.clone() };
+    assert_eq!(unreachable.check().unwrap_err().field, "signedByEmail");
+    let silent = SignatureEvidence { accepted_text: String::new(), ..given };
+    assert_eq!(silent.check().unwrap_err().field, "acceptedText");
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_tried_the_path_is_one_of_the_contract(
+        steps in proptest::collection::vec(proptest::sample::select(&OPERATIONS[..]), 0..30),
+    ) {
+        let mut quote = draft_quote();
+        for operation in steps {
+            let expected = allowed(quote.status, operation);
+            match perform(operation, &quote) {
+                Some(changed) => {
+                    let (to, events) = expected.unwrap();
+                    prop_assert_eq!(changed.record.status, to);
+                    prop_assert_eq!(changed.events.len(), events.len());
+                    quote = changed.record;
+                }
+                // Linking again to the same identifier is the one thing that is allowed and does nothing.
+                None => prop_assert!(expected.is_none() || operation == Operation::Link),
+            }
+            let accepted = quote.status == QuoteStatus::Accepted;
+            prop_assert_eq!(quote.accepted_at.is_some(), accepted);
+            prop_assert_eq!(quote.terms.signature.is_some(), quote.signed_at.is_some());
+        }
+    }
+}
