@@ -140,7 +140,7 @@ impl CompanyIdentity {
             address: long("address", &self.address)?,
             email: short("email", &self.email)?,
             phone: short("phone", &self.phone)?,
-            siret: short("siret", &self.siret)?.map(|siret| siret.replace(' ', "")),
+            siret: short("siret", &self.siret)?.map(|siret| siret.replace(char::is_whitespace, "")),
             vat_number: short("vatNumber", &self.vat_number)?,
             insurance: long("insurance", &self.insurance)?,
             terms: long("terms", &self.terms)?,
@@ -156,3 +156,6 @@ impl CompanyIdentity {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -150,3 +150,6 @@ pub struct TooManyRequests {
     /// For people.
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests;

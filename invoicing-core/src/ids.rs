@@ -64,3 +64,6 @@ ids! {
     /// An API key (not the key itself).
     KeyId;
 }
+
+#[cfg(test)]
+mod tests;

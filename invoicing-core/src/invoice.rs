@@ -125,3 +125,6 @@ impl<S> Deref for Invoice<S> {
         &self.head
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,3 +135,6 @@ fn internal(costing: &Costing, name: impl Fn(&str) -> String) -> Result<Costing,
         ..costing.clone()
     })
 }
+
+#[cfg(test)]
+mod tests;

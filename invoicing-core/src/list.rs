@@ -33,3 +33,6 @@ pub struct Pagination {
     /// Whether there is at least one item behind the page.
     pub has_more: bool,
 }
+
+#[cfg(test)]
+mod tests;

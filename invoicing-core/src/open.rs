@@ -140,3 +140,6 @@ macro_rules! closed_set {
 }
 
 pub(crate) use closed_set;
+
+#[cfg(test)]
+mod tests;

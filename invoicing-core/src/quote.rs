@@ -168,3 +168,6 @@ pub struct ExternalLink {
     /// The link as it stands now; `None` is unlinked.
     pub external_id: Option<String>,
 }
+
+#[cfg(test)]
+mod tests;

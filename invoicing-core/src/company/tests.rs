@@ -1,0 +1,72 @@
+use super::*;
+use crate::fixtures::{at, uuid};
+
+fn create(new: &NewCompany) -> Result<Company, Refusal> {
+    new.create(CompanyId(uuid(8)), at(0))
+}
+
+fn refused(edit: impl FnOnce(&mut NewCompany)) -> Refusal {
+    let mut new = NewCompany::named("Dupont SARL", Plan::Team);
+    edit(&mut new);
+    create(&new).unwrap_err()
+}
+
+fn field(refusal: &Refusal) -> &str {
+    match refusal {
+        Refusal::Invalid(invalid) => &invalid.field,
+        Refusal::Conflict(conflict) => panic!("a conflict: {conflict}"),
+    }
+}
+
+#[test]
+fn a_company_is_french_and_invoices_in_euros_unless_it_says_otherwise() {
+    let new: NewCompany = serde_json::from_str(r#"{"name": " Dupont SARL ", "plan": "Team"}"#).unwrap();
+    let company = create(&new).unwrap();
+    assert_eq!(company.name, "Dupont SARL");
+    assert_eq!((company.time_zone.as_str(), company.currency.as_str()), ("Europe/Paris", "EUR"));
+    assert!(!company.automatic_invoicing);
+    assert!(serde_json::from_str::<NewCompany>(r#"{"name": "a", "plan": "Gold"}"#).is_err());
+    assert!(serde_json::from_str::<NewCompany>(r#"{"name": "a", "plan": "Pro", "extra": 1}"#).is_err());
+}
+
+#[test]
+fn only_team_has_the_api_and_only_higher_plans_convert_by_themselves() {
+    let rights: Vec<_> =
+        Plan::ALL.iter().map(|plan| (plan.has_api(), plan.has_automatic_invoicing())).collect();
+    assert_eq!(rights, [(false, false), (false, true), (true, true)]);
+    for &plan in Plan::ALL {
+        let new = NewCompany { automatic_invoicing: true, ..NewCompany::named("a", plan) };
+        match create(&new) {
+            Ok(company) => assert!(company.automatic_invoicing && plan != Plan::Starter),
+            Err(refusal) => assert!(matches!(refusal, Refusal::Conflict(_)) && plan == Plan::Starter),
+        }
+    }
+}
+
+#[test]
+fn each_field_is_checked_and_named() {
+    assert_eq!(field(&refused(|new| new.name = " ".into())), "name");
+    assert_eq!(field(&refused(|new| new.name = "x".repeat(256))), "name");
+    for bad in ["", "eur", "EURO", "€UR", "E R"] {
+        assert_eq!(field(&refused(|new| new.currency = bad.into())), "currency", "{bad}");
+    }
+    assert_eq!(field(&refused(|new| new.identity.email = Some("nobody".into()))), "email");
+    assert_eq!(field(&refused(|new| new.identity.phone = Some("x".repeat(256)))), "phone");
+    assert_eq!(field(&refused(|new| new.identity.vat_number = Some("a\nb".into()))), "vatNumber");
+    assert_eq!(field(&refused(|new| new.identity.address = Some("x".repeat(2_001)))), "address");
+    assert_eq!(field(&refused(|new| new.identity.insurance = Some("x".repeat(2_001)))), "insurance");
+    assert_eq!(field(&refused(|new| new.identity.terms = Some("a\0b".into()))), "terms");
+}
+
+#[test]
+fn a_siret_has_14_digits_however_it_is_spaced() {
+    let identity = |siret: &str| CompanyIdentity { siret: Some(siret.into()), ..CompanyIdentity::default() };
+    for good in ["73282932000074", " 732 829 320 00074 ", "732\u{202f}829\u{a0}320 00074"] {
+        assert_eq!(identity(good).check().unwrap().siret.unwrap(), "73282932000074");
+    }
+    for bad in ["7328293200007", "732829320000745", "7328293200007A", "７３２８２９３２００００７４"]
+    {
+        assert_eq!(identity(bad).check().unwrap_err().field, "siret", "{bad}");
+    }
+    assert_eq!(identity(" ").check().unwrap(), CompanyIdentity::default());
+}

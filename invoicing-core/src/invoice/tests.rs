@@ -1,0 +1,91 @@
+use super::*;
+use crate::Open;
+use crate::fixtures::{differences, holds_costing, invoice_in, names_of};
+
+const HEAD: [&str; 22] = [
+    "id",
+    "number",
+    "status",
+    "quoteId",
+    "clientId",
+    "clientName",
+    "clientEmail",
+    "issueDate",
+    "dueDate",
+    "totalHT",
+    "totalTTC",
+    "tvaRate",
+    "currency",
+    "retentionRate",
+    "retentionAmount",
+    "amountPaid",
+    "amountDue",
+    "amountOverpaid",
+    "paidAt",
+    "canceledAt",
+    "createdAt",
+    "updatedAt",
+];
+
+#[test]
+fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
+    for &status in InvoiceStatus::ALL {
+        let Invoice { head, lines, .. } = invoice_in(status);
+        let bare = InvoiceItem { head, lines: None };
+        assert_eq!(names_of(&bare), HEAD, "{status}");
+        let with_lines = InvoiceItem { lines: Some(lines), ..bare };
+        assert_eq!(names_of(&with_lines), [&HEAD[..], &["lines"]].concat(), "{status}");
+        assert!(!holds_costing(&serde_json::to_string(&with_lines).unwrap()));
+    }
+}
+
+#[test]
+fn a_detail_has_the_fields_of_the_contract_in_their_order() {
+    for &status in InvoiceStatus::ALL {
+        let invoice = invoice_in(status);
+        assert_eq!(names_of(&invoice), [&HEAD[..], &["lines", "vatBreakdown"]].concat(), "{status}");
+        assert!(!holds_costing(&serde_json::to_string(&invoice).unwrap()));
+    }
+}
+
+#[test]
+fn what_is_unset_is_null() {
+    let json = serde_json::to_value(invoice_in(InvoiceStatus::Draft)).unwrap();
+    for name in ["number", "issueDate", "dueDate", "paidAt", "canceledAt"] {
+        assert!(json[name].is_null(), "{name}");
+    }
+}
+
+#[test]
+fn values_are_written_as_the_contract_says() {
+    let json = serde_json::to_value(invoice_in(InvoiceStatus::Paid)).unwrap();
+    assert_eq!((&json["issueDate"], &json["dueDate"]), (&"2026-09-14".into(), &"2026-10-14".into()));
+    assert_eq!(json["paidAt"], "2026-09-14T09:41:07.005Z");
+    let amounts = ["totalTTC", "retentionAmount", "amountPaid", "amountDue", "amountOverpaid"];
+    assert_eq!(amounts.map(|name| json[name].to_string()), ["340", "17", "323", "0", "0"]);
+}
+
+#[test]
+fn every_record_reads_back_as_itself() {
+    for &status in InvoiceStatus::ALL {
+        let invoice = invoice_in(status);
+        let json = serde_json::to_string(&invoice).unwrap();
+        assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), invoice);
+        for lines in [None, Some(invoice.lines.clone())] {
+            let item = InvoiceItem { head: invoice.head.clone(), lines };
+            let json = serde_json::to_string(&item).unwrap();
+            assert_eq!(serde_json::from_str::<InvoiceItem>(&json).unwrap(), item);
+        }
+    }
+}
+
+#[test]
+fn a_reader_ignores_new_fields_and_keeps_a_new_status() {
+    let invoice = invoice_in(InvoiceStatus::Sent);
+    let mut json = serde_json::to_value(&invoice).unwrap();
+    json["status"] = "DISPUTED".into();
+    json["disputedAt"] = serde_json::json!({"at": [1.5]});
+    let read: Invoice<Open<InvoiceStatus>> = serde_json::from_value(json).unwrap();
+    assert_eq!(read.status, Open::Other("DISPUTED".into()));
+    assert_eq!(differences(&invoice, &read), ["status"]);
+}

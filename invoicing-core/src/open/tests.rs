@@ -1,0 +1,80 @@
+use super::*;
+use crate::{
+    ClientType, DeliveryStatus, EventKind, FailureClass, InvoiceStatus, Plan, ProjectStatus, QuoteStatus,
+};
+
+#[test]
+fn a_value_that_is_not_known_survives_reading_and_writing() {
+    let json = "\"ARCHIVED\"";
+    let status: Open<QuoteStatus> = serde_json::from_str(json).unwrap();
+    assert_eq!(status, Open::Other("ARCHIVED".into()));
+    assert_eq!((status.known(), status.to_string().as_str()), (None, "ARCHIVED"));
+    assert_eq!(serde_json::to_string(&status).unwrap(), json);
+}
+
+#[test]
+fn a_value_that_is_known_is_that_value() {
+    let status: Open<QuoteStatus> = serde_json::from_str("\"SENT\"").unwrap();
+    assert_eq!(status, QuoteStatus::Sent);
+    assert_eq!(status, Open::from(QuoteStatus::Sent));
+    assert_eq!(status.known(), Some(QuoteStatus::Sent));
+    assert_eq!(serde_json::to_string(&status).unwrap(), "\"SENT\"");
+    assert!(serde_json::from_str::<Open<QuoteStatus>>("5").is_err());
+}
+
+fn words_survive<T>(all: &[T], as_str: fn(T) -> &'static str, expected: &[&str])
+where
+    T: Copy + fmt::Debug + fmt::Display + PartialEq + FromStr + Serialize + serde::de::DeserializeOwned,
+{
+    assert_eq!(all.iter().copied().map(as_str).collect::<Vec<_>>(), expected);
+    for &value in all {
+        let json = serde_json::to_string(&value).unwrap();
+        assert_eq!(json, format!("\"{value}\""));
+        assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value);
+        assert!(value.to_string().parse::<T>().is_ok_and(|parsed| parsed == value));
+        assert!(value.to_string().swapcase().parse::<T>().is_err(), "{value}: case counts");
+    }
+}
+
+/// Turns the case of a word around, so that a reader that is blind to case shows.
+trait SwapCase {
+    fn swapcase(&self) -> String;
+}
+
+impl SwapCase for String {
+    fn swapcase(&self) -> String {
+        let swap =
+            |c: char| if c.is_ascii_uppercase() { c.to_ascii_lowercase() } else { c.to_ascii_uppercase() };
+        self.chars().map(swap).collect()
+    }
+}
+
+#[test]
+fn the_words_are_those_of_the_contract() {
+    let quote = ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"];
+    words_survive(QuoteStatus::ALL, QuoteStatus::as_str, &quote);
+    let invoice = ["DRAFT", "SENT", "PAID", "OVERDUE", "CANCELED"];
+    words_survive(InvoiceStatus::ALL, InvoiceStatus::as_str, &invoice);
+    words_survive(ProjectStatus::ALL, ProjectStatus::as_str, &["OPEN", "COMPLETED", "CANCELED"]);
+    words_survive(ClientType::ALL, ClientType::as_str, &["PARTICULIER", "PROFESSIONNEL"]);
+    words_survive(Plan::ALL, Plan::as_str, &["Starter", "Pro", "Team"]);
+    let delivery = ["pending", "delivered", "failed", "skipped"];
+    words_survive(DeliveryStatus::ALL, DeliveryStatus::as_str, &delivery);
+    let events = [
+        "quote.created",
+        "quote.signed",
+        "quote.accepted",
+        "invoice.created",
+        "invoice.paid",
+        "project.completed",
+    ];
+    words_survive(EventKind::ALL, EventKind::as_str, &events);
+    assert!(FailureClass::ALL.iter().all(|class| class.as_str().parse() == Ok(*class)));
+}
+
+#[test]
+fn a_closed_set_refuses_with_the_words_it_knows() {
+    let refusal = "DRAFTS".parse::<QuoteStatus>().unwrap_err();
+    assert_eq!(refusal.rule, "must be one of DRAFT SENT ACCEPTED REJECTED EXPIRED");
+    assert!(serde_json::from_str::<QuoteStatus>("\"DRAFTS\"").unwrap_err().to_string().contains("EXPIRED"));
+}
