@@ -1,0 +1,215 @@
+//! Carrying a call out: attempts under one deadline, and the reading of what comes back.
+//!
+//! Whether there is another attempt is decided in [`retry`](crate::retry); this module only acts on it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Response};
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, TooManyRequests};
+use serde::de::DeserializeOwned;
+use tracing::{Instrument, Span, debug, debug_span, field, info};
+use uuid::Uuid;
+
+use crate::call::{Call, X_REQUEST_ID};
+use crate::client::Shared;
+use crate::error::Details;
+use crate::retry::{Attempt, Next, Outcome};
+use crate::retry_after::retry_after;
+use crate::transport::{TransportError, TransportFailure};
+use crate::{Error, ErrorKind};
+
+/// Most characters of a text from outside that an error repeats.
+const LONGEST_TEXT: usize = 500;
+
+/// A successful answer, not read yet.
+pub(crate) struct Answer {
+    operation: &'static str,
+    request_id: Option<String>,
+    pub(crate) status: u16,
+    pub(crate) attempts: u32,
+    pub(crate) body: Bytes,
+}
+
+type Exchange = Result<Response<Bytes>, TransportError>;
+
+impl Shared {
+    /// Carries the call out and reads the answer's JSON.
+    pub(crate) async fn json<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Error> {
+        let answer = self.send(call).await?;
+        self.read(&answer)
+    }
+
+    /// Carries the call out.
+    pub(crate) async fn send(&self, call: &Call) -> Result<Answer, Error> {
+        let span = debug_span!(
+            "invoicing",
+            operation = call.operation,
+            method = %call.method(),
+            path = call.path(),
+            request_id = field::Empty,
+            attempts = field::Empty,
+            status = field::Empty,
+        );
+        self.attempts(call).instrument(span).await
+    }
+
+    /// Reads the JSON of a successful answer.
+    pub(crate) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Error> {
+        let mut json = serde_json::Deserializer::from_slice(&answer.body);
+        let value = serde_path_to_error::deserialize(&mut json).map_err(|error| error.to_string());
+        value.and_then(|value| json.end().map(|()| value).map_err(|error| error.to_string())).map_err(
+            |text| {
+                answer.fail(ErrorKind::Unreadable).with(|details| details.message = Some(self.clean(&text)))
+            },
+        )
+    }
+
+    async fn attempts(&self, call: &Call) -> Result<Answer, Error> {
+        let started = self.env.now();
+        let request_id = self.request_id();
+        let mut number = 1;
+        loop {
+            let request = self
+                .endpoint
+                .request(call, &request_id)
+                .map_err(|error| unsendable(call.operation, error))?;
+            let remaining = self.remaining(started);
+            let exchange = self.exchange(request, remaining.min(self.limits.attempt_timeout)).await;
+            let outcome = self.outcome(&exchange);
+            let next = Attempt {
+                repeatable: call.repeatable,
+                number,
+                max: self.limits.max_attempts,
+                outcome,
+                remaining: self.remaining(started),
+                random: self.env.random(),
+            }
+            .next();
+            debug!(number, ?outcome, "attempt");
+            if let Next::Again { after } = next {
+                info!(number, ?outcome, ?after, "attempt failed, will try again");
+                self.env.sleep(after).await;
+                number += 1;
+                continue;
+            }
+            return self.conclude(call, number, &request_id, exchange, next);
+        }
+    }
+
+    fn remaining(&self, started: std::time::Instant) -> Duration {
+        self.limits.deadline.saturating_sub(self.env.now().saturating_duration_since(started))
+    }
+
+    async fn exchange(&self, request: http::Request<Bytes>, timeout: Duration) -> Exchange {
+        let sent = self.transport.send(request, self.limits.max_response_bytes);
+        match tokio::time::timeout(timeout, sent).await {
+            Ok(exchange) => exchange,
+            Err(elapsed) => {
+                Err(TransportError { kind: TransportFailure::Timeout, cause: Some(elapsed.into()) })
+            }
+        }
+    }
+
+    fn outcome(&self, exchange: &Exchange) -> Outcome {
+        match exchange {
+            Ok(answer) => Outcome::Answered {
+                status: answer.status().as_u16(),
+                retry_after: retry_after(answer.headers(), self.env.wall_clock()),
+            },
+            Err(error) => match error.kind {
+                TransportFailure::Connect | TransportFailure::Timeout | TransportFailure::Interrupted => {
+                    Outcome::Unanswered
+                }
+                TransportFailure::TooLarge | TransportFailure::Redirected => Outcome::Unusable,
+            },
+        }
+    }
+
+    /// Turns the last attempt into the call's result.
+    fn conclude(
+        &self,
+        call: &Call,
+        attempts: u32,
+        sent_id: &HeaderValue,
+        exchange: Exchange,
+        next: Next,
+    ) -> Result<Answer, Error> {
+        let answered_id = exchange.as_ref().ok().and_then(|answer| answer.headers().get(X_REQUEST_ID));
+        let request_id =
+            answered_id.unwrap_or(sent_id).to_str().ok().map(|id| self.clean(id)).filter(|id| !id.is_empty());
+        let status = exchange.as_ref().ok().map(|answer| answer.status().as_u16());
+        let span = Span::current();
+        span.record("attempts", attempts)
+            .record("request_id", request_id.as_deref())
+            .record("status", status);
+        debug!(?next, "call ended");
+        let response = exchange.map_err(|error| {
+            Error::new(call.operation, error.kind.into()).with(|details| {
+                details.attempts = attempts;
+                details.request_id.clone_from(&request_id);
+                details.cause = error.cause;
+            })
+        })?;
+        let status = response.status().as_u16();
+        let answer = |body| Answer { operation: call.operation, request_id, status, attempts, body };
+        if next == Next::Done {
+            return Ok(answer(response.into_body()));
+        }
+        let error = answer(Bytes::new()).fail(ErrorKind::Status);
+        Err(error.with(|details| self.describe(details, response.headers(), response.body())))
+    }
+
+    /// Reads an error body: the usual shape, the flat one of the quota, or something that is not the service's.
+    fn describe(&self, details: &mut Details, headers: &HeaderMap, body: &[u8]) {
+        details.retry_after = retry_after(headers, self.env.wall_clock());
+        let usual = || serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error);
+        let flat = || {
+            let TooManyRequests { code, message } = serde_json::from_slice(body).ok()?;
+            Some(ApiErrorDetail { code, message })
+        };
+        if let Some(ApiErrorDetail { code, message }) = usual().or_else(flat) {
+            details.code = Some(ErrorCode::from(self.clean(code.as_str()).as_str()));
+            details.message = Some(self.clean(&message));
+        } else {
+            // What a proxy writes is for a browser, and may repeat the request: its type and size say enough.
+            let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or("no type");
+            let text = format!("not an answer of the service ({kind}, {} bytes)", body.len());
+            details.message = Some(self.clean(&text));
+        }
+    }
+
+    /// A text from outside as an error may repeat it: bounded, on one line, without the key.
+    fn clean(&self, text: &str) -> String {
+        let text = self.key.redact(text);
+        text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST_TEXT).collect()
+    }
+
+    /// One id for all attempts of a call, so that a call without an answer can be found in the service's log too.
+    fn request_id(&self) -> HeaderValue {
+        let random = (u128::from(self.env.random()) << 64) | u128::from(self.env.random());
+        let id = uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid();
+        HeaderValue::from_str(id.hyphenated().encode_lower(&mut Uuid::encode_buffer()))
+            .unwrap_or(HeaderValue::from_static("-"))
+    }
+}
+
+impl Answer {
+    /// An error about what was answered.
+    pub(crate) fn fail(&self, kind: ErrorKind) -> Error {
+        Error::new(self.operation, kind).with(|details| {
+            details.status = Some(self.status);
+            details.attempts = self.attempts;
+            details.request_id.clone_from(&self.request_id);
+        })
+    }
+}
+
+/// The call could not be put into a request.
+pub(crate) fn unsendable(
+    operation: &'static str,
+    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+) -> Error {
+    Error::new(operation, ErrorKind::Request).with(|details| details.cause = Some(cause.into()))
+}

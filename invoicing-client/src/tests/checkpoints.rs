@@ -1,0 +1,103 @@
+//! Checkpoints in files: kept whole, and never silently started over.
+
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use crate::{
+    Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint, Timestamp, Version,
+};
+
+fn checkpoint(since: i64, ids: &[u128]) -> Checkpoint {
+    let version = |id: &u128| Version { updated_at: Timestamp::from_millis(since), id: Uuid::from_u128(*id) };
+    Checkpoint { since: Timestamp::from_millis(since), delivered: ids.iter().map(version).collect() }
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(future)
+}
+
+#[tokio::test]
+async fn a_file_keeps_what_was_saved_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.json");
+    let store = FileCheckpoint::new(&path);
+    assert_eq!(store.load("quotes").await.unwrap(), None);
+    for since in [5, 7] {
+        store.save("quotes", &checkpoint(since, &[1])).await.unwrap();
+        assert_eq!(FileCheckpoint::new(&path).load("quotes").await.unwrap(), Some(checkpoint(since, &[1])));
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays behind");
+    assert_eq!(
+        fs::read_to_string(&path).unwrap(),
+        r#"{"version":1,"resource":"quotes","since":"1970-01-01T00:00:00.007Z","delivered":[{"updatedAt":"1970-01-01T00:00:00.007Z","id":"00000000-0000-0000-0000-000000000001"}]}"#
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_checkpoint_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.json");
+    let store = FileCheckpoint::new(&path);
+    for damaged in ["", "{", "null", r#"{"version":1,"resource":"quotes"}"#, "\0\0\0"] {
+        fs::write(&path, damaged).unwrap();
+        assert!(matches!(store.load("quotes").await, Err(CheckpointError::Damaged { .. })), "{damaged}");
+    }
+    fs::write(&path, r#"{"version":2,"since":"soon"}"#).unwrap();
+    assert!(matches!(store.load("quotes").await, Err(CheckpointError::UnknownVersion { version: 2, .. })));
+
+    store.save("invoices", &checkpoint(1, &[])).await.unwrap();
+    let error = store.load("quotes").await.unwrap_err();
+    assert!(matches!(&error, CheckpointError::OtherResource { found, .. } if found == "invoices"), "{error}");
+    assert!(error.to_string().contains("belongs to invoices, not to quotes"));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_reached_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = FileCheckpoint::new(folder.path().join("missing/quotes.json"));
+    let error = missing.save("quotes", &checkpoint(1, &[])).await.unwrap_err();
+    assert!(matches!(error, CheckpointError::Io { action: "written", .. }), "{error}");
+    // A folder is not a file.
+    let error = FileCheckpoint::new(folder.path()).load("quotes").await.unwrap_err();
+    assert!(matches!(error, CheckpointError::Io { action: "read", .. }), "{error}");
+}
+
+#[tokio::test]
+async fn memory_keeps_resources_apart() {
+    let store = MemoryCheckpoint::new();
+    store.save("quotes", &checkpoint(1, &[])).await.unwrap();
+    store.save("invoices", &checkpoint(2, &[])).await.unwrap();
+    assert_eq!(store.load("quotes").await.unwrap(), Some(checkpoint(1, &[])));
+    assert_eq!(store.load("clients").await.unwrap(), None);
+}
+
+fn truncated(path: &Path, keep: usize) -> bool {
+    let whole = fs::read(path).unwrap();
+    fs::write(path, &whole[..keep.min(whole.len())]).unwrap();
+    keep < whole.len()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn a_file_is_read_as_it_was_written_or_refused(
+        since in 0..4_102_444_800_000_i64,
+        ids in proptest::collection::vec(any::<u128>(), 0..5),
+        keep in 0..600_usize,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.json");
+        let store = FileCheckpoint::new(&path);
+        let saved = checkpoint(since, &ids);
+        block_on(store.save("clients", &saved)).unwrap();
+        prop_assert_eq!(block_on(store.load("clients")).unwrap(), Some(saved));
+        if truncated(&path, keep) {
+            let read = block_on(store.load("clients"));
+            prop_assert!(matches!(read, Err(CheckpointError::Damaged { .. })), "{:?}", read);
+        }
+    }
+}

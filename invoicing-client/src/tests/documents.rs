@@ -1,0 +1,112 @@
+//! Documents: the link, the check of the bytes, and links that expire.
+
+use serde_json::{Value, json};
+
+use super::server::{Reply, Seen, Server, json as answer, text};
+use super::{ID, KEY, client, error_json};
+use crate::{DocumentLink, ErrorCode, ErrorKind};
+
+/// `printf %s '%PDF-1.7 frozen' | sha256sum`
+const PDF: &str = "%PDF-1.7 frozen";
+const SHA256: &str = "f41a0684d60eb50bee6fe21ae3ef74a4c0ca357025a5b4e2241d7e81ceb51426";
+
+fn link_json(url: &str) -> Value {
+    json!({
+        "url": url, "expiresAt": "2026-09-14T09:46:07.123Z", "type": "pdf", "fileName": "DEV-2026-0042.pdf",
+        "contentType": "application/pdf", "sizeBytes": PDF.len(), "sha256": SHA256, "aNewField": 1,
+    })
+}
+
+fn is_link(seen: &Seen) -> bool {
+    seen.uri.path().starts_with("/api/v1")
+}
+
+/// Links to documents on this server; the documents are answered as told, in order.
+async fn serving(documents: Vec<Reply>) -> Server {
+    let links = std::sync::atomic::AtomicUsize::new(0);
+    Server::start(move |number, seen| {
+        if is_link(seen) {
+            let link = links.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            // Relative to the service, so that the server need not know its own address.
+            return answer(200, &link_json(&format!("/documents/{link}?proof=1")));
+        }
+        documents[number - links.load(std::sync::atomic::Ordering::Relaxed)].clone()
+    })
+    .await
+}
+
+fn pdf(bytes: &str) -> Reply {
+    text(200, "application/pdf", bytes)
+}
+
+fn gone() -> Reply {
+    answer(404, &error_json("not_found", "no such document"))
+}
+
+#[tokio::test]
+async fn a_document_is_downloaded_without_the_key() {
+    let server = serving(vec![pdf(PDF)]).await;
+    let (client, _) = client(&server);
+    let document = client.quotes().download_document(ID.parse().unwrap()).await.unwrap();
+    assert_eq!(document.bytes, PDF);
+    assert_eq!(document.link.file_name, "DEV-2026-0042.pdf");
+    let seen = server.seen();
+    assert_eq!(seen[0].uri.to_string(), format!("/api/v1/quotes/{ID}/document?type=pdf"));
+    assert_eq!(seen[1].uri, "/documents/0?proof=1");
+    assert!(!seen[1].headers.values().any(|value| value.to_str().unwrap().contains(KEY)));
+}
+
+#[tokio::test]
+async fn other_bytes_are_refused() {
+    for wrong in ["%PDF-1.7 frozeN", "%PDF-1.7 frozen ", "%PDF", ""] {
+        let server = serving(vec![pdf(wrong)]).await;
+        let (client, _) = client(&server);
+        let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
+        assert_eq!((error.kind(), error.attempts()), (ErrorKind::DocumentMismatch, 1), "{wrong}");
+    }
+}
+
+#[tokio::test]
+async fn an_expired_link_is_renewed_once() {
+    let server = serving(vec![gone(), pdf(PDF)]).await;
+    let (client, _) = client(&server);
+    let document = client.quotes().download_document(ID.parse().unwrap()).await.unwrap();
+    assert_eq!(document.link.url, "/documents/1?proof=1");
+
+    let server = serving(vec![gone(), gone()]).await;
+    let (client, _) = super::client(&server);
+    let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
+    assert!(error.is_not_found());
+    assert_eq!(server.seen().len(), 4);
+}
+
+#[tokio::test]
+async fn a_draft_has_no_document() {
+    let server = Server::script([answer(409, &error_json("document_unavailable", "still a draft"))]).await;
+    let (client, _) = client(&server);
+    let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
+    assert_eq!(error.code(), Some(&ErrorCode::DocumentUnavailable));
+}
+
+#[tokio::test]
+async fn a_failing_store_is_tried_again_and_its_url_not_shown() {
+    let failed = answer(503, &error_json("storage_unavailable", "later"));
+    let server = serving(vec![failed, Reply::CutBody, Reply::Cut, Reply::Cut]).await;
+    let (client, env) = client(&server);
+    let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts(), env.slept().len()), (ErrorKind::Interrupted, 4, 3));
+    assert!(!format!("{error} {error:?}").contains("proof"));
+}
+
+#[tokio::test]
+async fn a_link_is_checked_before_it_is_followed() {
+    let server = Server::script([]).await;
+    let (client, _) = client(&server);
+    let link: DocumentLink = serde_json::from_value(link_json("file:///etc/passwd")).unwrap();
+    let error = client.quotes().download(&link).await.unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Request, 0));
+
+    let huge = DocumentLink { size_bytes: u64::MAX, ..serde_json::from_value(link_json("/d")).unwrap() };
+    assert_eq!(client.quotes().download(&huge).await.unwrap_err().kind(), ErrorKind::TooLarge);
+    assert!(server.seen().is_empty());
+}

@@ -1,0 +1,83 @@
+//! Streams over pages.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt};
+
+use super::server::{Reply, Server, json as answer};
+use super::{client, client_json, error_json, page_json};
+
+/// Pages by offset, each of at most two items: a, b | c | (nothing) | d.
+fn pages(offset: u64) -> Reply {
+    let (names, has_more): (&[&str], bool) = match offset {
+        0 => (&["a", "b"], true),
+        2 => (&["c"], true),
+        3 => (&[], true),
+        5 => (&["d"], false),
+        other => panic!("no page at {other}"),
+    };
+    let data: Vec<_> = names.iter().map(|name| client_json(name)).collect();
+    answer(200, &page_json(&data, offset, has_more))
+}
+
+fn offset(query: Option<&str>) -> u64 {
+    let query = query.unwrap_or_default();
+    let pair = query.split('&').find_map(|pair| pair.strip_prefix("offset="));
+    pair.map_or(0, |offset| offset.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_stream_ends_where_there_is_no_more_and_not_at_an_empty_page() {
+    let server = Server::start(|_, seen| pages(offset(seen.uri.query()))).await;
+    let (client, _) = client(&server);
+    let names: Vec<_> =
+        client.clients().list().limit(2).stream().map_ok(|c| c.name).try_collect().await.unwrap();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    let pages: Vec<_> = client.clients().list().limit(2).pages().try_collect().await.unwrap();
+    assert_eq!(pages.len(), 4);
+    assert!(server.seen().iter().all(|seen| seen.uri.query().unwrap().contains("limit=2")));
+}
+
+#[tokio::test]
+async fn a_failed_attempt_in_the_middle_loses_nothing() {
+    let server = Server::start(|number, seen| match number {
+        1 => Reply::Cut,
+        2 => answer(503, &error_json("server_error", "again")),
+        _ => pages(offset(seen.uri.query())),
+    })
+    .await;
+    let (client, _) = client(&server);
+    let names: Vec<_> = client.clients().list().stream().map_ok(|c| c.name).try_collect().await.unwrap();
+    assert_eq!(names, ["a", "b", "c", "d"]);
+}
+
+#[tokio::test]
+async fn an_error_ends_the_stream() {
+    let server = Server::start(|number, seen| match number {
+        0 => pages(offset(seen.uri.query())),
+        _ => answer(401, &error_json("unauthorized", "revoked")),
+    })
+    .await;
+    let (client, _) = client(&server);
+    let items: Vec<_> = client.clients().list().stream().collect().await;
+    assert_eq!(items.iter().map(Result::is_ok).collect::<Vec<_>>(), [true, true, false]);
+    assert_eq!(server.seen().len(), 2);
+}
+
+#[tokio::test]
+async fn a_dropped_next_loses_nothing() {
+    let server = Server::start(|_, seen| pages(offset(seen.uri.query()))).await;
+    let (client, _) = client(&server);
+    let mut stream = client.clients().list().stream();
+    let mut names = Vec::new();
+    loop {
+        // A zero timeout polls once and drops the future: sometimes with an item, mostly in the middle of a request.
+        match tokio::time::timeout(Duration::ZERO, stream.next()).await {
+            Ok(Some(item)) => names.push(item.unwrap().name),
+            Ok(None) => break,
+            Err(_) => tokio::task::yield_now().await,
+        }
+    }
+    assert_eq!(names, ["a", "b", "c", "d"]);
+    assert_eq!(server.seen().len(), 4);
+}
