@@ -40,8 +40,17 @@ impl QuotaWindow {
         self.accepted.extend(std::iter::repeat_n(at, n));
     }
 
-    /// Decides about a request that arrives now.
+    /// Decides about a request that arrives now, and counts it where it may pass.
     pub fn admit(&mut self, limit: u32, now: Timestamp) -> Admission {
+        let admission = self.peek(limit, now);
+        if let Admission::Accepted { .. } = admission {
+            self.accepted.push_back(self.not_before_the_last(now));
+        }
+        admission
+    }
+
+    /// Decides about a request that arrives now without counting it.
+    pub fn peek(&mut self, limit: u32, now: Timestamp) -> Admission {
         let now = self.not_before_the_last(now);
         // Strictly older: two requests exactly 60 s apart stand in one closed window, and instants are truncated to
         // the millisecond, so "60,001 ms apart" is what guarantees 60 s of real time.
@@ -50,7 +59,6 @@ impl QuotaWindow {
         }
         let used = u32::try_from(self.accepted.len()).unwrap_or(u32::MAX);
         if used < limit {
-            self.accepted.push_back(now);
             let oldest = self.accepted.front().copied().unwrap_or(now);
             return Admission::Accepted { remaining: limit - used - 1, reset_ms: leaves_in(oldest, now) };
         }

@@ -57,6 +57,14 @@ impl Env {
         uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes()).into_uuid()
     }
 
+    /// A `UUIDv7` of another instant than now, ordered by `order` (0 to 4095) among those of the same instant.
+    pub(crate) fn uuid_at(&self, at: Timestamp, order: u16) -> Uuid {
+        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+        let mut rest: [u8; 10] = self.bytes();
+        rest[..2].copy_from_slice(&order.to_be_bytes());
+        uuid::Builder::from_unix_timestamp_millis(millis, &rest).into_uuid()
+    }
+
     /// Unpredictable bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut bytes = [0; N];

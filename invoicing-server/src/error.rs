@@ -84,7 +84,7 @@ impl From<FreezeError> for Error {
     fn from(error: FreezeError) -> Self {
         match error {
             FreezeError::Store(error) => Self::unavailable(error),
-            error => Self::internal(error),
+            error @ FreezeError::Render(_) => Self::internal(error),
         }
     }
 }

@@ -59,7 +59,7 @@ async fn make(inner: &Inner, job: &Job) -> What {
         }
     };
     let (target, signer) = match &*endpoint {
-        Endpoint::Ready { target, signer } => (target, signer),
+        Endpoint::Ready(ready) => (&ready.target, &ready.signer),
         Endpoint::Off(reason) => return What::Off(reason),
         Endpoint::Unusable => return failed(at, FailureClass::Unsendable),
     };

@@ -17,10 +17,16 @@ use crate::config::Settings;
 use crate::store::webhooks::{self, EndpointRow};
 use crate::store::{OpenError, Store};
 
+/// What a delivery to a webhook is made with.
+pub(super) struct Ready {
+    pub(super) target: Target,
+    pub(super) signer: Signer,
+}
+
 /// How a webhook can be reached.
 pub(super) enum Endpoint {
     /// Ready to be sent to.
-    Ready { target: Target, signer: Signer },
+    Ready(Box<Ready>),
     /// Disabled or removed; why its deliveries are skipped.
     Off(&'static str),
     /// The stored URL or secret cannot be used. Why was logged when it was read.
@@ -114,7 +120,7 @@ impl Endpoints {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Endpoint::Ready { target: Target::new(&url, headers), signer }
+        Endpoint::Ready(Box::new(Ready { target: Target::new(&url, headers), signer }))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

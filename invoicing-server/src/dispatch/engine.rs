@@ -132,7 +132,9 @@ impl<'a> Engine<'a> {
                 }
                 Some(claimed) = OptionFuture::from(self.claiming.as_mut()) => {
                     self.claiming = None;
-                    claimed.into_iter().for_each(|claimed| self.claimed(claimed));
+                    for claimed in claimed {
+                        self.claimed(claimed);
+                    }
                 }
                 () = self.inner.handoff.wait(), if !self.stopping => {}
                 () = tokio::time::sleep(nap), if !self.stopping => {}
@@ -247,7 +249,9 @@ impl<'a> Engine<'a> {
             }
         };
         self.inner.handoff.release(webhook, room - jobs.len().min(room));
-        jobs.into_iter().for_each(|job| self.enqueue(job));
+        for job in jobs {
+            self.enqueue(job);
+        }
         if let Some(at) = next {
             self.due_at(webhook, at);
         }
@@ -407,13 +411,13 @@ async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec<Claimed> {
 /// Records a batch, however long that takes: an outcome that is not recorded is an attempt made again.
 async fn keep(inner: &Inner, batch: Vec<Attempted>, tries: u32) -> Kept {
     let batch = Arc::new(batch);
-    let mut tried = 0;
+    let mut failures = 0;
     loop {
         let shared = Arc::clone(&batch);
         let result = inner.store.write(move |tx| Box::pin(async move { record(tx, &shared).await })).await;
-        tried += 1;
         match result {
-            Err(error) if tried < tries => {
+            Err(error) if failures + 1 < tries => {
+                failures += 1;
                 tracing::warn!(error = &error as &dyn std::error::Error, "outcomes cannot be recorded yet");
                 tokio::time::sleep(TROUBLE).await;
             }

@@ -20,6 +20,11 @@ const TOTAL_ROOM: usize = 32_768;
 /// How long a claim holds, in milliseconds. Many times the limit of an attempt.
 const LEASE_MS: i64 = 60_000;
 
+/// When a claim that is made now runs out.
+pub(crate) fn lease_from(now: Timestamp) -> Timestamp {
+    now.plus_millis(LEASE_MS)
+}
+
 /// A claimed delivery.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
@@ -72,10 +77,6 @@ impl Handoff {
 
     pub(crate) fn token(&self) -> i64 {
         self.token
-    }
-
-    pub(crate) fn lease_from(&self, now: Timestamp) -> Timestamp {
-        now.plus_millis(LEASE_MS)
     }
 
     /// Takes a place for a delivery, if the dispatcher runs here and has room for this webhook.

@@ -1,11 +1,12 @@
 //! Clients: created by the host or through the API, changed by the host.
 
-use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient};
+use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 
 use super::CompanyHandle;
 use crate::Error;
 use crate::store::clients;
 use crate::store::page::ClientQuery;
+use crate::store::rows::from_json;
 
 /// The clients of a company.
 #[derive(Debug, Clone, Copy)]
@@ -77,6 +78,11 @@ impl Clients<'_> {
     /// One client.
     pub async fn get(&self, id: ClientId) -> Result<Client, Error> {
         clients::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+    }
+
+    /// A page of clients.
+    pub async fn list(&self, query: &ClientQuery) -> Result<Page<Client>, Error> {
+        from_json(&self.page(query).await?, "client", self.0.id)
     }
 
     /// A page of clients as the JSON envelope of the API.

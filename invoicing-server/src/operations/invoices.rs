@@ -2,8 +2,8 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Conflict, Invoice, InvoiceId, InvoiceStatus, Issue, Money, PaymentId, Quote, QuoteId,
-    SHORT_TEXT, optional_text,
+    Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, Issue, Money, Page, PaymentId, Quote,
+    QuoteId, SHORT_TEXT, optional_text,
 };
 
 use super::CompanyHandle;
@@ -11,6 +11,7 @@ use crate::Error;
 use crate::store::companies::{Series, next_number};
 use crate::store::invoices::{self, Payment, PaymentMethod};
 use crate::store::page::PageQuery;
+use crate::store::rows::from_json;
 use crate::store::{Tx, Unit, quotes};
 
 /// The invoices of a company.
@@ -179,6 +180,11 @@ impl Invoices<'_> {
     pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
         let pieces = invoices::find_pieces(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
         Ok(pieces.detail().into_bytes())
+    }
+
+    /// A page of invoices.
+    pub async fn list(&self, query: &PageQuery<InvoiceStatus>) -> Result<Page<InvoiceItem>, Error> {
+        from_json(&self.page(query).await?, "invoice", self.0.id)
     }
 
     /// A page of invoices as the JSON envelope of the API.

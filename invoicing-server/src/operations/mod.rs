@@ -20,7 +20,6 @@ pub use companies::{Companies, CompanyHandle};
 pub use documents::{DocumentLink, OpenedDocument};
 pub use events::Events;
 pub use invoices::{Invoices, NewPayment, Recorded};
-pub(crate) use keys::Authenticated;
 pub(crate) use keys::KeyCache;
 pub use keys::{IssuedKey, Keys};
 pub use projects::{NewProject, Projects};

@@ -5,8 +5,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, NewQuote, Quote, QuoteId,
-    QuoteImport, QuoteOrigin, QuoteStatus, price_lines,
+    Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, NewQuote, Page, Quote, QuoteId,
+    QuoteImport, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
 };
 
 use super::CompanyHandle;
@@ -16,6 +16,7 @@ use crate::secret::Secret;
 use crate::store::companies::{Series, next_number, peek_number};
 use crate::store::page::PageQuery;
 use crate::store::quotes::{DocumentRecord, ProofRecord};
+use crate::store::rows::from_json;
 use crate::store::{Tx, Unit, clients, companies, quotes};
 
 /// How often an operation starts again because the record changed while its document was being rendered.
@@ -101,7 +102,9 @@ impl Quotes<'_> {
                 let Changed { mut record, mut events } = preview;
                 record.head.created_at = unit.at;
                 record.head.updated_at = unit.at;
-                events.iter_mut().for_each(|event| event.timestamp = unit.at);
+                for event in &mut events {
+                    event.timestamp = unit.at;
+                }
                 let changed = Changed { record, events };
                 store_new(tx, &unit, &changed, &costings).await?;
                 if let Some(document) = document {
@@ -223,6 +226,11 @@ impl Quotes<'_> {
     pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
         let pieces = quotes::find_pieces(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
         Ok(pieces.detail().into_bytes())
+    }
+
+    /// A page of quotes.
+    pub async fn list(&self, query: &PageQuery<QuoteStatus>) -> Result<Page<QuoteItem>, Error> {
+        from_json(&self.page(query).await?, "quote", self.0.id)
     }
 
     /// A page of quotes as the JSON envelope of the API.

@@ -232,7 +232,7 @@ impl Webhooks<'_> {
             .await
     }
 
-    fn check_url(&self, url: &str) -> Result<String, Error> {
+    fn check_url(self, url: &str) -> Result<String, Error> {
         let target = self.0.inner.settings.target.parse(url);
         Ok(target.map_err(|error| Invalid::new("url", error.to_string()))?.as_str().to_owned())
     }

@@ -18,7 +18,7 @@ use super::Tx;
 use super::rows::to_json;
 use super::webhooks::Webhook;
 use crate::Error;
-use crate::dispatch::{Handoff, Job};
+use crate::dispatch::{Handoff, Job, lease_from};
 
 /// Reason of a delivery that was skipped because its webhook is disabled.
 pub(crate) const DISABLED: &str = "webhook_disabled";
@@ -88,7 +88,7 @@ pub(crate) fn plan(tx: &Tx, webhooks: &[&Webhook]) -> Vec<Plan> {
             webhook: webhook.id,
             skipped,
             claimed,
-            due_at: if claimed { handoff.lease_from(now) } else { now },
+            due_at: if claimed { lease_from(now) } else { now },
             claim: if claimed { handoff.token() } else { 0 },
         }
     };
@@ -141,7 +141,7 @@ pub(crate) async fn claim(
     room: usize,
 ) -> Result<(Vec<Job>, Option<Timestamp>), Error> {
     let now = tx.env().now();
-    let (token, lease_until) = (tx.handoff().token(), tx.handoff().lease_from(now));
+    let (token, lease_until) = (tx.handoff().token(), lease_from(now));
     let ids: Vec<i64> = sqlx::query_scalar(CLAIM)
         .bind(token)
         .bind(lease_until.as_millis())

@@ -17,7 +17,8 @@ const LIST: &str = "SELECT id, kind, timestamp, body FROM event WHERE company_id
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventRecord {
-    /// Identifier of the record; in the order of recording.
+    /// Identifier of the record. The events of a company are ordered by it as they were committed, so the last one
+    /// read is a cursor that misses nothing.
     pub id: EventId,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
@@ -51,10 +52,14 @@ pub(crate) async fn record_ping(
     company: CompanyId,
     webhook: &Webhook,
 ) -> Result<EventId, Error> {
-    let event = Event::ping(webhook.id, tx.env().now());
+    let unit = tx.unit(company).await?;
+    let event = Event::ping(webhook.id, unit.at);
+    tx.finish(&unit, &[]).await?;
     let mut fresh = Vec::new();
     let id = queue(tx, company, &event, &[webhook], &mut fresh).await?;
-    fresh.into_iter().for_each(|job| tx.push_fresh(job));
+    for job in fresh {
+        tx.push_fresh(job);
+    }
     Ok(id)
 }
 
@@ -65,7 +70,7 @@ async fn queue(
     webhooks: &[&Webhook],
     fresh: &mut Vec<FreshJob>,
 ) -> Result<EventId, Error> {
-    let id = EventId(tx.env().uuid());
+    let id = tx.event_id(event.timestamp);
     let body = serde_json::to_string(event).map_err(Error::internal)?;
     sqlx::query(INSERT)
         .bind(company.0)

@@ -46,7 +46,7 @@ pub(crate) async fn find(
     company: CompanyId,
     id: InvoiceId,
 ) -> Result<Invoice, Error> {
-    from_json(&find_pieces(connection, company, id).await?.detail(), "invoice", id)
+    from_json(find_pieces(connection, company, id).await?.detail(), "invoice", id)
 }
 
 /// The invoice of a quote that is not cancelled.

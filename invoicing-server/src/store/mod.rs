@@ -43,6 +43,10 @@ const CHECKPOINT_PAGES: &str = "10000";
 /// Statements that each connection keeps prepared; every statement of this crate fits.
 const PREPARED: usize = 256;
 
+/// How often, and how far apart, a database that is in use is asked for again: for 2 s in all.
+const LOCK_TRIES: u32 = 40;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -89,14 +93,12 @@ pub enum OpenError {
 pub(crate) struct Store {
     writer: Writer,
     readers: SqlitePool,
-    /// Held for as long as the store lives.
-    _lock: File,
 }
 
 impl Store {
     /// Opens or creates the database at `path` and brings its schema up to date.
     pub(crate) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, OpenError> {
-        let lock = lock(path)?;
+        let lock = lock(path).await?;
         let options = SqliteConnectOptions::from_str("sqlite://")?
             .filename(path)
             .create_if_missing(true)
@@ -115,7 +117,7 @@ impl Store {
             .test_before_acquire(false)
             .connect_with(options.pragma("query_only", "ON"))
             .await?;
-        Ok(Self { writer: Writer::start(connection, env, handoff), readers, _lock: lock })
+        Ok(Self { writer: Writer::start(Tx::new(connection, env, handoff), lock), readers })
     }
 
     /// A connection to read with; one statement is one snapshot.
@@ -140,15 +142,19 @@ impl Store {
     }
 }
 
-fn lock(database: &Path) -> Result<File, OpenError> {
+/// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
+async fn lock(database: &Path) -> Result<File, OpenError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
     let path = PathBuf::from(path);
     let error = |source| OpenError::Lock { path: path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(OpenError::InUse(database.to_owned())),
-        Err(TryLockError::Error(source)) => Err(error(source)),
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_WAIT).await,
+            Err(TryLockError::Error(source)) => return Err(error(source)),
+        }
     }
+    Err(OpenError::InUse(database.to_owned()))
 }

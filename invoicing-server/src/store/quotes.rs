@@ -55,7 +55,7 @@ pub(crate) async fn find(
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Quote, Error> {
-    from_json(&find_pieces(connection, company, id).await?.detail(), "quote", id)
+    from_json(find_pieces(connection, company, id).await?.detail(), "quote", id)
 }
 
 pub(crate) async fn page(

@@ -13,11 +13,11 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
 
 /// A record from the JSON that an earlier call of [`to_json`] made.
 pub(crate) fn from_json<T: DeserializeOwned>(
-    json: &str,
+    json: impl AsRef<[u8]>,
     table: &'static str,
     id: impl std::fmt::Display,
 ) -> Result<T, Error> {
-    serde_json::from_str(json).map_err(|cause| Error::bad_row(table, "record", id, cause))
+    serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
 /// A document in the three pieces in which it is stored: reading one is copying, whatever the answer shows of it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, Event, Timestamp};
+use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
 use sqlx::SqliteConnection;
 
 use super::{companies, events};
@@ -22,6 +22,8 @@ pub(crate) struct Tx {
     fresh: Vec<FreshJob>,
     /// What caches must hear of once it is committed.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
+    /// Events recorded by the operation under way.
+    events: u16,
 }
 
 /// Where an operation began, to take back what it left for after the commit.
@@ -65,7 +67,7 @@ impl Unit {
 
 impl Tx {
     pub(super) fn new(connection: SqliteConnection, env: Env, handoff: Arc<Handoff>) -> Self {
-        Self { connection, env, handoff, fresh: Vec::new(), hooks: Vec::new() }
+        Self { connection, env, handoff, fresh: Vec::new(), hooks: Vec::new(), events: 0 }
     }
 
     /// The connection, to run a statement on.
@@ -119,7 +121,15 @@ impl Tx {
         self.hooks.push(Box::new(hook));
     }
 
-    pub(super) fn mark(&self) -> Mark {
+    /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
+    /// within one operation in turn.
+    pub(super) fn event_id(&mut self, stamp: Timestamp) -> EventId {
+        self.events += 1;
+        EventId(self.env.uuid_at(stamp, self.events))
+    }
+
+    pub(super) fn mark(&mut self) -> Mark {
+        self.events = 0;
         Mark { fresh: self.fresh.len(), hooks: self.hooks.len() }
     }
 

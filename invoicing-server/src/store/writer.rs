@@ -4,19 +4,18 @@
 //! waiting (or the group is large), and answers everybody at once: 16 writers cost one fsync. A refused operation
 //! rolls back to its savepoint and leaves no trace; a failed commit fails the whole group.
 
+use std::fs::File;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::Connection;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::Tx;
 use crate::Error;
-use crate::dispatch::Handoff;
-use crate::env::Env;
 
 /// Most operations in one commit. Bounds how long the first one waits for the last.
 const GROUP: usize = 64;
@@ -42,9 +41,9 @@ pub(super) struct Writer {
 
 impl Writer {
     #[expect(clippy::disallowed_methods, reason = "the task ends with its queue, and `close` waits for it")]
-    pub(super) fn start(connection: SqliteConnection, env: Env, handoff: Arc<Handoff>) -> Self {
+    pub(super) fn start(tx: Tx, lock: File) -> Self {
         let (sender, receiver) = mpsc::channel(QUEUE);
-        let task = tokio::spawn(work(Tx::new(connection, env, handoff), receiver));
+        let task = tokio::spawn(work(tx, receiver, lock));
         Self { jobs: Mutex::new(Some(sender)), task: tokio::sync::Mutex::new(Some(task)) }
     }
 
@@ -98,7 +97,8 @@ where
     Ran::Undone
 }
 
-async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>) {
+/// Holds the database's lock for as long as it writes.
+async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>, lock: File) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.recv_many(&mut group, GROUP).await > 0 {
         run_group(&mut tx, &mut group, &mut jobs).await;
@@ -106,6 +106,7 @@ async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>) {
     if let Err(error) = tx.into_connection().close().await {
         tracing::warn!(%error, "the database did not close cleanly");
     }
+    drop(lock);
 }
 
 async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<Job>) {
@@ -146,14 +147,18 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
     match outcome {
         Ok(()) => {
             tx.committed();
-            kept.into_iter().for_each(|reply| reply(Ok(())));
+            for reply in kept {
+                reply(Ok(()));
+            }
         }
         Err(error) => {
             tracing::error!(%error, "a group of {} operations could not be committed", kept.len());
             // Fails where SQLite has rolled back by itself, which is as good.
             let _ = tx.control("ROLLBACK").await;
             tx.rolled_back();
-            kept.into_iter().for_each(|reply| reply(Err(Error::unavailable("the transaction failed"))));
+            for reply in kept {
+                reply(Err(Error::unavailable("the transaction failed")));
+            }
         }
     }
 }

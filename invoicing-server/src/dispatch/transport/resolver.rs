@@ -32,7 +32,7 @@ pub trait Resolve: Send + Sync + 'static {
 
 /// The operating system's resolver (`getaddrinfo`), with its hosts file and search list.
 #[derive(Debug, Clone)]
-pub struct SystemResolver {
+pub(crate) struct SystemResolver {
     lookups: Arc<Semaphore>,
 }
 
