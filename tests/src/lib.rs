@@ -5,3 +5,8 @@ mod world;
 
 pub use receiver::{Received, Receiver, Reply};
 pub use world::{Answer, CANARY, World, new_quote};
+
+/// The examples of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
