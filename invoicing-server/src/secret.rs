@@ -5,12 +5,13 @@ use std::fmt;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::env::Env;
 
 /// A secret text. `Debug` does not show it; the memory is wiped on drop.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
@@ -34,6 +35,15 @@ impl Secret {
 pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
+
+impl PartialEq for Secret {
+    /// In constant time for texts of one length.
+    fn eq(&self, other: &Self) -> bool {
+        self.reveal().as_bytes().ct_eq(other.reveal().as_bytes()).into()
+    }
+}
+
+impl Eq for Secret {}
 
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -30,20 +30,14 @@ pub struct EventRecord {
 
 /// Records events of one company and queues a delivery for each webhook that subscribes to them. Deliveries to a
 /// disabled webhook are kept as skipped.
-pub(crate) async fn record(
-    tx: &mut Tx,
-    company: CompanyId,
-    events: &[Event],
-) -> Result<Vec<FreshJob>, Error> {
+pub(super) async fn record(tx: &mut Tx, company: CompanyId, events: &[Event]) -> Result<(), Error> {
     let webhooks = webhooks::list(tx.connection(), company).await?;
-    let mut fresh = Vec::new();
     for event in events {
-        let kind = event.kind;
-        let subscribed = |webhook: &&Webhook| kind.is_some_and(|kind| webhook.events.contains(&kind));
+        let subscribed = |webhook: &&Webhook| event.kind.is_some_and(|kind| webhook.events.contains(&kind));
         let webhooks: Vec<&Webhook> = webhooks.iter().filter(subscribed).collect();
-        queue(tx, company, event, &webhooks, &mut fresh).await?;
+        queue(tx, company, event, &webhooks).await?;
     }
-    Ok(fresh)
+    Ok(())
 }
 
 /// Records a test delivery for one webhook.
@@ -55,12 +49,7 @@ pub(crate) async fn record_ping(
     let unit = tx.unit(company).await?;
     let event = Event::ping(webhook.id, unit.at);
     tx.finish(&unit, &[]).await?;
-    let mut fresh = Vec::new();
-    let id = queue(tx, company, &event, &[webhook], &mut fresh).await?;
-    for job in fresh {
-        tx.push_fresh(job);
-    }
-    Ok(id)
+    queue(tx, company, &event, &[webhook]).await
 }
 
 async fn queue(
@@ -68,7 +57,6 @@ async fn queue(
     company: CompanyId,
     event: &Event,
     webhooks: &[&Webhook],
-    fresh: &mut Vec<FreshJob>,
 ) -> Result<EventId, Error> {
     let id = tx.event_id(event.timestamp);
     let body = serde_json::to_string(event).map_err(Error::internal)?;
@@ -88,7 +76,7 @@ async fn queue(
     let inserted = inserted.inspect_err(|_| deliveries::abandon(tx.handoff(), &planned))?;
     let body = Bytes::from(body);
     for (plan, delivery) in planned.iter().zip(inserted).filter(|(plan, _)| !plan.skipped) {
-        fresh.push(if plan.claimed {
+        tx.push_fresh(if plan.claimed {
             FreshJob::Held(Job {
                 delivery,
                 company,

@@ -103,11 +103,10 @@ impl Tx {
         if emitted.is_empty() {
             return Ok(());
         }
-        let fresh = events::record(self, company, emitted).await?;
-        self.fresh.extend(fresh);
-        Ok(())
+        events::record(self, company, emitted).await
     }
 
+    /// Passes a delivery on to the dispatcher once the transaction is committed.
     pub(crate) fn push_fresh(&mut self, job: FreshJob) {
         self.fresh.push(job);
     }

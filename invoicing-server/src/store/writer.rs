@@ -58,7 +58,7 @@ impl Writer {
         let job: Job = Box::new(move |tx| Box::pin(attempt(tx, operation, reply)));
         sender.send(job).await.map_err(|_| closed())?;
         drop(sender);
-        answer.await.map_err(|_| closed())?
+        answer.await.map_err(|_| Error::unavailable("the database did not take the operation"))?
     }
 
     pub(super) async fn close(&self) {
