@@ -1,6 +1,7 @@
 //! Invoices: converted from quotes, issued, paid, reversed, cancelled.
 
 use chrono::{Datelike, NaiveDate};
+use futures_util::future::BoxFuture;
 use invoicing_core::{
     Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, Issue, Money, Page, PaymentId, Quote,
     QuoteId, SHORT_TEXT, optional_text,
@@ -60,18 +61,10 @@ impl Invoices<'_> {
 
     /// Issues a draft: allocates the number. `due_date` defaults to 30 days from today.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
-        let company = self.0.id;
-        self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let invoice = invoices::find(tx.connection(), company, id).await?;
-                    let changed = issue_in(tx, &unit, &invoice, due_date).await?;
-                    store(tx, &unit, &changed).await?;
-                    Ok(changed.record)
-                })
-            })
-            .await
+        self.change(id, move |tx, unit, invoice| {
+            Box::pin(async move { issue_in(tx, unit, &invoice, due_date).await })
+        })
+        .await
     }
 
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
@@ -102,25 +95,19 @@ impl Invoices<'_> {
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let company = self.0.id;
-        self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let mut invoice = invoices::find(tx.connection(), company, id).await?;
-                    if invoice.status == InvoiceStatus::Draft {
-                        invoice = issue_in(tx, &unit, &invoice, None).await?.record;
-                    }
-                    let remaining = invoice.amount_due;
-                    let changed = invoice.mark_paid(unit.at)?;
-                    if !remaining.is_zero() {
-                        new_payment(tx, &unit, id, remaining, PaymentMethod::Manual, None).await?;
-                    }
-                    store(tx, &unit, &changed).await?;
-                    Ok(changed.record)
-                })
+        self.change(id, move |tx, unit, mut invoice| {
+            Box::pin(async move {
+                if invoice.status == InvoiceStatus::Draft {
+                    invoice = issue_in(tx, unit, &invoice, None).await?.record;
+                }
+                let changed = invoice.mark_paid(unit.at)?;
+                if !invoice.amount_due.is_zero() {
+                    new_payment(tx, unit, id, invoice.amount_due, PaymentMethod::Manual, None).await?;
+                }
+                Ok(changed)
             })
-            .await
+        })
+        .await
     }
 
     /// Takes a payment back. A PAID invoice on which something is due again goes to SENT or OVERDUE.
@@ -128,40 +115,24 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
-        let company = self.0.id;
-        self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let invoice = invoices::find(tx.connection(), company, id).await?;
-                    let mut payment = invoices::find_payment(tx.connection(), company, id, payment).await?;
-                    if payment.reversed_at.is_some() {
-                        return Err(Conflict::new("the payment has been reversed already").into());
-                    }
-                    let changed = invoice.reverse(payment.amount, unit.at, unit.today())?;
-                    payment.reversed_at = Some(unit.at);
-                    invoices::reverse_payment(tx.connection(), company, &payment).await?;
-                    store(tx, &unit, &changed).await?;
-                    Ok(changed.record)
-                })
+        self.change(id, move |tx, unit, invoice| {
+            Box::pin(async move {
+                let mut payment = invoices::find_payment(tx.connection(), unit.id(), id, payment).await?;
+                if payment.reversed_at.is_some() {
+                    return Err(Conflict::new("the payment has been reversed already").into());
+                }
+                let changed = invoice.reverse(payment.amount, unit.at, unit.today())?;
+                payment.reversed_at = Some(unit.at);
+                invoices::reverse_payment(tx.connection(), unit.id(), &payment).await?;
+                Ok(changed)
             })
-            .await
+        })
+        .await
     }
 
     /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let company = self.0.id;
-        self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let invoice = invoices::find(tx.connection(), company, id).await?;
-                    let changed = invoice.cancel(unit.at)?;
-                    store(tx, &unit, &changed).await?;
-                    Ok(changed.record)
-                })
-            })
-            .await
+        self.change(id, |_, unit, invoice| Box::pin(async move { Ok(invoice.cancel(unit.at)?) })).await
     }
 
     /// One invoice.
@@ -191,6 +162,25 @@ impl Invoices<'_> {
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
         let page = invoices::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
         Ok(query.window.envelope(&page))
+    }
+
+    async fn change<F>(&self, id: InvoiceId, decide: F) -> Result<Invoice, Error>
+    where
+        F: for<'t> FnOnce(&'t mut Tx, &'t Unit, Invoice) -> BoxFuture<'t, Result<Changed<Invoice>, Error>>,
+        F: Send + 'static,
+    {
+        let company = self.0.id;
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let invoice = invoices::find(tx.connection(), company, id).await?;
+                    let changed = decide(tx, &unit, invoice).await?;
+                    store(tx, &unit, &changed).await?;
+                    Ok(changed.record)
+                })
+            })
+            .await
     }
 }
 

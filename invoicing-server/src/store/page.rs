@@ -1,6 +1,9 @@
 //! What a list asks of the store, and the envelope of its answer.
 
-use invoicing_core::{Timestamp, fold_for_search};
+use invoicing_core::{CompanyId, Timestamp, fold_for_search};
+use sqlx::SqliteConnection;
+
+use crate::Error;
 
 /// The part of a list that is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,28 @@ pub struct PageQuery<S> {
 impl<S> Default for PageQuery<S> {
     fn default() -> Self {
         Self { status: None, include_lines: false, window: PageWindow::default() }
+    }
+}
+
+impl<S: Copy> PageQuery<S> {
+    /// Fetches the page with one of the [`page_statements`].
+    pub(super) async fn fetch(
+        &self,
+        connection: &mut SqliteConnection,
+        statements: &[[&'static str; 2]; 2],
+        company: CompanyId,
+        text: impl Fn(S) -> &'static str,
+    ) -> Result<PageRow, Error> {
+        let window = self.window;
+        let statement = statements[usize::from(self.include_lines)][usize::from(window.since.is_some())];
+        Ok(sqlx::query_as(statement)
+            .bind(company.0)
+            .bind(window.limit())
+            .bind(window.offset())
+            .bind(window.since_millis())
+            .bind(self.status.map_or("", text))
+            .fetch_one(connection)
+            .await?)
     }
 }
 

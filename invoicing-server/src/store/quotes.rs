@@ -44,10 +44,7 @@ pub(crate) async fn find_pieces(
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Pieces, Error> {
-    let row: Option<(String, String, String)> =
-        sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(connection).await?;
-    let (head, lines, terms) = row.ok_or(Error::NotFound)?;
-    Ok(Pieces { head, lines, terms })
+    Pieces::find(connection, FIND, company, id.0).await
 }
 
 pub(crate) async fn find(
@@ -63,16 +60,7 @@ pub(crate) async fn page(
     company: CompanyId,
     query: &PageQuery<QuoteStatus>,
 ) -> Result<PageRow, Error> {
-    let window = query.window;
-    let statement = PAGES[usize::from(query.include_lines)][usize::from(window.since.is_some())];
-    Ok(sqlx::query_as(statement)
-        .bind(company.0)
-        .bind(window.limit())
-        .bind(window.offset())
-        .bind(window.since_millis())
-        .bind(query.status.map_or("", QuoteStatus::as_str))
-        .fetch_one(connection)
-        .await?)
+    query.fetch(connection, &PAGES, company, QuoteStatus::as_str).await
 }
 
 pub(crate) async fn insert(

@@ -1,8 +1,10 @@
 //! Reading and writing the JSON of a record.
 
-use invoicing_core::{Invoice, Quote};
+use invoicing_core::{CompanyId, Invoice, Quote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use sqlx::SqliteConnection;
+use uuid::Uuid;
 
 use crate::Error;
 
@@ -31,6 +33,19 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
+    /// Reads them with a statement that takes the company and the id.
+    pub(super) async fn find(
+        connection: &mut SqliteConnection,
+        statement: &'static str,
+        company: CompanyId,
+        id: Uuid,
+    ) -> Result<Self, Error> {
+        let row: Option<(String, String, String)> =
+            sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(connection).await?;
+        let (head, lines, terms) = row.ok_or(Error::NotFound)?;
+        Ok(Self { head, lines, terms })
+    }
+
     pub(crate) fn of_quote(quote: &Quote) -> Result<Self, Error> {
         Self::of(&quote.head, &quote.lines, &quote.terms)
     }
