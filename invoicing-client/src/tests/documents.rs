@@ -66,6 +66,15 @@ async fn other_bytes_are_refused() {
     }
 }
 
+#[test]
+fn both_size_and_hash_must_fit() {
+    let link: DocumentLink = serde_json::from_value(link_json("/d")).unwrap();
+    assert!(link.matches(PDF.as_bytes()));
+    assert!(DocumentLink { sha256: SHA256.to_uppercase(), ..link.clone() }.matches(PDF.as_bytes()));
+    assert!(!DocumentLink { size_bytes: link.size_bytes + 1, ..link.clone() }.matches(PDF.as_bytes()));
+    assert!(!DocumentLink { sha256: SHA256[1..].to_owned(), ..link }.matches(PDF.as_bytes()));
+}
+
 #[tokio::test]
 async fn an_expired_link_is_renewed_once() {
     let server = serving(vec![gone(), pdf(PDF)]).await;
