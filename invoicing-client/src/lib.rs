@@ -80,7 +80,7 @@ pub use checkpoint::{Checkpoint, CheckpointError, CheckpointStore, FileCheckpoin
 pub use client::InvoicingClient;
 pub use clients::{ClientCreation, Clients};
 pub use config::ClientBuilder;
-pub use document::{Document, DocumentLink};
+pub use document::Document;
 pub use error::{ConfigError, Error, ErrorKind};
 pub use invoices::Invoices;
 pub use key::ApiKey;
@@ -89,8 +89,8 @@ pub use quotes::Quotes;
 pub use resource::{Resource, Version};
 
 pub use invoicing_core::{
-    ClientId, ClientType, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money, NewClient, Open,
-    Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp, VatShare,
+    ClientId, ClientType, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money,
+    NewClient, Open, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp, VatShare,
 };
 
 /// A quote with everything that the API shows of it.

@@ -4,8 +4,9 @@ use bytes::Bytes;
 use invoicing_core::{ExternalLink, QuoteId};
 use serde::Serialize;
 
+use crate::DocumentLink;
 use crate::call::Call;
-use crate::document::{Document, DocumentLink};
+use crate::document::{self, Document};
 use crate::send::unsendable;
 use crate::{CatchUp, CheckpointStore, Error, InvoicingClient, List, Quote};
 
@@ -70,7 +71,7 @@ impl Quotes {
     ///
     /// The key is not sent to the link's URL. A link that has expired is answered with 404.
     pub async fn download(&self, link: &DocumentLink) -> Result<Bytes, Error> {
-        link.download(self.client.shared()).await
+        document::download(link, self.client.shared()).await
     }
 
     /// Asks for a link and downloads the document. Should the link expire on the way, one fresh link is asked for.

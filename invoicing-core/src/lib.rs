@@ -24,6 +24,7 @@ mod client;
 mod company;
 mod date;
 mod delivery;
+mod document;
 mod error;
 mod event;
 mod fixed;
@@ -49,6 +50,7 @@ pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{
     AttemptOutcome, DISABLE_AFTER, DeliveryEnd, DeliveryStatus, FailureClass, NextStep, RetryPolicy, Streak,
 };
+pub use document::{DocumentLink, sha256_hex};
 pub use error::{ApiErrorBody, ApiErrorDetail, Conflict, ErrorCode, Invalid, Refusal, TooManyRequests};
 pub use event::{
     Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,

@@ -1,8 +1,8 @@
 //! The fingerprint that binds a signature to the document that was signed.
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
+use crate::document::sha256_hex;
 use crate::{QuoteId, Timestamp};
 
 /// What a signature is made of.
@@ -32,15 +32,8 @@ pub struct ProofParts<'a> {
 pub fn proof_fingerprint(parts: &ProofParts<'_>) -> String {
     // Strings only, in order: serde_json's compact form is the canonical one. Writing to memory cannot fail.
     let json = serde_json::to_vec(parts).unwrap_or_default();
-    let digest = Sha256::digest(json);
-    digest.iter().fold(String::from("sha256:"), |mut text, byte| {
-        text.push(char::from(HEX[usize::from(byte >> 4)]));
-        text.push(char::from(HEX[usize::from(byte & 15)]));
-        text
-    })
+    format!("sha256:{}", sha256_hex(&json))
 }
-
-const HEX: &[u8; 16] = b"0123456789abcdef";
 
 #[cfg(test)]
 mod tests {

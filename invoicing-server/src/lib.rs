@@ -56,9 +56,9 @@ pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
 pub use operations::{
-    Clients, Companies, CompanyHandle, Creation, DocumentLink, Events, Invoices, IssuedKey, Keys, NewPayment,
-    NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature,
-    SigningLinks, SigningPage, SweepReport, WebhookChange, Webhooks,
+    Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
+    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,
+    SigningPage, SweepReport, WebhookChange, Webhooks,
 };
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};

@@ -1,35 +1,13 @@
 //! The frozen document of a quote: the signed URL to it, and the file behind one.
 
 use bytes::Bytes;
-use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
-use serde::Serialize;
+use invoicing_core::{DocumentLink, QuoteId, QuoteStatus};
 
 use super::Quotes;
 use crate::Error;
 use crate::documents::{ContentHash, DOCUMENT_URL_VALID_MS};
 use crate::invoicing::Inner;
 use crate::store::quotes::{DocumentRow, last_document};
-
-/// Where the frozen document of a quote can be had for 5 minutes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DocumentLink {
-    /// Carries its own proof: needs no key and counts in no quota.
-    pub url: String,
-    /// When it stops working.
-    pub expires_at: Timestamp,
-    /// Always `pdf`.
-    #[serde(rename = "type")]
-    pub document_type: &'static str,
-    /// Name under which the file is offered.
-    pub file_name: String,
-    /// Always `application/pdf`.
-    pub content_type: &'static str,
-    /// Size of the file in bytes.
-    pub size_bytes: u64,
-    /// SHA-256 of the file, 64 lowercase hex digits.
-    pub sha256: String,
-}
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,9 +36,9 @@ impl Quotes<'_> {
         Ok(DocumentLink {
             url: format!("{}{path}", inner.settings.base_url.trim_end_matches('/')),
             expires_at,
-            document_type: "pdf",
+            document_type: "pdf".to_owned(),
             file_name,
-            content_type: "application/pdf",
+            content_type: "application/pdf".to_owned(),
             size_bytes,
             sha256,
         })

@@ -17,7 +17,7 @@ mod webhooks;
 
 pub use clients::{Clients, Creation};
 pub use companies::{Companies, CompanyHandle};
-pub use documents::{DocumentLink, OpenedDocument};
+pub use documents::OpenedDocument;
 pub use events::Events;
 pub use invoices::{Invoices, NewPayment, Recorded};
 pub(crate) use keys::KeyCache;

@@ -1,0 +1,44 @@
+//! Frozen documents as the API hands them out.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Timestamp;
+
+/// Where the frozen document of a quote can be downloaded, and how to recognise it: the answer of
+/// `GET /quotes/:id/document`.
+///
+/// Whoever has the URL can read the document until it expires.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DocumentLink {
+    /// The URL. It carries its own proof: it needs no key and counts in no quota.
+    pub url: String,
+    /// When the URL ceases to work, 5 minutes after it was made.
+    pub expires_at: Timestamp,
+    /// The kind of document: `pdf`.
+    #[serde(rename = "type")]
+    pub document_type: String,
+    /// A name for the file, such as `DEV-2026-0042.pdf`.
+    pub file_name: String,
+    /// The media type: `application/pdf`.
+    pub content_type: String,
+    /// The document's size in bytes.
+    pub size_bytes: u64,
+    /// SHA-256 of the document, 64 lowercase hex digits.
+    pub sha256: String,
+}
+
+impl DocumentLink {
+    /// Whether these bytes are the linked document: same size, same SHA-256.
+    pub fn matches(&self, bytes: &[u8]) -> bool {
+        bytes.len() as u64 == self.size_bytes && sha256_hex(bytes).eq_ignore_ascii_case(&self.sha256)
+    }
+}
+
+/// SHA-256 in 64 lowercase hex digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+    Sha256::digest(bytes).iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+}
