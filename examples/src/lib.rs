@@ -1,1 +1,67 @@
-//! What several examples share.
+//! What several examples share: a service to try things on. It owns nothing of the service's own: see `embed_hyper`
+//! and `embed_axum` for how a host sets one up.
+
+use std::error::Error;
+use std::fmt::Write;
+
+use invoicing_core::{NewCompany, Plan};
+use invoicing_server::{CompanyHandle, Invoicing, ServeLimits, Settings, TargetPolicy, serve};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+/// What an example fails with.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// A service on a temporary file, served on loopback. It ends when it is dropped.
+pub struct Demo {
+    /// Where its API is, without `/api/v1`.
+    pub base_url: String,
+    /// A company on the team plan.
+    pub company: CompanyHandle,
+    /// The company's API key.
+    pub key: String,
+    /// The service.
+    pub invoicing: Invoicing,
+    _tasks: JoinSet<()>,
+    _folder: TempDir,
+}
+
+impl Demo {
+    /// Starts one. Webhooks may reach loopback.
+    pub async fn start() -> Result<Self, Failure> {
+        let folder = tempfile::tempdir()?;
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let base_url = format!("http://{}", listener.local_addr()?);
+        let settings = Settings {
+            base_url: base_url.clone(),
+            target: TargetPolicy { allow_http: true, allow_private: true },
+            ..Settings::default()
+        };
+        let invoicing =
+            Invoicing::builder(folder.path().join("invoicing.db")).settings(settings).open().await?;
+        let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+        let company = invoicing.company(company.id);
+        let key = company.keys().issue("example").await?.key.reveal().to_owned();
+        let mut tasks = JoinSet::new();
+        let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
+        tasks.spawn(async move {
+            // Neither ends before it is dropped: there is no stop.
+            let served = serve(listener, service, ServeLimits::default(), std::future::pending());
+            let _ = tokio::join!(served, dispatcher.run(std::future::pending()));
+        });
+        Ok(Self { base_url, company, key, invoicing, _tasks: tasks, _folder: folder })
+    }
+}
+
+/// An error and everything that caused it, on one line.
+pub fn explain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing into a `String` cannot fail.
+        let _ = write!(text, ": {error}");
+        cause = error.source();
+    }
+    text
+}

@@ -1,0 +1,83 @@
+//! The service inside an axum router, below a prefix, beside the host's own routes.
+//!
+//! ```console
+//! $ cargo run --example embed_axum                    # asks itself one thing, and ends
+//! $ cargo run --example embed_axum -- 127.0.0.1:8080  # serves until Ctrl-C
+//! ```
+//!
+//! `nest_service` strips the prefix, so the API is at `/billing/api/v1`. Without a prefix it is
+//! `fallback_service(invoicing.service())`. Tower layers go around it as around any other service.
+
+use axum::Router;
+use axum::extract::State;
+use axum::routing::get;
+use invoicing_client::InvoicingClient;
+use invoicing_core::{CompanyId, NewClient, NewCompany, Plan};
+use invoicing_examples::Failure;
+use invoicing_server::{ClientQuery, Invoicing, Settings};
+use tokio::net::TcpListener;
+
+/// What the host's own handlers use.
+#[derive(Clone)]
+struct Host {
+    invoicing: Invoicing,
+    company: CompanyId,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let address = std::env::args().nth(1);
+    let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
+    let base_url = format!("http://{}/billing", listener.local_addr()?);
+    let folder = tempfile::tempdir()?;
+    // Documents are offered below the base URL: it includes the prefix.
+    let settings = Settings { base_url: base_url.clone(), ..Settings::default() };
+    let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).settings(settings).open().await?;
+    let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?.id;
+    let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
+    invoicing.company(company).clients().create(&NewClient::named("Claire Lefèvre")).await?;
+
+    let router = Router::new()
+        .route("/clients", get(names))
+        .with_state(Host { invoicing: invoicing.clone(), company })
+        .nest_service("/billing", invoicing.service());
+
+    // One wish to stop for both: the server and the dispatcher.
+    let (stop, stopped) = tokio::sync::watch::channel(());
+    let until = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
+        let _ = stopped.changed().await;
+    };
+    let dispatcher = invoicing.dispatcher();
+    let work = async {
+        let done = match address {
+            Some(_) => {
+                println!("{base_url}/api/v1/clients with the key {}", key.reveal());
+                tokio::signal::ctrl_c().await.map_err(Failure::from)
+            }
+            None => ask(&base_url, key.reveal()).await,
+        };
+        drop(stop);
+        done
+    };
+    let server = axum::serve(listener, router).with_graceful_shutdown(until(stopped.clone()));
+    let (served, dispatched, done) = tokio::join!(server.into_future(), dispatcher.run(until(stopped)), work);
+    invoicing.close().await;
+    served?;
+    dispatched?;
+    done
+}
+
+/// A page of the host's own: it calls operations, not the API.
+async fn names(State(host): State<Host>) -> Result<String, String> {
+    let clients = host.invoicing.company(host.company).clients().list(&ClientQuery::default()).await;
+    let names = clients.map_err(|error| error.to_string())?.data.into_iter().map(|client| client.name);
+    Ok(names.collect::<Vec<_>>().join("\n"))
+}
+
+async fn ask(base_url: &str, key: &str) -> Result<(), Failure> {
+    let client = InvoicingClient::builder(base_url, key).build()?;
+    let page = client.clients().list().send().await?;
+    let names: Vec<_> = page.data.iter().map(|client| &*client.name).collect();
+    println!("GET {base_url}/api/v1/clients: {names:?}, as of {}", page.as_of);
+    if names == ["Claire Lefèvre"] { Ok(()) } else { Err("the client is missing".into()) }
+}

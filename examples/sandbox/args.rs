@@ -1,0 +1,125 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use invoicing_core::EventKind;
+use invoicing_server::TargetPolicy;
+use lexopt::ValueExt;
+use lexopt::prelude::Long;
+
+/// What goes to standard error after a wrong flag, and to standard output after `--help`.
+pub(crate) const USAGE: &str = "\
+Usage: sandbox [OPTIONS]
+
+A service with demo companies and a stream of business, to develop an integration against.
+
+  --listen ADDRESS       where the API listens (default 127.0.0.1:8080; port 0 picks a free one)
+  --webhook URL[=KINDS]  registers a webhook of the first company; may be repeated. KINDS narrows its
+                         events: quote.signed,invoice.paid (default: all). Private targets and http are allowed
+  --activity N           business operations per second, also a fraction (default 1; 0 = none)
+  --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
+                         same companies, keys and webhooks (default: a temporary file, gone at the end)
+  --quota N              requests that a key may make in 60 s (default 30; 0 = any number)
+  --seed N               makes the sequence of operations and amounts repeatable (default: by chance)
+  --help                 this text
+
+Standard output is JSON lines: first the companies with their keys and the webhooks with their secrets, once
+connections are accepted; then one line per business operation with the events that it causes. Logs go to standard
+error. Ctrl-C and SIGTERM stop it cleanly.
+";
+
+/// Whatever is allowed to be a target, as this is for development.
+pub(crate) const TARGETS: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
+
+/// More would be more than one core writes.
+const MAX_ACTIVITY: f64 = 1_000.0;
+
+/// What to run.
+#[derive(Debug)]
+pub(crate) struct Args {
+    /// Host and port.
+    pub(crate) listen: String,
+    pub(crate) webhooks: Vec<WebhookArg>,
+    /// Operations per second.
+    pub(crate) activity: f64,
+    pub(crate) db: Option<PathBuf>,
+    pub(crate) quota: u32,
+    pub(crate) seed: Option<u64>,
+}
+
+/// A webhook as it is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct WebhookArg {
+    /// As the service writes it.
+    pub(crate) url: String,
+    /// In the order of the contract, each once.
+    pub(crate) events: Vec<EventKind>,
+}
+
+/// Reads the command line; `None` asks for help.
+pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
+    let mut parser = lexopt::Parser::from_env();
+    let mut args = Args {
+        listen: "127.0.0.1:8080".into(),
+        webhooks: Vec::new(),
+        activity: 1.0,
+        db: None,
+        quota: 30,
+        seed: None,
+    };
+    while let Some(arg) = parser.next()? {
+        match arg {
+            Long("listen") => args.listen = parser.value()?.parse_with(address)?,
+            Long("webhook") => args.webhooks.push(parser.value()?.parse()?),
+            Long("activity") => args.activity = parser.value()?.parse_with(activity)?,
+            Long("db") => args.db = Some(parser.value()?.into()),
+            Long("quota") => args.quota = parser.value()?.parse()?,
+            Long("seed") => args.seed = Some(parser.value()?.parse()?),
+            Long("help") => return Ok(None),
+            other => return Err(other.unexpected()),
+        }
+    }
+    Ok(Some(args))
+}
+
+fn address(text: &str) -> Result<String, &'static str> {
+    let is_address =
+        text.rsplit_once(':').is_some_and(|(host, port)| !host.is_empty() && port.parse::<u16>().is_ok());
+    if is_address {
+        Ok(text.to_owned())
+    } else {
+        Err("must be an address and a port, such as 127.0.0.1:8080")
+    }
+}
+
+fn activity(text: &str) -> Result<f64, &'static str> {
+    let rate = text.parse().ok().filter(|rate| (0.0..=MAX_ACTIVITY).contains(rate));
+    rate.ok_or("must be a number between 0 and 1000")
+}
+
+impl FromStr for WebhookArg {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (url, events) = match text.rsplit_once('=') {
+            // A `=` may belong to the query of the URL.
+            Some((url, kinds)) if !url.contains('?') || kinds.contains('.') => (url, kinds_of(kinds)?),
+            _ => (text, EventKind::ALL.to_vec()),
+        };
+        let url = TARGETS.parse(url).map_err(|error| format!("the URL {error}"))?;
+        Ok(Self { url: url.as_str().to_owned(), events })
+    }
+}
+
+fn kinds_of(text: &str) -> Result<Vec<EventKind>, String> {
+    let mut named = Vec::new();
+    for kind in text.split(',') {
+        let kind: EventKind = kind.trim().parse().map_err(|_| {
+            let all: Vec<_> = EventKind::ALL.iter().map(|kind| kind.as_str()).collect();
+            format!("{kind:?} is no event; there are {}", all.join(", "))
+        })?;
+        named.push(kind);
+    }
+    Ok(EventKind::ALL.iter().copied().filter(|kind| named.contains(kind)).collect())
+}

@@ -1,0 +1,153 @@
+//! A server for integrators in any language to develop against: demo companies and a steady stream of business.
+//!
+//! ```console
+//! $ cargo run --example sandbox -- --listen 127.0.0.1:8080 --webhook http://127.0.0.1:9000/hook --activity 2
+//! ```
+//!
+//! `--help` tells all. Standard output is JSON lines for programs to read; logs go to standard error, as verbose as
+//! `RUST_LOG` says.
+
+mod args;
+mod business;
+mod catalogue;
+mod demo;
+mod output;
+mod steps;
+mod stop;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use invoicing_examples::{Failure, explain};
+use invoicing_server::{Invoicing, ServeLimits, Settings, serve};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tracing_subscriber::EnvFilter;
+
+use crate::args::{Args, TARGETS, USAGE};
+use crate::business::Business;
+use crate::demo::Credentials;
+use crate::output::Output;
+use crate::stop::Stop;
+
+/// Exit code after a wrong flag.
+const WRONG_USAGE: u8 = 2;
+/// A write to standard output that nobody reads must not keep the process alive.
+const LEFTOVERS: Duration = Duration::from_millis(100);
+
+/// The first line.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Hello<'a> {
+    base_url: &'a str,
+    #[serde(flatten)]
+    credentials: &'a Credentials,
+}
+
+fn main() -> ExitCode {
+    let args = match args::parse() {
+        Ok(Some(args)) => args,
+        Ok(None) => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(error) => {
+            eprint!("sandbox: {error}\n\n{USAGE}");
+            return ExitCode::from(WRONG_USAGE);
+        }
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
+    let ended = tokio::runtime::Runtime::new().map_err(Failure::from).and_then(|runtime| {
+        let ended = runtime.block_on(run(args));
+        runtime.shutdown_timeout(LEFTOVERS);
+        ended
+    });
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("sandbox: {}", explain(&*error));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(args: Args) -> Result<(), Failure> {
+    let stop = Stop::new();
+    let signals = Stop::signals()?;
+    let listener =
+        TcpListener::bind(&args.listen).await.map_err(|error| format!("{}: {error}", args.listen))?;
+    let base_url = format!("http://{}", reachable(listener.local_addr()?));
+    // Lives as long as the service that writes into it.
+    let folder = if args.db.is_none() { Some(tempfile::tempdir()?) } else { None };
+    let temporary = folder.as_ref().map(|folder| folder.path().join("sandbox.db"));
+    let db = args.db.or(temporary).ok_or("no database file")?;
+    let settings =
+        Settings { base_url: base_url.clone(), quota: args.quota, target: TARGETS, ..Settings::default() };
+    let invoicing = Invoicing::builder(&db).settings(settings).open().await?;
+    // First, so that a key that has been idle for too long is known to be dead.
+    invoicing.sweep().await?;
+    let credentials = demo::open(&invoicing, &db, &args.webhooks).await?;
+    let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
+    tracing::info!(base_url, db = %db.display(), seed, "ready");
+
+    let mut output = Output::new(stop.clone());
+    let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();
+    let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
+    let stopped = stop.clone();
+    tasks.spawn(async move { Ok(serve(listener, service, ServeLimits::default(), stopped.wait()).await?) });
+    let stopped = stop.clone();
+    tasks.spawn(async move { Ok(dispatcher.run(stopped.wait()).await.map(drop)?) });
+    let stopped = stop.clone();
+    tasks.spawn(async move {
+        tokio::select! {
+            () = signals => tracing::info!("stopping"),
+            () = stopped.wait() => {}
+        }
+        Ok(())
+    });
+    let business = Business::new(invoicing.clone(), credentials.companies[0].id, seed);
+    let (rate, stopped, hello_url) = (args.activity, stop.clone(), base_url);
+    tasks.spawn(async move {
+        let hello = Hello { base_url: &hello_url, credentials: &credentials };
+        let went = match output.line(&hello).await {
+            Ok(()) => business.go_on(rate, &mut output, &stopped).await,
+            Err(error) => Err(error.into()),
+        };
+        unless_nobody_reads(went)
+    });
+
+    // Whichever ends first, ends all.
+    let mut ended = Ok(());
+    while let Some(task) = tasks.join_next().await {
+        stop.ask();
+        ended = ended.and(task.map_err(Failure::from).flatten());
+    }
+    invoicing.close().await;
+    ended
+}
+
+/// That the reader of standard output has gone is a way of saying that it has seen enough.
+fn unless_nobody_reads(ended: Result<(), Failure>) -> Result<(), Failure> {
+    ended.or_else(|error| match error.downcast_ref::<io::Error>() {
+        Some(io) if io.kind() == io::ErrorKind::BrokenPipe => {
+            tracing::info!("nobody reads standard output any more: stopping");
+            Ok(())
+        }
+        _ => Err(error),
+    })
+}
+
+/// An address that a program on this machine can connect to.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    address
+}

@@ -1,0 +1,307 @@
+//! The steps that the business is made of. Each finds a record that it can move, and moves it.
+
+use chrono::{Days, NaiveDate};
+use fastrand::Rng;
+use invoicing_core::{
+    Client, InvoiceItem, InvoiceStatus, NewClient, NewQuote, Percent, ProjectStatus, QuoteImport, QuoteItem,
+    QuoteStatus, SignatureEvidence,
+};
+use invoicing_server::{
+    ClientQuery, Error, NewPayment, NewProject, PageQuery, PageWindow, PaymentMethod, Signature,
+};
+
+use crate::business::{Business, Done};
+use crate::catalogue::{self, one_of};
+
+/// How far back a step looks for a record.
+const RECENT: PageWindow = PageWindow { limit: 20, offset: 0, since: None };
+
+/// What can happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    CreateClient,
+    ChangeClient,
+    CreateQuote,
+    EditQuote,
+    ImportQuote,
+    SendQuote,
+    SendAgain,
+    SignQuote,
+    AcceptQuote,
+    RejectQuote,
+    ConvertQuote,
+    IssueInvoice,
+    PayPart,
+    PayRest,
+    MarkPaid,
+    ReversePayment,
+    CancelInvoice,
+    OpenProject,
+    CompleteProject,
+    ReopenProject,
+    Sweep,
+}
+
+/// How often each step is drawn.
+const WEIGHTS: [(Step, u32); 21] = [
+    (Step::CreateClient, 8),
+    (Step::ChangeClient, 2),
+    (Step::CreateQuote, 18),
+    (Step::EditQuote, 4),
+    (Step::ImportQuote, 3),
+    (Step::SendQuote, 16),
+    (Step::SendAgain, 3),
+    (Step::SignQuote, 12),
+    (Step::AcceptQuote, 4),
+    (Step::RejectQuote, 4),
+    (Step::ConvertQuote, 14),
+    (Step::IssueInvoice, 12),
+    (Step::PayPart, 7),
+    (Step::PayRest, 9),
+    (Step::MarkPaid, 4),
+    (Step::ReversePayment, 2),
+    (Step::CancelInvoice, 2),
+    (Step::OpenProject, 5),
+    (Step::CompleteProject, 6),
+    (Step::ReopenProject, 2),
+    (Step::Sweep, 1),
+];
+
+/// Draws a step by its weight.
+pub(crate) fn draw(rng: &mut Rng) -> Step {
+    let all: u32 = WEIGHTS.iter().map(|(_, weight)| weight).sum();
+    let mut left = rng.u32(..all);
+    for (step, weight) in WEIGHTS {
+        if left < weight {
+            return step;
+        }
+        left -= weight;
+    }
+    Step::CreateQuote
+}
+
+impl Business {
+    /// Performs a step; `None` where there is no record for it.
+    pub(crate) async fn perform(&mut self, step: Step) -> Result<Option<Done>, Error> {
+        match step {
+            Step::CreateClient => self.create_client().await.map(Some),
+            Step::ChangeClient => self.change_client().await,
+            Step::CreateQuote => self.create_quote().await,
+            Step::EditQuote => self.edit_quote().await,
+            Step::ImportQuote => self.import_quote().await,
+            Step::SendQuote => self.send_quote(QuoteStatus::Draft, "quote.send").await,
+            Step::SendAgain => {
+                let status = if self.rng.bool() { QuoteStatus::Expired } else { QuoteStatus::Rejected };
+                self.send_quote(status, "quote.sendAgain").await
+            }
+            Step::SignQuote => self.sign_quote().await,
+            Step::AcceptQuote => self.accept_quote().await,
+            Step::RejectQuote => self.reject_quote().await,
+            Step::ConvertQuote => self.convert_quote().await,
+            Step::IssueInvoice => self.issue_invoice().await,
+            Step::PayPart => {
+                let rate = Percent::from(self.rng.i32(15..60));
+                self.pay(rate, "invoice.payPart").await
+            }
+            Step::PayRest => {
+                // One in twenty pays too much.
+                let rate = Percent::from(if self.rng.u8(..20) == 0 { 105 } else { 100 });
+                self.pay(rate, "invoice.pay").await
+            }
+            Step::MarkPaid => self.mark_paid().await,
+            Step::ReversePayment => self.reverse_payment().await,
+            Step::CancelInvoice => self.cancel_invoice().await,
+            Step::OpenProject => self.open_project().await,
+            Step::CompleteProject => self.move_project(ProjectStatus::Open, ProjectStatus::Completed).await,
+            Step::ReopenProject => self.move_project(ProjectStatus::Completed, ProjectStatus::Open).await,
+            Step::Sweep => {
+                self.invoicing.sweep().await?;
+                Ok(Some(Done::new("sweep", [])))
+            }
+        }
+    }
+
+    /// Needs no record: this is how it begins.
+    pub(crate) async fn create_client(&mut self) -> Result<Done, Error> {
+        let new = catalogue::client(&mut self.rng);
+        let client = self.company.clients().create(&new).await?.client;
+        Ok(Done::new("client.create", [("clientId", client.id.0)]))
+    }
+
+    async fn change_client(&mut self) -> Result<Option<Done>, Error> {
+        let Some(client) = self.client().await? else { return Ok(None) };
+        let Client { name, email, address, city, zip_code, client_type, notes, external_id, .. } = client;
+        let phone = Some(format!("07 {:02} {:02} 00 00", self.rng.u8(..100), self.rng.u8(..100)));
+        let change =
+            NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id };
+        self.company.clients().change(client.id, &change).await?;
+        Ok(Some(Done::new("client.change", [("clientId", client.id.0)])))
+    }
+
+    async fn create_quote(&mut self) -> Result<Option<Done>, Error> {
+        let Some(client) = self.client().await? else { return Ok(None) };
+        let new = self.content(&client)?;
+        let quote = self.company.quotes().create(&new).await?;
+        Ok(Some(Done::new("quote.create", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+    }
+
+    async fn edit_quote(&mut self) -> Result<Option<Done>, Error> {
+        let (Some(quote), Some(client)) = (self.quote(QuoteStatus::Draft).await?, self.client().await?)
+        else {
+            return Ok(None);
+        };
+        let content = self.content(&client)?;
+        self.company.quotes().edit(quote.id, &content).await?;
+        Ok(Some(Done::new("quote.edit", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+    }
+
+    async fn import_quote(&mut self) -> Result<Option<Done>, Error> {
+        let Some(client) = self.client().await? else { return Ok(None) };
+        let mut new = self.content(&client)?;
+        let status = QuoteStatus::ALL[self.rng.usize(..QuoteStatus::ALL.len())];
+        // One that was sent long ago: the next sweep finds it expired.
+        new.valid_until = (status == QuoteStatus::Sent).then(|| self.today() - Days::new(3));
+        let import = QuoteImport { status, sent_at: None, accepted_at: None };
+        let quote = self.company.quotes().import(&new, &import).await?;
+        Ok(Some(Done::new("quote.import", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+    }
+
+    async fn send_quote(&mut self, status: QuoteStatus, name: &'static str) -> Result<Option<Done>, Error> {
+        let Some(quote) = self.quote(status).await? else { return Ok(None) };
+        let today = self.today();
+        let until = catalogue::later(&mut self.rng, today);
+        self.company.quotes().send(quote.id, until).await?;
+        Ok(Some(Done::new(name, [("quoteId", quote.id.0)])))
+    }
+
+    /// Through the public link, as a client does.
+    async fn sign_quote(&mut self) -> Result<Option<Done>, Error> {
+        let Some(quote) = self.quote(QuoteStatus::Sent).await? else { return Ok(None) };
+        if quote.valid_until.is_some_and(|day| day < self.today()) {
+            return Ok(None);
+        }
+        let token = self.company.quotes().signing_link(quote.id).await?;
+        let evidence = SignatureEvidence {
+            signed_by_name: quote.client_name.clone(),
+            signed_by_email: quote.client_email.clone().unwrap_or_else(|| "client@exemple.fr".to_owned()),
+            accepted_text: "Bon pour accord, devis reçu avant l'exécution des travaux".to_owned(),
+        };
+        let signature = Signature { evidence, ip: None, user_agent: None };
+        self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
+        Ok(Some(Done::new("quote.sign", [("quoteId", quote.id.0)])))
+    }
+
+    async fn accept_quote(&mut self) -> Result<Option<Done>, Error> {
+        let status = if self.rng.bool() { QuoteStatus::Sent } else { QuoteStatus::Expired };
+        let Some(quote) = self.quote(status).await? else { return Ok(None) };
+        self.company.quotes().accept(quote.id).await?;
+        Ok(Some(Done::new("quote.accept", [("quoteId", quote.id.0)])))
+    }
+
+    async fn reject_quote(&mut self) -> Result<Option<Done>, Error> {
+        let Some(quote) = self.quote(QuoteStatus::Sent).await? else { return Ok(None) };
+        self.company.quotes().reject(quote.id).await?;
+        Ok(Some(Done::new("quote.reject", [("quoteId", quote.id.0)])))
+    }
+
+    /// A second conversion is refused, and another step is drawn.
+    async fn convert_quote(&mut self) -> Result<Option<Done>, Error> {
+        let Some(quote) = self.quote(QuoteStatus::Accepted).await? else { return Ok(None) };
+        let invoice = self.company.invoices().convert(quote.id).await?;
+        Ok(Some(Done::new("quote.convert", [("quoteId", quote.id.0), ("invoiceId", invoice.id.0)])))
+    }
+
+    async fn issue_invoice(&mut self) -> Result<Option<Done>, Error> {
+        let Some(invoice) = self.invoice(InvoiceStatus::Draft).await? else { return Ok(None) };
+        self.company.invoices().issue(invoice.id, None).await?;
+        Ok(Some(Done::new("invoice.issue", [("invoiceId", invoice.id.0)])))
+    }
+
+    /// A payment of a part of what is due.
+    async fn pay(&mut self, part: Percent, name: &'static str) -> Result<Option<Done>, Error> {
+        let Some(invoice) = self.invoice(InvoiceStatus::Sent).await? else { return Ok(None) };
+        let amount = invoice.amount_due.percent(part)?;
+        if amount.is_zero() {
+            return Ok(None);
+        }
+        let methods = [PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank];
+        let method = methods[self.rng.usize(..methods.len())];
+        let reference = Some(format!("VIR-{:08}", self.rng.u32(..100_000_000)));
+        let paid = self.company.invoices().pay(invoice.id, &NewPayment { amount, method, reference }).await?;
+        Ok(Some(Done::new(name, [("invoiceId", invoice.id.0), ("paymentId", paid.payment.id.0)])))
+    }
+
+    async fn mark_paid(&mut self) -> Result<Option<Done>, Error> {
+        let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
+        let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
+        self.company.invoices().mark_paid(invoice.id).await?;
+        Ok(Some(Done::new("invoice.markPaid", [("invoiceId", invoice.id.0)])))
+    }
+
+    async fn reverse_payment(&mut self) -> Result<Option<Done>, Error> {
+        let Some(invoice) = self.invoice(InvoiceStatus::Paid).await? else { return Ok(None) };
+        let payments = self.company.invoices().payments(invoice.id).await?;
+        let Some(payment) = payments.iter().rfind(|payment| payment.reversed_at.is_none()) else {
+            return Ok(None);
+        };
+        self.company.invoices().reverse(invoice.id, payment.id).await?;
+        let ids = [("invoiceId", invoice.id.0), ("paymentId", payment.id.0)];
+        Ok(Some(Done::new("invoice.reversePayment", ids)))
+    }
+
+    async fn cancel_invoice(&mut self) -> Result<Option<Done>, Error> {
+        let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
+        let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
+        self.company.invoices().cancel(invoice.id).await?;
+        Ok(Some(Done::new("invoice.cancel", [("invoiceId", invoice.id.0)])))
+    }
+
+    async fn open_project(&mut self) -> Result<Option<Done>, Error> {
+        let Some(quote) = self.quote(QuoteStatus::Accepted).await? else { return Ok(None) };
+        let name = format!("Chantier {}", quote.client_name);
+        let new = NewProject { name, client_id: Some(quote.client_id), quote_ids: vec![quote.id] };
+        let project = self.company.projects().create(&new).await?;
+        Ok(Some(Done::new("project.open", [("projectId", project.id.0), ("quoteId", quote.id.0)])))
+    }
+
+    async fn move_project(&mut self, from: ProjectStatus, to: ProjectStatus) -> Result<Option<Done>, Error> {
+        let mut projects = self.company.projects().list().await?;
+        projects.retain(|project| project.status == from);
+        projects.truncate(20);
+        let Some(project) = one_of(&mut self.rng, &projects) else { return Ok(None) };
+        self.company.projects().set_status(project.id, to).await?;
+        let name = if to == ProjectStatus::Completed { "project.complete" } else { "project.reopen" };
+        Ok(Some(Done::new(name, [("projectId", project.id.0)])))
+    }
+
+    async fn client(&mut self) -> Result<Option<Client>, Error> {
+        let query = ClientQuery { window: RECENT, ..ClientQuery::default() };
+        let page = self.company.clients().list(&query).await?;
+        Ok(one_of(&mut self.rng, &page.data).cloned())
+    }
+
+    async fn quote(&mut self, status: QuoteStatus) -> Result<Option<QuoteItem>, Error> {
+        let query = PageQuery { status: Some(status), include_lines: false, window: RECENT };
+        let page = self.company.quotes().list(&query).await?;
+        Ok(one_of(&mut self.rng, &page.data).cloned())
+    }
+
+    async fn invoice(&mut self, status: InvoiceStatus) -> Result<Option<InvoiceItem>, Error> {
+        let query = PageQuery { status: Some(status), include_lines: false, window: RECENT };
+        let page = self.company.invoices().list(&query).await?;
+        Ok(one_of(&mut self.rng, &page.data).cloned())
+    }
+
+    fn content(&mut self, client: &Client) -> Result<NewQuote, Error> {
+        Ok(NewQuote {
+            client_id: client.id,
+            lines: catalogue::lines(&mut self.rng)?,
+            retention_rate: catalogue::retention(&mut self.rng),
+            valid_until: None,
+        })
+    }
+
+    fn today(&self) -> NaiveDate {
+        self.invoicing.env().now().to_chrono().date_naive()
+    }
+}
