@@ -1,5 +1,8 @@
 //! What the tests and the benchmarks share: a service on a temporary file, a clock moved by hand, and a receiver.
 
+#![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
+
+pub mod bench;
 mod receiver;
 mod world;
 

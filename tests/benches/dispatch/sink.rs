@@ -1,0 +1,108 @@
+//! The receiver of all webhooks: answers 200, except where it hangs, and notes what came when.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+/// The path that is never answered.
+pub(crate) const HANG: &str = "/hang";
+
+/// See the module's text.
+pub(crate) struct Sink {
+    pub(crate) address: SocketAddr,
+    shared: Arc<Shared>,
+    _accepting: JoinSet<()>,
+}
+
+struct Shared {
+    count: watch::Sender<usize>,
+    /// The body's stamp, and when it came, in nanoseconds since 1970.
+    arrivals: Mutex<Vec<(Bytes, i64)>>,
+}
+
+impl Sink {
+    pub(crate) async fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("its address");
+        let shared = Arc::new(Shared { count: watch::Sender::new(0), arrivals: Mutex::default() });
+        let mut accepting = JoinSet::new();
+        accepting.spawn(accept(listener, Arc::clone(&shared)));
+        Self { address, shared, _accepting: accepting }
+    }
+
+    /// Forgets everything.
+    pub(crate) fn reset(&self) {
+        self.shared.arrivals.lock().expect("no panic").clear();
+        self.shared.count.send_replace(0);
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        *self.shared.count.borrow()
+    }
+
+    /// Waits until so many deliveries have come.
+    pub(crate) async fn wait_for(&self, deliveries: usize) {
+        self.shared.count.subscribe().wait_for(|count| *count >= deliveries).await.expect("the sink lives");
+    }
+
+    /// The stamp and the arrival, in nanoseconds since 1970, of everything that was answered.
+    pub(crate) fn arrivals(&self) -> Vec<(String, i64)> {
+        let arrivals = self.shared.arrivals.lock().expect("no panic");
+        arrivals.iter().map(|(body, at)| (stamp(body), *at)).collect()
+    }
+}
+
+/// The event's `timestamp`, which is unique within a company.
+fn stamp(body: &[u8]) -> String {
+    let json: serde_json::Value = serde_json::from_slice(body).expect("JSON");
+    json["timestamp"].as_str().expect("a stamp").to_owned()
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        let (stream, _) = listener.accept().await.expect("a connection");
+        stream.set_nodelay(true).expect("a socket option");
+        let shared = Arc::clone(&shared);
+        connections.spawn(async move {
+            let service = service_fn(move |request| answer(Arc::clone(&shared), request));
+            // A client that goes away ends its connection.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+        while connections.try_join_next().is_some() {}
+    }
+}
+
+async fn answer(
+    shared: Arc<Shared>,
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let at = nanoseconds();
+    if request.uri().path() == HANG {
+        return std::future::pending().await;
+    }
+    let body = request.into_body().collect().await.expect("a body").to_bytes();
+    shared.arrivals.lock().expect("no panic").push((body, at));
+    shared.count.send_modify(|count| *count += 1);
+    Ok(Response::new(Full::default()))
+}
+
+/// The system's clock, which both processes read.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures time")]
+pub(crate) fn nanoseconds() -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
+    i64::try_from(since.as_nanos()).expect("before 2262")
+}

@@ -1,0 +1,200 @@
+//! What the benchmarks share: a core for each side, a peer process, an HTTP load, and medians.
+//!
+//! Only ratios of one run mean anything, so a benchmark takes turns between the sides, round after round, and quotes
+//! the median of the rounds' ratios.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::task::JoinSet;
+
+/// Where what is measured runs.
+pub const SERVER_CORE: &str = "0";
+/// Where its load or its receiver runs.
+pub const LOAD_CORE: &str = "1";
+
+/// The first argument of a benchmark's executable that makes it the other side.
+const PEER: &str = "--server";
+
+/// What this process is to be, from its arguments: `Some` with the role of a peer, `None` for the benchmark itself,
+/// which then moves to the load's core. To be called before any thread is started.
+pub fn role() -> Option<String> {
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        if argument == PEER {
+            return arguments.next();
+        }
+    }
+    pin(LOAD_CORE);
+    None
+}
+
+/// Moves this process, with the threads it has not started yet, to a core.
+fn pin(core: &str) {
+    let pid = std::process::id().to_string();
+    let taskset =
+        std::process::Command::new("taskset").args(["-cp", core, &pid]).stdout(Stdio::null()).status();
+    if !taskset.is_ok_and(|status| status.success()) {
+        eprintln!("taskset is missing: both sides share the cores, which blurs the ratios");
+    }
+}
+
+/// Runs a benchmark's side on a runtime with as many threads as the process has cores.
+pub fn block_on<T>(side: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(side)
+}
+
+/// The other side: this executable again, on the server's core. A line of JSON in, a line of JSON out.
+#[derive(Debug)]
+pub struct Peer {
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    _child: Child,
+}
+
+impl Peer {
+    /// Starts it in a role.
+    pub fn start(role: &str) -> Self {
+        let executable = std::env::current_exe().expect("its own path");
+        let pinned =
+            Command::new("taskset").args(["-c", SERVER_CORE]).arg(&executable).args([PEER, role]).piped();
+        let unpinned = || Command::new(&executable).args([PEER, role]).piped();
+        let mut child = pinned.or_else(|_| unpinned()).expect("the peer starts");
+        let input = child.stdin.take().expect("its input");
+        let output = BufReader::new(child.stdout.take().expect("its output")).lines();
+        Self { input, output, _child: child }
+    }
+
+    /// Asks for something and waits until it is done.
+    pub async fn ask(&mut self, question: &Value) -> Value {
+        self.input.write_all(format!("{question}\n").as_bytes()).await.expect("the peer listens");
+        let answer = self.output.next_line().await.expect("the peer answers").expect("the peer lives");
+        serde_json::from_str(&answer).expect("JSON")
+    }
+}
+
+trait Piped {
+    fn piped(&mut self) -> std::io::Result<Child>;
+}
+
+impl Piped for Command {
+    fn piped(&mut self) -> std::io::Result<Child> {
+        self.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn()
+    }
+}
+
+/// The questions to this process, where it is a peer.
+#[derive(Debug)]
+pub struct Questions(Lines<BufReader<tokio::io::Stdin>>);
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self(BufReader::new(tokio::io::stdin()).lines())
+    }
+}
+
+impl Questions {
+    /// The next one; `None` once the benchmark is over.
+    pub async fn next(&mut self) -> Option<Value> {
+        let line = self.0.next_line().await.expect("standard input")?;
+        Some(serde_json::from_str(&line).expect("JSON"))
+    }
+}
+
+/// Answers the last question.
+pub fn answer(answer: &Value) {
+    println!("{answer}");
+}
+
+/// A connection that is kept.
+pub async fn connect(address: SocketAddr) -> SendRequest<Full<Bytes>> {
+    let stream = TcpStream::connect(address).await.expect("a connection");
+    stream.set_nodelay(true).expect("a socket option");
+    let (sender, connection) = handshake(TokioIo::new(stream)).await.expect("a connection");
+    #[expect(clippy::disallowed_methods, reason = "it ends with its sender")]
+    tokio::spawn(connection);
+    sender
+}
+
+/// Sends a request and reads the whole answer.
+pub async fn call(sender: &mut SendRequest<Full<Bytes>>, request: Request<Full<Bytes>>) -> Response<Bytes> {
+    sender.ready().await.expect("a connection");
+    let (parts, body) = sender.send_request(request).await.expect("an answer").into_parts();
+    Response::from_parts(parts, body.collect().await.expect("a body").to_bytes())
+}
+
+/// Reads a body to its end and says how long it was.
+pub async fn drain(mut body: Incoming) -> usize {
+    let mut bytes = 0;
+    while let Some(frame) = body.frame().await {
+        bytes += frame.expect("a body").data_ref().map_or(0, Bytes::len);
+    }
+    bytes
+}
+
+/// Sends requests over some kept connections for a while; answers per second. Every one must be a 200.
+pub async fn load(
+    address: SocketAddr,
+    connections: usize,
+    time: Duration,
+    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
+) -> f64 {
+    let mut tasks = JoinSet::new();
+    let begun = Instant::now();
+    for first in 0..connections {
+        let request = request.clone();
+        tasks.spawn(async move {
+            let mut sender = connect(address).await;
+            let mut done = 0;
+            while begun.elapsed() < time {
+                sender.ready().await.expect("a connection");
+                let response =
+                    sender.send_request(request(first + done * connections)).await.expect("an answer");
+                assert_eq!(response.status(), 200);
+                drain(response.into_body()).await;
+                done += 1;
+            }
+            done
+        });
+    }
+    let done: usize = tasks.join_all().await.into_iter().sum();
+    rate(done, begun.elapsed())
+}
+
+/// How many per second.
+pub fn rate(count: usize, time: Duration) -> f64 {
+    f64::from(u32::try_from(count).expect("a moderate count")) / time.as_secs_f64()
+}
+
+/// The value below which a part (0 to 1) of the values lies.
+pub fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let last = u32::try_from(sorted.len().checked_sub(1).expect("values")).expect("a moderate count");
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and `last`")]
+    let place = (f64::from(last) * part).round() as usize;
+    sorted[place]
+}
+
+/// Prints the median of some rounds' ratios with their spread, and what it is to be.
+pub fn report(what: &str, ratios: &[f64], target: &str) {
+    let [low, median, high] = [0.0, 0.5, 1.0].map(|part| quantile(ratios, part));
+    println!("{what:<58} {median:>8.3}   ({low:.3} to {high:.3}, {} rounds)   target {target}", ratios.len());
+}
+
+/// Prints a figure that only explains the ratios.
+pub fn aside(what: &str, values: &[f64], unit: &str) {
+    println!("    {what:<54} {:>8.1} {unit}", quantile(values, 0.5));
+}
