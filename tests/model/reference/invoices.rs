@@ -1,0 +1,277 @@
+//! Invoices and their payments (contract, sections 3 and 6).
+
+use chrono::NaiveDate;
+use serde_json::{Value, json};
+
+use super::documents::Priced;
+use super::money::{money, number};
+use super::{
+    Company, Millis, Outcome, Refused, Seen, date_or_null, days_after, instant, instant_or_null, unless,
+};
+
+/// An invoice.
+#[derive(Debug, Clone)]
+pub(crate) struct Invoice {
+    pub(crate) id: String,
+    pub(crate) number: Option<String>,
+    pub(crate) status: &'static str,
+    quote: String,
+    client: (String, String, Option<String>),
+    priced: Priced,
+    issued: Option<NaiveDate>,
+    due_date: Option<NaiveDate>,
+    paid: i128,
+    paid_at: Option<Millis>,
+    canceled_at: Option<Millis>,
+    pub(crate) created: Millis,
+    pub(crate) updated: Millis,
+    pub(crate) payments: Vec<Payment>,
+}
+
+/// A payment.
+#[derive(Debug, Clone)]
+pub(crate) struct Payment {
+    pub(crate) id: String,
+    pub(crate) cents: i128,
+    pub(crate) reference: Option<String>,
+    pub(crate) is_reversed: bool,
+}
+
+impl Invoice {
+    fn payable(&self) -> i128 {
+        self.priced.ttc - self.priced.retention
+    }
+
+    pub(crate) fn due(&self) -> i128 {
+        (self.payable() - self.paid).max(0)
+    }
+
+    pub(crate) fn item(&self, with_lines: bool) -> Value {
+        let mut json = json!({
+            "id": self.id, "number": self.number, "status": self.status, "quoteId": self.quote,
+            "clientId": self.client.0, "clientName": self.client.1, "clientEmail": self.client.2,
+            "issueDate": date_or_null(self.issued), "dueDate": date_or_null(self.due_date),
+            "totalHT": money(self.priced.ht), "totalTTC": money(self.priced.ttc),
+            "tvaRate": number(self.priced.rate, 2), "currency": "EUR",
+            "retentionRate": number(self.priced.retention_rate, 2),
+            "retentionAmount": money(self.priced.retention), "amountPaid": money(self.paid),
+            "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.payable()).max(0)),
+            "paidAt": instant_or_null(self.paid_at), "canceledAt": instant_or_null(self.canceled_at),
+            "createdAt": instant(self.created), "updatedAt": instant(self.updated),
+        });
+        if with_lines {
+            json["lines"] = self.priced.lines.clone().into();
+        }
+        json
+    }
+
+    pub(crate) fn detail(&self) -> Value {
+        let mut json = self.item(true);
+        json["vatBreakdown"] = self.priced.breakdown.clone().into();
+        json
+    }
+
+    fn data(&self) -> Value {
+        let item = self.item(false);
+        let names = [
+            "id",
+            "number",
+            "status",
+            "quoteId",
+            "clientName",
+            "clientEmail",
+            "totalHT",
+            "totalTTC",
+            "tvaRate",
+            "amountPaid",
+            "amountDue",
+            "issueDate",
+            "dueDate",
+        ];
+        let mut data = serde_json::Map::new();
+        for name in names.into_iter().chain(self.paid_at.is_some().then_some("paidAt")) {
+            data.insert(name.to_owned(), item[name].clone());
+        }
+        data.into()
+    }
+}
+
+impl Company {
+    pub(super) fn push_invoice(&mut self, quote: usize, id: String, seen: &Seen<'_>) {
+        let quote = &self.quotes[quote];
+        let invoice = Invoice {
+            id,
+            number: None,
+            status: "DRAFT",
+            quote: quote.id.clone(),
+            client: quote.client.clone(),
+            priced: quote.priced.clone(),
+            issued: None,
+            due_date: None,
+            paid: 0,
+            paid_at: None,
+            canceled_at: None,
+            created: seen.at,
+            updated: seen.at,
+            payments: Vec::new(),
+        };
+        let data = invoice.data();
+        self.invoices.push(invoice);
+        self.last_stamp = seen.at;
+        self.emit("invoice.created", seen, &data);
+    }
+
+    pub(crate) fn convert_quote(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        let quote = &self.quotes[place];
+        let is_live = |invoice: &Invoice| invoice.quote == quote.id && invoice.status != "CANCELED";
+        if quote.status != "ACCEPTED" || self.invoices.iter().any(is_live) {
+            return Err(vec![Refused::Conflict]);
+        }
+        self.push_invoice(place, seen.id(), seen);
+        Ok(())
+    }
+
+    fn issue(&mut self, place: usize, due: Option<NaiveDate>, at: Millis) {
+        let (today, number) = (self.day(at), self.number("FAC", at));
+        let invoice = &mut self.invoices[place];
+        invoice.number = Some(number);
+        invoice.status = "SENT";
+        invoice.issued = Some(today);
+        invoice.due_date = Some(due.unwrap_or_else(|| days_after(today, 30)));
+        invoice.updated = at;
+        self.last_stamp = at;
+    }
+
+    pub(crate) fn issue_invoice(
+        &mut self,
+        place: Option<usize>,
+        due: Option<NaiveDate>,
+        seen: &Seen<'_>,
+    ) -> Outcome {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        let mut reasons = Vec::new();
+        if self.invoices[place].status != "DRAFT" {
+            reasons.push(Refused::Conflict);
+        }
+        if due.is_some_and(|due| due < self.day(seen.at)) {
+            reasons.push(Refused::Invalid);
+        }
+        unless(reasons)?;
+        self.issue(place, due, seen.at);
+        Ok(())
+    }
+
+    /// The place of the payment, and whether it is new.
+    pub(crate) fn pay_invoice(
+        &mut self,
+        place: Option<usize>,
+        cents: i128,
+        reference: Option<&str>,
+        seen: &Seen<'_>,
+    ) -> Result<(usize, bool), Vec<Refused>> {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        let invoice = &mut self.invoices[place];
+        let is_known = |payment: &Payment| reference.is_some() && payment.reference.as_deref() == reference;
+        if let Some(known) = invoice.payments.iter().position(is_known) {
+            return Ok((known, false));
+        }
+        let mut reasons = Vec::new();
+        if cents <= 0 {
+            reasons.push(Refused::Invalid);
+        }
+        if !["SENT", "OVERDUE", "PAID"].contains(&invoice.status) {
+            reasons.push(Refused::Conflict);
+        }
+        unless(reasons)?;
+        let id = seen.answer["payment"].as_str().unwrap_or_default().to_owned();
+        let reference = reference.map(str::to_owned);
+        invoice.payments.push(Payment { id, cents, reference, is_reversed: false });
+        let payment = invoice.payments.len() - 1;
+        self.add(place, cents, seen);
+        Ok((payment, true))
+    }
+
+    fn add(&mut self, place: usize, cents: i128, seen: &Seen<'_>) {
+        let invoice = &mut self.invoices[place];
+        invoice.paid += cents;
+        invoice.updated = seen.at;
+        self.last_stamp = seen.at;
+        if invoice.status != "PAID" && invoice.due() == 0 {
+            invoice.status = "PAID";
+            invoice.paid_at = Some(seen.instant("paidAt"));
+            let data = invoice.data();
+            self.emit("invoice.paid", seen, &data);
+        }
+    }
+
+    /// `payment`: the id of the payment that was entered, where something was due.
+    pub(crate) fn mark_paid(
+        &mut self,
+        place: Option<usize>,
+        payment: Option<String>,
+        seen: &Seen<'_>,
+    ) -> Outcome {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        if !["DRAFT", "SENT", "OVERDUE"].contains(&self.invoices[place].status) {
+            return Err(vec![Refused::Conflict]);
+        }
+        if self.invoices[place].status == "DRAFT" {
+            self.issue(place, None, seen.at);
+        }
+        let cents = self.invoices[place].due();
+        if cents > 0 {
+            let id = payment.unwrap_or_default();
+            let payment = Payment { id, cents, reference: None, is_reversed: false };
+            self.invoices[place].payments.push(payment);
+        }
+        self.add(place, cents, seen);
+        Ok(())
+    }
+
+    pub(crate) fn reverse(
+        &mut self,
+        place: Option<usize>,
+        payment: Option<usize>,
+        seen: &Seen<'_>,
+    ) -> Outcome {
+        let (Some(place), Some(payment)) = (place, payment) else { return Err(vec![Refused::NotFound]) };
+        let today = self.day(seen.at);
+        let invoice = &mut self.invoices[place];
+        let payment = &mut invoice.payments[payment];
+        if payment.is_reversed {
+            return Err(vec![Refused::Conflict]);
+        }
+        payment.is_reversed = true;
+        invoice.paid -= payment.cents;
+        if invoice.status == "PAID" && invoice.due() > 0 {
+            let is_late = invoice.due_date.is_some_and(|day| day < today);
+            invoice.status = if is_late { "OVERDUE" } else { "SENT" };
+            invoice.paid_at = None;
+        }
+        invoice.updated = seen.at;
+        self.last_stamp = seen.at;
+        Ok(())
+    }
+
+    pub(crate) fn cancel_invoice(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
+        let place = place.ok_or_else(|| vec![Refused::NotFound])?;
+        let invoice = &mut self.invoices[place];
+        if !["DRAFT", "SENT", "OVERDUE"].contains(&invoice.status) || invoice.paid != 0 {
+            return Err(vec![Refused::Conflict]);
+        }
+        invoice.status = "CANCELED";
+        invoice.canceled_at = Some(seen.instant("canceledAt"));
+        invoice.updated = seen.at;
+        self.last_stamp = seen.at;
+        Ok(())
+    }
+
+    /// Invoices that a sweep finds overdue on that day.
+    pub(crate) fn late_invoices(&self, today: NaiveDate) -> Vec<usize> {
+        let is_late = |invoice: &Invoice| {
+            invoice.status == "SENT" && invoice.due_date.is_some_and(|day| day < today) && invoice.due() > 0
+        };
+        (0..self.invoices.len()).filter(|place| is_late(&self.invoices[*place])).collect()
+    }
+}

@@ -1,0 +1,139 @@
+//! The contract as plain code over plain lists: what each operation must answer, change and emit.
+//!
+//! Written from the contract and not from the service: it computes totals, states, events and deliveries itself.
+//! What only the service can choose (ids, and whether an instant within an operation is the clock's or the stamp) is
+//! taken from its answer, within the bounds of the contract.
+
+pub(crate) mod documents;
+pub(crate) mod hooks;
+pub(crate) mod invoices;
+pub(crate) mod lists;
+pub(crate) mod money;
+pub(crate) mod people;
+pub(crate) mod quotes;
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Datelike, Days, NaiveDate, SecondsFormat};
+use chrono_tz::Tz;
+use serde_json::Value;
+
+use hooks::{Event, Hook};
+use invoices::Invoice;
+use people::{Client, Project};
+use quotes::Quote;
+
+/// Milliseconds since 1970.
+pub(crate) type Millis = i64;
+
+/// The kind of a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Refused {
+    NotFound,
+    Invalid,
+    Conflict,
+    NoDocument,
+}
+
+/// Done, or every reason there is to refuse: the contract does not say which one is looked at first.
+pub(crate) type Outcome = Result<(), Vec<Refused>>;
+
+/// What the service answered, where the reference may look for what only the service can know.
+pub(crate) struct Seen<'a> {
+    pub(crate) answer: &'a Value,
+    /// The clock when the operation ran.
+    pub(crate) now: Millis,
+    /// The stamp that the operation must have got.
+    pub(crate) at: Millis,
+    /// Invoices that appeared with it, by their quote.
+    pub(crate) invoices: BTreeMap<String, String>,
+}
+
+impl Seen<'_> {
+    pub(crate) fn id(&self) -> String {
+        self.answer["id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// An instant of the operation: from the clock to the stamp.
+    pub(crate) fn instant(&self, name: &str) -> Millis {
+        let seen = self.answer[name].as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
+        let seen = seen.map(|instant| instant.timestamp_millis());
+        seen.filter(|seen| (self.now..=self.at).contains(seen)).unwrap_or(self.at)
+    }
+}
+
+/// One company and everything of it.
+pub(crate) struct Company {
+    pub(crate) zone: Tz,
+    pub(crate) automatic: bool,
+    pub(crate) last_stamp: Millis,
+    pub(crate) clients: Vec<Client>,
+    pub(crate) quotes: Vec<Quote>,
+    pub(crate) invoices: Vec<Invoice>,
+    pub(crate) projects: Vec<Project>,
+    pub(crate) hooks: Vec<Hook>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) series: BTreeMap<(&'static str, i32), u32>,
+}
+
+impl Company {
+    pub(crate) fn new(zone: Tz, automatic: bool, last_stamp: Millis) -> Self {
+        Self {
+            zone,
+            automatic,
+            last_stamp,
+            clients: Vec::new(),
+            quotes: Vec::new(),
+            invoices: Vec::new(),
+            projects: Vec::new(),
+            hooks: Vec::new(),
+            events: Vec::new(),
+            series: BTreeMap::new(),
+        }
+    }
+
+    /// The stamp that the next change gets.
+    pub(crate) fn next_stamp(&self, now: Millis) -> Millis {
+        now.max(self.last_stamp + 1)
+    }
+
+    /// The calendar date of an instant in the company's time zone.
+    pub(crate) fn day(&self, at: Millis) -> NaiveDate {
+        utc(at).with_timezone(&self.zone).date_naive()
+    }
+
+    /// The next number of a series, `DEV-2026-0042`.
+    fn number(&mut self, prefix: &'static str, at: Millis) -> String {
+        let year = self.day(at).year();
+        let last = self.series.entry((prefix, year)).or_insert(0);
+        *last += 1;
+        format!("{prefix}-{year}-{last:04}")
+    }
+}
+
+pub(crate) fn utc(at: Millis) -> DateTime<chrono::Utc> {
+    DateTime::from_timestamp_millis(at).expect("an instant of our time")
+}
+
+/// An instant as the contract writes it.
+pub(crate) fn instant(at: Millis) -> String {
+    utc(at).to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+pub(crate) fn instant_or_null(at: Option<Millis>) -> Value {
+    at.map_or(Value::Null, |at| instant(at).into())
+}
+
+pub(crate) fn date_or_null(day: Option<NaiveDate>) -> Value {
+    day.map_or(Value::Null, |day| day.format("%Y-%m-%d").to_string().into())
+}
+
+pub(crate) fn days_after(day: NaiveDate, days: i16) -> NaiveDate {
+    let count = Days::new(u64::from(days.unsigned_abs()));
+    if days < 0 { day - count } else { day + count }
+}
+
+/// `Ok` where there is no reason to refuse.
+fn unless(reasons: Vec<Refused>) -> Outcome {
+    if reasons.is_empty() { Ok(()) } else { Err(reasons) }
+}
