@@ -30,6 +30,8 @@ pub(crate) struct Inner {
     pub(crate) keys: KeyCache,
     pub(crate) handoff: Arc<Handoff>,
     pub(crate) endpoints: Endpoints,
+    /// Imports whose number was taken go on one after the other, or they would take it from each other for ever.
+    pub(crate) import_turn: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -107,6 +109,7 @@ impl Builder {
             keys: KeyCache::default(),
             handoff,
             endpoints,
+            import_turn: tokio::sync::Mutex::default(),
         });
         Ok(Invoicing(inner))
     }

@@ -63,8 +63,12 @@ impl Quotes<'_> {
         let priced = price_lines(&new.lines)?;
         let id = QuoteId(self.0.inner.env.uuid());
         // The document shows the number, which only the transaction allocates: render the one that is next, and
-        // start again if somebody else has taken it meanwhile.
-        for _ in 0..ATTEMPTS {
+        // start again if somebody else has taken it meanwhile; from then on in turn.
+        let mut turn = None;
+        for attempt in 0..ATTEMPTS {
+            if attempt > 0 && turn.is_none() {
+                turn = Some(self.0.inner.import_turn.lock().await);
+            }
             let (unit, number) = self.next_number().await?;
             let client = self.0.clients().get(new.client_id).await.map_err(no_client)?;
             let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
