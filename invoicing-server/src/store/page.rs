@@ -116,9 +116,16 @@ impl PageWindow {
 
 /// The statement of a page: items aggregated in one row, in one snapshot with the company's stamp.
 ///
-/// `$1` company, `$2` limit, `$3` offset, `$4` since; `$order` is the instant that the list is ordered by.
+/// `$1` company, `$2` limit, `$3` offset, `$4` since; `$order` is the instant that the list is ordered by. The `+`
+/// keeps a list by creation off the index by modification, which would make it read and sort the whole table.
 macro_rules! page_statement {
-    ($table:literal, $item:literal, $order:literal, $filter:literal) => {
+    ($table:literal, $item:literal, "created_at", $filter:literal) => {
+        page_statement!($table, $item, "created_at", "+updated_at", $filter)
+    };
+    ($table:literal, $item:literal, "updated_at", $filter:literal) => {
+        page_statement!($table, $item, "updated_at", "updated_at", $filter)
+    };
+    ($table:literal, $item:literal, $order:literal, $modified:literal, $filter:literal) => {
         concat!(
             "SELECT CAST(coalesce(group_concat(CASE WHEN n <= $2 THEN item END, ',' ORDER BY n), '') AS BLOB), ",
             "count(*) > $2, (SELECT last_stamp FROM company WHERE id = $1) ",
@@ -129,7 +136,9 @@ macro_rules! page_statement {
             $order,
             " AS moment FROM ",
             $table,
-            " WHERE company_id = $1 AND updated_at >= $4 ",
+            " WHERE company_id = $1 AND ",
+            $modified,
+            " >= $4 ",
             $filter,
             " ORDER BY ",
             $order,
