@@ -61,7 +61,7 @@ async fn make(inner: &Inner, job: &Job) -> What {
     let (target, signer) = match &*endpoint {
         Endpoint::Ready(ready) => (&ready.target, &ready.signer),
         Endpoint::Off(reason) => return What::Off(reason),
-        Endpoint::Unusable => return failed(at, FailureClass::Unsendable),
+        Endpoint::Unusable(class) => return failed(at, *class),
     };
     let mut post = target.post(job.body.clone());
     let signature = signer.sign(at.as_seconds(), &job.body);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use invoicing_core::{CompanyId, WebhookId};
+use invoicing_core::{CompanyId, FailureClass, WebhookId};
 use webhook_verify::Signer;
 
 use super::target::TargetPolicy;
@@ -29,8 +29,8 @@ pub(super) enum Endpoint {
     Ready(Box<Ready>),
     /// Disabled or removed; why its deliveries are skipped.
     Off(&'static str),
-    /// The stored URL or secret cannot be used. Why was logged when it was read.
-    Unusable,
+    /// The stored URL or secret cannot be used; how its attempts end. Why was logged when it was read.
+    Unusable(FailureClass),
 }
 
 #[derive(Default)]
@@ -99,7 +99,7 @@ impl Endpoints {
     }
 
     fn prepare(&self, webhook: WebhookId, row: Option<EndpointRow>) -> Endpoint {
-        let Some(row) = row else { return Endpoint::Unusable };
+        let Some(row) = row else { return Endpoint::Unusable(FailureClass::Unsendable) };
         if let Some(reason) = row.off {
             return Endpoint::Off(reason);
         }
@@ -107,12 +107,12 @@ impl Endpoints {
             Ok(url) => url,
             Err(error) => {
                 tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
-                return Endpoint::Unusable;
+                return Endpoint::Unusable(error.failure_class());
             }
         };
         let Ok(signer) = Signer::new(row.secret) else {
             tracing::warn!(%webhook, "the webhook's secret is empty");
-            return Endpoint::Unusable;
+            return Endpoint::Unusable(FailureClass::Unsendable);
         };
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
