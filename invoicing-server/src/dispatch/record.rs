@@ -155,19 +155,21 @@ async fn retries(tx: &mut Tx, batch: &mut Batch, recorded: &mut Recorded, token:
     }
     let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
     deliveries::count_attempts(tx.connection(), &ids).await?;
-    let mut on = HashMap::<WebhookId, bool>::new();
+    let mut off = HashMap::<WebhookId, Option<&'static str>>::new();
     for (job, at) in &batch.retries {
-        let is_on = match on.get(&job.webhook) {
-            Some(is_on) => *is_on,
-            None => webhooks::streak(tx.connection(), job.company, job.webhook).await?.is_some(),
+        let reason = match off.get(&job.webhook) {
+            Some(reason) => *reason,
+            None => webhooks::endpoint(tx.connection(), job.company, job.webhook)
+                .await?
+                .map_or(Some(deliveries::REMOVED), |endpoint| endpoint.off),
         };
-        on.insert(job.webhook, is_on);
-        if is_on {
+        off.insert(job.webhook, reason);
+        if let Some(reason) = reason {
+            batch.skipped.entry(reason).or_default().push(job.delivery);
+        } else {
             deliveries::retry(tx.connection(), job.delivery, *at, token).await?;
             recorded.due.push((job.webhook, *at));
             recorded.report.retried += 1;
-        } else {
-            batch.skipped.entry(deliveries::DISABLED).or_default().push(job.delivery);
         }
     }
     Ok(())
