@@ -12,7 +12,9 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, OptionFuture, join_all};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use invoicing_core::{AttemptOutcome, FailureClass, Timestamp, WebhookId};
+use invoicing_core::{
+    AttemptOutcome, DISABLE_AFTER, DeliveryEnd, FailureClass, NextStep, Timestamp, WebhookId,
+};
 
 use super::attempt::{Attempted, Made, What, attempt};
 use super::handoff::{FreshJob, LANE_ROOM};
@@ -49,6 +51,9 @@ pub(super) enum Until {
 struct Lane {
     queue: VecDeque<Job>,
     in_flight: usize,
+    /// Deliveries that ended failed and are not recorded yet. Enough of them may switch the webhook off, so they are
+    /// recorded before more attempts are begun.
+    failed: u32,
     /// When the next one in the table falls due.
     due: Option<Timestamp>,
     /// The last attempt took all its time. Until one goes better, this lane gets one attempt at a time, so that
@@ -269,8 +274,8 @@ impl<'a> Engine<'a> {
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.in_round = false;
             let cap = if lane.suspect { 1 } else { settings.in_flight_per_webhook };
-            if lane.in_flight >= cap {
-                // Joins again when one of its attempts ends.
+            if lane.in_flight >= cap || lane.failed >= DISABLE_AFTER {
+                // Joins again when one of its attempts ends, or when its failures are recorded.
                 continue;
             }
             if lane.suspect && self.suspects_in_flight >= (settings.in_flight / 2).max(1) {
@@ -308,6 +313,7 @@ impl<'a> Engine<'a> {
             if let What::Made(Made { outcome, .. }) = attempted.what {
                 lane.suspect = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
             }
+            lane.failed += u32::from(ended_failed(&attempted));
         }
         self.join_round(webhook);
         self.outcomes.push(attempted);
@@ -323,9 +329,13 @@ impl<'a> Engine<'a> {
     }
 
     fn recorded(&mut self, batch: &[Attempted], result: Result<Recorded, Error>) {
-        for Attempted { job, .. } in batch {
+        for attempted in batch {
+            let Attempted { job, .. } = attempted;
             self.held.remove(&job.delivery);
             self.inner.handoff.release(job.webhook, 1);
+            if let Some(lane) = self.lanes.get_mut(&job.webhook) {
+                lane.failed -= u32::from(ended_failed(attempted));
+            }
         }
         let now = self.now();
         let full: Vec<WebhookId> =
@@ -350,6 +360,7 @@ impl<'a> Engine<'a> {
             }
         }
         for Attempted { job, .. } in batch {
+            self.join_round(job.webhook);
             let spent = |lane: &Lane| lane.queue.is_empty() && lane.in_flight == 0 && lane.due.is_none();
             if self.lanes.get(&job.webhook).is_some_and(|lane| spent(lane) && !lane.in_round && !lane.suspect)
             {
@@ -373,7 +384,7 @@ impl<'a> Engine<'a> {
 
     /// Puts what was not attempted back into the table, for whoever comes next.
     async fn give_everything_back(&mut self) {
-        let fresh = self.inner.handoff.stop().into_iter().filter_map(|job| match job {
+        let fresh = self.inner.handoff.close().into_iter().filter_map(|job| match job {
             FreshJob::Held(job) => Some(job.delivery),
             FreshJob::Waiting(_) => None,
         });
@@ -397,6 +408,11 @@ impl<'a> Engine<'a> {
     fn now(&self) -> Timestamp {
         self.inner.env.now()
     }
+}
+
+/// Whether a delivery ended failed with this attempt.
+fn ended_failed(attempted: &Attempted) -> bool {
+    matches!(attempted.what, What::Made(Made { next: NextStep::End(DeliveryEnd::Failed), .. }))
 }
 
 /// Claims for several webhooks at once; the claims share a commit.

@@ -54,6 +54,8 @@ pub(crate) enum FreshJob {
 #[derive(Debug, Default)]
 struct State {
     running: bool,
+    /// Whether the one that runs still takes deliveries: not while it is ending.
+    open: bool,
     held: HashMap<WebhookId, usize>,
     total: usize,
     inbox: Vec<FreshJob>,
@@ -82,7 +84,7 @@ impl Handoff {
     /// Takes a place for a delivery, if the dispatcher runs here and has room for this webhook.
     pub(crate) fn reserve(&self, webhook: WebhookId) -> bool {
         let mut state = self.state();
-        if !state.running || state.total >= TOTAL_ROOM {
+        if !state.open || state.total >= TOTAL_ROOM {
             return false;
         }
         let held = state.held.entry(webhook).or_default();
@@ -123,7 +125,7 @@ impl Handoff {
     /// Passes on what has been committed.
     pub(crate) fn hand_over(&self, jobs: Vec<FreshJob>) {
         let mut state = self.state();
-        if state.running {
+        if state.open {
             state.inbox.extend(jobs);
             drop(state);
             self.wake.notify_one();
@@ -136,13 +138,21 @@ impl Handoff {
         if state.running {
             return false;
         }
-        *state = State { running: true, ..State::default() };
+        *state = State { running: true, open: true, ..State::default() };
         true
     }
 
-    /// Stops taking deliveries; what has been handed over meanwhile.
-    pub(crate) fn stop(&self) -> Vec<FreshJob> {
-        std::mem::take(&mut *self.state()).inbox
+    /// Takes no more deliveries; what has been handed over meanwhile. Nobody else may start before [`Self::stop`], or
+    /// the one that ends would take the hand-off from its successor.
+    pub(crate) fn close(&self) -> Vec<FreshJob> {
+        let mut state = self.state();
+        state.open = false;
+        std::mem::take(&mut state.inbox)
+    }
+
+    /// Has ended: another dispatcher may start.
+    pub(crate) fn stop(&self) {
+        *self.state() = State::default();
     }
 
     /// What has been handed over since the last call.
