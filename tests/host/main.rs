@@ -1,3 +1,18 @@
 //! The contract of the host operations and of the deliveries, rule by rule.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
+#![expect(clippy::similar_names, reason = "a receiver, what it received, and a verifier that verified")]
+
+mod deliveries;
+mod dispatcher;
+mod documents_and_evidence;
+mod invoices;
+mod keys;
+mod numbers_and_money;
+mod projects;
+mod quotes;
 mod smoke;
+mod support;
+mod sweep;
+mod target_policy;
+mod webhooks;

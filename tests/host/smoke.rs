@@ -22,7 +22,8 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
     let invoice = world.company.invoices().convert(signed.id).await.unwrap();
     let invoice = world.company.invoices().issue(invoice.id, None).await.unwrap();
-    let payment = NewPayment { amount: invoice.amount_due, method: PaymentMethod::Bank, reference: Some("R1".into()) };
+    let payment =
+        NewPayment { amount: invoice.amount_due, method: PaymentMethod::Bank, reference: Some("R1".into()) };
     let paid = world.company.invoices().pay(invoice.id, &payment).await.unwrap();
     assert_eq!(paid.invoice.status.as_str(), "PAID");
     let project = NewProject { name: "Façade".into(), client_id: None, quote_ids: vec![quote.id] };

@@ -2,6 +2,7 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
+mod ledger;
 pub mod bench;
 mod receiver;
 mod world;

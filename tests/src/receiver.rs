@@ -13,11 +13,16 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 /// What came.
 #[derive(Debug, Clone)]
 pub struct Received {
+    /// Request method.
+    pub method: http::Method,
+    /// Path and query.
+    pub path: String,
     /// Request headers.
     pub headers: http::HeaderMap,
     /// The raw body.
@@ -33,6 +38,8 @@ pub struct Received {
 pub enum Reply {
     /// With a status and headers.
     Status(u16, Vec<(&'static str, String)>),
+    /// With a bare status, after a while.
+    Slow(Duration, u16),
     /// Not at all within any time limit.
     Hang,
 }
@@ -47,6 +54,7 @@ impl Reply {
 #[derive(Debug)]
 struct Script {
     received: Vec<Received>,
+    count: watch::Sender<usize>,
     next: VecDeque<Reply>,
     otherwise: Reply,
 }
@@ -70,7 +78,12 @@ impl Receiver {
     pub async fn start_at(address: &str) -> Self {
         let listener = TcpListener::bind(address).await.expect("a port on loopback");
         let address = listener.local_addr().expect("its address");
-        let script = Script { received: Vec::new(), next: VecDeque::new(), otherwise: Reply::status(200) };
+        let script = Script {
+            received: Vec::new(),
+            count: watch::Sender::new(0),
+            next: VecDeque::new(),
+            otherwise: Reply::status(200),
+        };
         let script = Arc::new(Mutex::new(script));
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&script)));
@@ -92,6 +105,12 @@ impl Receiver {
     /// Everything that came so far.
     pub fn received(&self) -> Vec<Received> {
         self.script.lock().expect("no panic").received.clone()
+    }
+
+    /// Waits until so many have come since it was started, forgotten ones included. Whether that was in time.
+    pub async fn wait_for(&self, count: usize, within: Duration) -> bool {
+        let mut seen = self.script.lock().expect("no panic").count.subscribe();
+        tokio::time::timeout(within, seen.wait_for(|seen| *seen >= count)).await.is_ok()
     }
 
     /// Everything that came so far, and forgets it.
@@ -124,13 +143,20 @@ async fn answer(
     let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
     let reply = {
         let mut script = script.lock().expect("no panic");
-        let received = Received { headers: parts.headers, body, json, at: std::time::Instant::now() };
+        let path = parts.uri.to_string();
+        let at = std::time::Instant::now();
+        let received = Received { method: parts.method, path, headers: parts.headers, body, json, at };
         script.received.push(received);
+        script.count.send_modify(|count| *count += 1);
         script.next.pop_front().unwrap_or_else(|| script.otherwise.clone())
     };
     match reply {
+        Reply::Slow(while_, status) => {
+            tokio::time::sleep(while_).await;
+            Ok(Response::builder().status(status).body(Full::default()).expect("a response"))
+        }
         Reply::Hang => {
-            tokio::time::sleep(Duration::from_secs(3_600)).await;
+            tokio::time::sleep(Duration::from_hours(1)).await;
             Ok(Response::default())
         }
         Reply::Status(status, headers) => {

@@ -7,7 +7,9 @@ use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{ClientId, Company, NewClient, NewCompany, NewQuote, Percent, Plan, Quote, Timestamp};
-use invoicing_server::{ApiService, CompanyHandle, Env, Invoicing, ManualClock, MemoryStore, Settings, TargetPolicy};
+use invoicing_server::{
+    ApiService, CompanyHandle, Env, Invoicing, ManualClock, MemoryStore, Settings, TargetPolicy,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -63,21 +65,39 @@ impl World {
 
     /// A service with adjusted settings.
     pub async fn with(adjust: impl FnOnce(&mut Settings)) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
         let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
+        Self::start(Env::system().with_clock(clock.clone()), clock, adjust).await
+    }
+
+    /// A service with adjusted settings on the system's clock: `clock` and `advance` do not move it.
+    pub async fn on_system_clock(adjust: impl FnOnce(&mut Settings)) -> Self {
+        let env = Env::system();
+        let clock = ManualClock::at(env.now());
+        Self::start(env, clock, adjust).await
+    }
+
+    async fn start(env: Env, clock: Arc<ManualClock>, adjust: impl FnOnce(&mut Settings)) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
         let documents = Arc::new(MemoryStore::new());
-        let mut settings =
-            Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..Settings::default() };
+        let mut settings = Settings {
+            target: TargetPolicy { allow_http: true, allow_private: true },
+            ..Settings::default()
+        };
         adjust(&mut settings);
-        let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
-            .env(Env::system().with_clock(clock.clone()))
-            .document_store(documents.clone())
-            .settings(settings)
-            .open()
-            .await
-            .expect("the service opens");
+        let invoicing = open(&folder, env, &documents, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
+        Self { invoicing, clock, documents, company, key, service, folder }
+    }
+
+    /// The same database opened again, without having been closed: as after the death of the process, but for what
+    /// had been committed. Handles of the old service must be gone.
+    pub async fn reopen(self) -> Self {
+        let Self { invoicing, clock, documents, company, key, service, folder } = self;
+        let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
+        drop((invoicing, company, service));
+        let invoicing = open(&folder, env, &documents, settings).await;
+        let (company, service) = (invoicing.company(id), invoicing.service());
         Self { invoicing, clock, documents, company, key, service, folder }
     }
 
@@ -168,6 +188,16 @@ impl World {
     }
 }
 
+async fn open(folder: &TempDir, env: Env, documents: &Arc<MemoryStore>, settings: Settings) -> Invoicing {
+    Invoicing::builder(folder.path().join("invoicing.db"))
+        .env(env)
+        .document_store(documents.clone())
+        .settings(settings)
+        .open()
+        .await
+        .expect("the service opens")
+}
+
 async fn open_company(invoicing: &Invoicing, name: &str, plan: Plan) -> (CompanyHandle, String) {
     let company: Company =
         invoicing.companies().create(&NewCompany::named(name, plan)).await.expect("a company");
@@ -200,7 +230,11 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
 fn check_everywhere(method: &str, path: &str, answer: &Answer) {
     let Answer { status, headers, bytes, json } = answer;
     assert!(headers.contains_key("x-request-id"), "{method} {path}: no X-Request-Id");
-    assert_eq!(headers.get("cache-control").map(|v| v.as_bytes()), Some(&b"no-store"[..]), "{method} {path}");
+    assert_eq!(
+        headers.get("cache-control").map(http::HeaderValue::as_bytes),
+        Some(&b"no-store"[..]),
+        "{method} {path}"
+    );
     let text = String::from_utf8_lossy(bytes);
     assert!(!text.contains(CANARY), "{method} {path}: something private in {text}");
     for name in ["costing", "labourCost", "materialCost", "privateNote", "subcontractor"] {

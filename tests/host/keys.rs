@@ -1,0 +1,96 @@
+//! API keys as the host manages them, plans, and the quota that a host may set.
+
+use invoicing_core::Plan;
+use invoicing_server::{ContentHash, Error};
+use invoicing_tests::World;
+use uuid::Uuid;
+
+use crate::support::{invalid, not_found};
+
+async fn status(world: &World, key: &str) -> u16 {
+    world.call("GET", "/api/v1/quotes", Some(key), &[], bytes::Bytes::new()).await.status.as_u16()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_stored() {
+    let world = World::new().await;
+    let issued = world.company.keys().issue("CRM").await.unwrap();
+    let key = issued.key.reveal();
+    let random = key.strip_prefix("isk_").unwrap();
+    assert_eq!(random.len(), 43);
+    assert!(random.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte)));
+    assert_eq!(issued.record.last4, key[key.len() - 4..]);
+    assert_ne!(key, world.key);
+    world.invoicing.close().await;
+    let mut bytes = Vec::new();
+    for suffix in ["", "-wal"] {
+        let mut path = world.database().into_os_string();
+        path.push(suffix);
+        bytes.extend(std::fs::read(path).unwrap_or_default());
+    }
+    let contains = |needle: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+    assert!(!contains(key.as_bytes()) && !contains(random.as_bytes()), "the key is in the file");
+    assert!(contains(ContentHash::of(key.as_bytes()).as_bytes()), "its hash is");
+    assert!(!format!("{issued:?}").contains(random));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_is_refused_at_once_and_for_good() {
+    let world = World::new().await;
+    let keys = world.company.keys();
+    assert_eq!(status(&world, &world.key).await, 200);
+    let id = keys.list().await.unwrap()[0].id;
+    let (other, other_key) = world.another("Autre", Plan::Team).await;
+    not_found(&world, "another company's key", other.keys().revoke(id)).await;
+    not_found(&world, "no key", keys.revoke(invoicing_core::KeyId(Uuid::nil()))).await;
+    keys.revoke(id).await.unwrap();
+    assert_eq!(status(&world, &world.key).await, 401);
+    assert_eq!(status(&world, &other_key).await, 200);
+    assert!(keys.list().await.unwrap()[0].revoked_at.is_some());
+    let key = world.key.clone();
+    drop(other);
+    let world = world.reopen().await;
+    assert_eq!(status(&world, &key).await, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change() {
+    let world = World::new().await;
+    for plan in Plan::ALL {
+        let (company, key) = world.another("x", *plan).await;
+        let expected = if *plan == Plan::Team { 200 } else { 403 };
+        assert_eq!(status(&world, &key).await, expected, "{plan}");
+        for (next, expected) in [(Plan::Team, 200), (Plan::Pro, 403), (Plan::Team, 200), (Plan::Starter, 403)]
+        {
+            company.set_plan(next).await.unwrap();
+            assert_eq!(company.details().await.unwrap().plan, next);
+            assert_eq!(status(&world, &key).await, expected, "{plan} to {next}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_label_is_a_name() {
+    let world = World::new().await;
+    for label in ["", "  ", "a\nb", &"x".repeat(256)] {
+        invalid(&world, "label", world.company.keys().issue(label)).await;
+    }
+    let nobody = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
+    let issued = nobody.keys().issue("x").await;
+    assert!(matches!(issued, Err(Error::NotFound)), "{issued:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_may_set_another_quota() {
+    for quota in [1_u32, 3, 31] {
+        let world = World::with(|settings| settings.quota = quota).await;
+        for _ in 0..quota {
+            assert_eq!(status(&world, &world.key).await, 200);
+        }
+        assert_eq!(status(&world, &world.key).await, 429);
+        world.advance(std::time::Duration::from_millis(59_900));
+        assert_eq!(status(&world, &world.key).await, 429, "{quota}: the window is 60 s");
+        world.advance(std::time::Duration::from_millis(300));
+        assert_eq!(status(&world, &world.key).await, 200);
+    }
+}

@@ -1,0 +1,269 @@
+//! Numbers without gaps, in order of time; money that is exact.
+
+use futures_util::future::join_all;
+use invoicing_core::{Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
+use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
+use invoicing_tests::{World, new_quote};
+use serde_json::json;
+
+use crate::support::{accepted_of, client_of, company_in, date, draft_of, invalid, quote_at};
+
+/// The numbers of all quotes in the order of their creation.
+async fn quote_numbers(company: &CompanyHandle) -> Vec<String> {
+    let mut quotes = Vec::new();
+    loop {
+        let window = PageWindow { limit: 100, offset: quotes.len() as u64, since: None };
+        let page = company.quotes().list(&PageQuery { window, ..PageQuery::default() }).await.unwrap();
+        quotes.extend(page.data);
+        if !page.pagination.has_more {
+            break;
+        }
+    }
+    quotes.sort_by_key(|quote| (quote.created_at, quote.id));
+    quotes.into_iter().map(|quote| quote.head.number).collect()
+}
+
+fn expected(prefix: &str, count: usize) -> Vec<String> {
+    (1..=count).map(|n| format!("{prefix}-2026-{n:04}")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone() {
+    let world = World::new().await;
+    let (paris, auckland) =
+        (company_in(&world, "Europe/Paris").await, company_in(&world, "Pacific/Auckland").await);
+    // In Auckland (UTC+13 in summer) the new year begins at 11:00 UTC, in Paris at 23:00.
+    let cases = [
+        ("2026-12-31T10:59:59.000Z", "DEV-2026-0001", "DEV-2026-0001"),
+        ("2026-12-31T11:00:00.000Z", "DEV-2026-0002", "DEV-2027-0001"),
+        ("2026-12-31T22:59:59.000Z", "DEV-2026-0003", "DEV-2027-0002"),
+        ("2026-12-31T23:00:00.000Z", "DEV-2027-0001", "DEV-2027-0003"),
+    ];
+    for (now, in_paris, in_auckland) in cases {
+        world.clock.set(now.parse().unwrap());
+        assert_eq!(draft_of(&paris).await.number, in_paris, "{now}");
+        assert_eq!(draft_of(&auckland).await.number, in_auckland, "{now}");
+    }
+    let quote = accepted_of(&paris).await;
+    let invoice = paris.invoices().convert(quote.id).await.unwrap();
+    assert_eq!(
+        paris.invoices().issue(invoice.id, None).await.unwrap().number.as_deref(),
+        Some("FAC-2027-0001")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let good = new_quote(world.client("x").await);
+    let too_much_retention = NewQuote { retention_rate: Percent::from(6), ..good.clone() };
+    let nobody = NewQuote { client_id: invoicing_core::ClientId(uuid::Uuid::nil()), ..good.clone() };
+    let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
+    let work = (0..60).map(|n| {
+        let (good, bad, nobody, import) = (&good, &too_much_retention, &nobody, &import);
+        async move {
+            match n % 5 {
+                0 => quotes.create(bad).await,
+                1 => quotes.create(nobody).await,
+                // A few of these at a time: each may have to start again when its number is taken.
+                2 if n % 15 == 2 => quotes.import(good, import).await,
+                _ => quotes.create(good).await,
+            }
+        }
+    });
+    let made = join_all(work).await.into_iter().flatten().count();
+    assert!(made >= 32, "{made}");
+    assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let good = new_quote(world.client("x").await);
+    let import = QuoteImport { status: QuoteStatus::Rejected, sent_at: None, accepted_at: None };
+    let mut made = 0;
+    for round in 0..6 {
+        world.documents.fail(round % 2 == 0);
+        let (a, b, c) =
+            tokio::join!(quotes.import(&good, &import), quotes.create(&good), quotes.import(&good, &import));
+        assert!(b.is_ok());
+        assert_eq!((a.is_ok(), c.is_ok()), (round % 2 == 1, round % 2 == 1), "{a:?} {c:?}");
+        made += [a, b, c].iter().filter(|result| result.is_ok()).count();
+    }
+    assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let good = new_quote(world.client("x").await);
+    let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
+    let made = join_all((0..12).map(|_| quotes.import(&good, &import))).await;
+    let failed: Vec<_> = made.iter().filter_map(|result| result.as_ref().err()).collect();
+    assert!(failed.is_empty(), "{} of 12 gave up: {failed:?}", failed.len());
+    assert_eq!(quote_numbers(&world.company).await, expected("DEV", 12));
+    for quote in made.into_iter().flatten() {
+        let document = quotes.open_document(quote.id).await.unwrap();
+        assert_eq!(document.file_name, format!("{}.pdf", quote.number));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let client = client_of(&world.company).await;
+    let mut drafts = Vec::new();
+    for _ in 0..30 {
+        let quote = world.company.quotes().create(&quote_at(client, "10")).await.unwrap();
+        world.company.quotes().accept(quote.id).await.unwrap();
+        drafts.push(invoices.convert(quote.id).await.unwrap().id);
+    }
+    let work = drafts.iter().enumerate().flat_map(|(n, id)| {
+        // Each is issued twice at once, a third with a date that is refused, a third by being marked paid.
+        [(n % 3, *id), (2, *id)]
+    });
+    let results = join_all(work.map(|(kind, id)| async move {
+        match kind {
+            0 => invoices.issue(id, Some(date("2020-01-01"))).await,
+            1 => invoices.mark_paid(id).await,
+            _ => invoices.issue(id, None).await,
+        }
+    }))
+    .await;
+    assert!(results.iter().any(Result::is_err));
+    let mut issued = Vec::new();
+    for id in drafts {
+        issued.push(invoices.get(id).await.unwrap());
+    }
+    let payments: usize = {
+        let mut sum = 0;
+        for invoice in &issued {
+            sum += invoices.payments(invoice.id).await.unwrap().len();
+        }
+        sum
+    };
+    let paid = issued.iter().filter(|invoice| invoice.status.as_str() == "PAID").count();
+    assert_eq!(payments, paid, "each is marked paid at most once");
+    let mut numbers: Vec<String> = issued.iter().map(|invoice| invoice.number.clone().unwrap()).collect();
+    numbers.sort();
+    assert_eq!(numbers, expected("FAC", 30));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invoice_numbers_follow_the_order_of_issue() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let mut drafts = Vec::new();
+    for _ in 0..4 {
+        let quote = accepted_of(&world.company).await;
+        drafts.push(invoices.convert(quote.id).await.unwrap().id);
+    }
+    let mut last = None;
+    for (place, id) in [drafts[2], drafts[0], drafts[3], drafts[1]].into_iter().enumerate() {
+        world.advance(crate::support::DAY);
+        let invoice = invoices.issue(id, None).await.unwrap();
+        assert_eq!(invoice.number, Some(format!("FAC-2026-{:04}", place + 1)));
+        assert!(invoice.issue_date > last);
+        last = invoice.issue_date;
+    }
+    invoices.cancel(drafts[0]).await.unwrap();
+    let quote = accepted_of(&world.company).await;
+    let next = invoices.convert(quote.id).await.unwrap();
+    let next = invoices.issue(next.id, None).await.unwrap();
+    assert_eq!(next.number.as_deref(), Some("FAC-2026-0005"), "a cancelled invoice keeps its number");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_companies_are_independent() {
+    let world = World::new().await;
+    let (other, _) = world.another("Autre", Plan::Pro).await;
+    for n in 1..=3 {
+        assert_eq!(draft_of(&world.company).await.number, format!("DEV-2026-000{n}"));
+        assert_eq!(draft_of(&other).await.number, format!("DEV-2026-000{n}"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn totals_are_rounded_per_line_and_per_rate() {
+    let world = World::new().await;
+    let quote = world.accepted().await;
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await.json;
+    // 12.5 × 48.2 − 50 at 10 %, and 180 at 20 %.
+    assert_eq!((&detail["totalHT"], &detail["totalTTC"]), (&json!(732.5), &json!(823.75)));
+    assert_eq!(detail["tvaRate"], json!(12.46));
+    assert_eq!((&detail["retentionRate"], &detail["retentionAmount"]), (&json!(5), &json!(41.19)));
+    let breakdown = json!([
+        {"tvaRate": 10, "baseHT": 552.5, "amountTVA": 55.25},
+        {"tvaRate": 20, "baseHT": 180, "amountTVA": 36},
+    ]);
+    assert_eq!(detail["vatBreakdown"], breakdown);
+    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
+    let detail = world.get(&format!("/api/v1/invoices/{}", invoice.id)).await.json;
+    assert_eq!((&detail["amountDue"], &detail["amountPaid"]), (&json!(782.56), &json!(0)));
+    assert_eq!(detail["vatBreakdown"], breakdown);
+}
+
+fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) -> NewQuote {
+    NewQuote {
+        client_id: world_client,
+        lines: serde_json::from_value(lines).unwrap(),
+        retention_rate: Percent::ZERO,
+        valid_until: None,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended() {
+    let world = World::new().await;
+    let client = world.client("x").await;
+    let quotes = world.company.quotes();
+    let line = |quantity: f64, price: f64, rate: f64| json!({"description": "x", "quantity": quantity, "unitPrice": price, "tvaRate": rate});
+    let cases = [
+        // 0.5 cent up; VAT of the sum, not the sum of the VATs.
+        (json!([line(0.5, 0.01, 20.0)]), "0.01", "0.01", "20"),
+        (json!([line(1.0, 0.15, 10.0), line(1.0, 0.15, 10.0)]), "0.3", "0.33", "10"),
+        (json!([line(2.0, 10.0, 0.0), line(-0.5, 0.01, 0.0)]), "19.99", "19.99", "0"),
+        (json!([line(1.0, 100.0, 20.0), line(2.0, 100.0, 10.0)]), "300", "340", "13.33"),
+        (json!([line(1.0, 100.0, 20.0), line(-1.0, 100.0, 10.0)]), "0", "10", "0"),
+        (json!([line(0.0, 100.0, 5.5)]), "0", "0", "5.5"),
+        (json!([]), "0", "0", "0"),
+        (json!([line(0.3333, 0.3333, 8.5)]), "0.11", "0.12", "8.5"),
+    ];
+    for (lines, ht, ttc, rate) in cases {
+        let quote = quotes.create(&with_lines(client, lines.clone())).await.unwrap();
+        let found = (quote.total_ht.to_string(), quote.total_ttc.to_string(), quote.tva_rate.to_string());
+        assert_eq!(found, (ht.into(), ttc.into(), rate.into()), "{lines}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_money_cannot_be_is_refused_and_gives_the_number_back() {
+    let world = World::new().await;
+    let client = world.client("x").await;
+    let quotes = world.company.quotes();
+    let line = |quantity: f64, price: f64| json!({"description": "x", "quantity": quantity, "unitPrice": price, "tvaRate": 20});
+    let draft = quotes.create(&with_lines(client, json!([line(1.0, 1.0)]))).await.unwrap();
+    let refused = [
+        with_lines(client, json!([line(-1.0, 1.0)])),
+        with_lines(client, json!([line(1.0, 1.0), line(-1.0, 1.01)])),
+        with_lines(client, json!([line(1.0, -1.0)])),
+        with_lines(client, json!([line(99_999_999_999.0, 99_999_999_999.0)])),
+        with_lines(client, json!(vec![line(99_999.0, 99_999_999.0); 5])),
+        NewQuote { retention_rate: "5.01".parse().unwrap(), ..with_lines(client, json!([line(1.0, 1.0)])) },
+        NewQuote { retention_rate: "-0.01".parse().unwrap(), ..with_lines(client, json!([line(1.0, 1.0)])) },
+    ];
+    for (n, new) in refused.iter().enumerate() {
+        let field = if n < 5 { "lines" } else { "retentionRate" };
+        invalid(&world, field, quotes.create(new)).await;
+        invalid(&world, field, quotes.edit(draft.id, new)).await;
+    }
+    for bad in [json!(1.005), json!(0.001), json!(1e13)] {
+        assert!(serde_json::from_value::<Money>(bad).is_err());
+    }
+    let next = quotes.create(&with_lines(client, json!([line(1.0, 1.0)]))).await.unwrap();
+    assert_eq!(next.number, "DEV-2026-0002");
+}

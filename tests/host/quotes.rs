@@ -1,0 +1,548 @@
+//! Quotes: each row of the state table, each pair that is not in it, and the public signing link.
+
+use futures_util::future::join_all;
+use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
+use invoicing_server::{Error, PageQuery, PageWindow, Signature};
+use invoicing_tests::{CANARY, World, new_quote};
+use uuid::Uuid;
+
+use crate::support::{
+    DAY, body, client_of, company_in, conflict, date, draft_of, events, evidence, invalid, keys, kinds_after,
+    not_found, nothing_happens, quote_at, quote_in, refused, signature,
+};
+
+const HEAD: [&str; 8] =
+    ["clientEmail", "clientName", "id", "number", "status", "totalHT", "totalTTC", "tvaRate"];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
+    let world = World::new().await;
+    let quote = world.draft().await;
+    assert_eq!((quote.status, quote.number.as_str()), (QuoteStatus::Draft, "DEV-2026-0001"));
+    assert_eq!((quote.sent_at, quote.accepted_at, quote.valid_until), (None, None, None));
+    let events = events(&world.company).await;
+    assert_eq!(events.len(), 1);
+    let event = body(&events[0]);
+    assert_eq!(keys(&event), ["data", "event", "timestamp"]);
+    assert_eq!(event["event"], "quote.created");
+    assert_eq!(event["timestamp"], quote.created_at.to_string());
+    assert_eq!(keys(&event["data"]), HEAD);
+    assert_eq!(event["data"]["id"], quote.id.to_string());
+    assert_eq!(event["data"]["status"], "DRAFT");
+    assert!(!events[0].body.contains(CANARY));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
+    let world = World::new().await;
+    world.company.set_automatic_invoicing(true).await.unwrap();
+    for (seen, status) in QuoteStatus::ALL.iter().enumerate() {
+        let client = world.client("Importé").await;
+        let import = QuoteImport { status: *status, sent_at: None, accepted_at: None };
+        let quote = world.company.quotes().import(&new_quote(client), &import).await.unwrap();
+        assert_eq!(quote.status, *status);
+        assert_eq!(kinds_after(&world.company, seen).await, ["quote.created"], "{status}");
+        let documents = world.company.quotes().documents(quote.id).await.unwrap();
+        assert_eq!(documents.len(), usize::from(*status != QuoteStatus::Draft), "{status}");
+        assert_eq!(quote.sent_at.is_some(), *status != QuoteStatus::Draft, "{status}");
+        assert_eq!(quote.accepted_at.is_some(), *status == QuoteStatus::Accepted, "{status}");
+        assert_eq!(quote.signed_at, None);
+        let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+        assert_eq!(detail.json["status"], status.as_str());
+        assert_eq!(detail.json, serde_json::to_value(&quote).unwrap());
+        assert_eq!(world.company.quotes().costings(quote.id).await.unwrap().len(), 3);
+    }
+    assert_eq!(world.count("SELECT count(*) FROM invoice").await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
+    let world = World::new().await;
+    let new = new_quote(world.client("x").await);
+    let quotes = world.company.quotes();
+    let at = Some(world.now());
+    let sent_draft = QuoteImport { status: QuoteStatus::Draft, sent_at: at, accepted_at: None };
+    invalid(&world, "sentAt", quotes.import(&new, &sent_draft)).await;
+    for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
+        let accepted = QuoteImport { status: *status, sent_at: None, accepted_at: at };
+        invalid(&world, "acceptedAt", quotes.import(&new, &accepted)).await;
+    }
+    let missing = NewQuote { client_id: invoicing_core::ClientId(Uuid::nil()), ..new };
+    let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
+    invalid(&world, "clientId", quotes.import(&missing, &import)).await;
+    invalid(&world, "clientId", quotes.create(&missing)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
+    let world = World::new().await;
+    let draft = world.draft().await;
+    let sent = world.company.quotes().send(draft.id, None).await.unwrap();
+    assert_eq!(sent.status, QuoteStatus::Sent);
+    assert_eq!(sent.sent_at, Some(world.now()));
+    assert_eq!(sent.valid_until, Some(date("2026-10-14")));
+    assert!(sent.updated_at > draft.updated_at);
+    assert_eq!(world.company.quotes().documents(draft.id).await.unwrap().len(), 1);
+    assert_eq!(kinds_after(&world.company, 1).await, [""; 0]);
+    assert_eq!(world.company.quotes().get(draft.id).await.unwrap(), sent);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_without_lines_cannot_be_sent() {
+    let world = World::new().await;
+    let empty = NewQuote { lines: Vec::new(), ..new_quote(world.client("x").await) };
+    let quote = world.company.quotes().create(&empty).await.unwrap();
+    conflict(&world, "send without lines", world.company.quotes().send(quote.id, None)).await;
+    assert_eq!(world.documents.count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
+    let world = World::new().await;
+    let cases = [
+        ("Europe/Paris", "2026-09-14T21:59:59.000Z", "2026-10-14"),
+        ("Europe/Paris", "2026-09-14T22:00:00.000Z", "2026-10-15"),
+        ("Pacific/Auckland", "2026-09-14T11:59:59.000Z", "2026-10-14"),
+        ("Pacific/Auckland", "2026-09-14T12:00:00.000Z", "2026-10-15"),
+        ("America/Los_Angeles", "2026-09-15T06:59:59.000Z", "2026-10-14"),
+        ("America/Los_Angeles", "2026-09-15T07:00:00.000Z", "2026-10-15"),
+        // The night on which the clocks go back: 25 hours long.
+        ("Europe/Paris", "2026-10-25T22:59:59.000Z", "2026-11-24"),
+        ("Europe/Paris", "2026-10-25T23:00:00.000Z", "2026-11-25"),
+        ("Europe/Paris", "2028-01-30T12:00:00.000Z", "2028-02-29"),
+    ];
+    for (zone, now, expected) in cases {
+        // Stamps never go back, so each company begins before its case.
+        world.clock.set("2026-09-01T00:00:00.000Z".parse().unwrap());
+        let company = company_in(&world, zone).await;
+        let draft = draft_of(&company).await;
+        world.clock.set(now.parse().unwrap());
+        let sent = company.quotes().send(draft.id, None).await.unwrap();
+        assert_eq!(sent.valid_until, Some(date(expected)), "{zone} {now}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_validity_that_is_given_counts_unless_it_is_over() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let draft = world.draft().await;
+    invalid(&world, "validUntil", quotes.send(draft.id, Some(date("2026-09-13")))).await;
+    let sent = quotes.send(draft.id, Some(date("2026-09-14"))).await.unwrap();
+    assert_eq!(sent.valid_until, Some(date("2026-09-14")));
+    let own = NewQuote { valid_until: Some(date("2026-12-24")), ..new_quote(world.client("x").await) };
+    let draft = quotes.create(&own).await.unwrap();
+    assert_eq!(quotes.send(draft.id, None).await.unwrap().valid_until, Some(date("2026-12-24")));
+    let draft = quotes.create(&own).await.unwrap();
+    let sent = quotes.send(draft.id, Some(date("2026-11-11"))).await.unwrap();
+    assert_eq!(sent.valid_until, Some(date("2026-11-11")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn content_is_locked_in_every_state_but_draft() {
+    for status in QuoteStatus::ALL {
+        let world = World::new().await;
+        let quote = quote_in(&world, *status).await;
+        let other = quote_at(quote.client_id, "99");
+        let quotes = world.company.quotes();
+        let edit = quotes.edit(quote.id, &other);
+        if *status == QuoteStatus::Draft {
+            let seen = events(&world.company).await.len();
+            let edited = edit.await.unwrap();
+            assert_eq!(edited.total_ht, "99".parse().unwrap());
+            assert_eq!((edited.number.clone(), edited.created_at), (quote.number.clone(), quote.created_at));
+            assert!(edited.updated_at > quote.updated_at);
+            assert_eq!(events(&world.company).await.len(), seen);
+            assert_eq!(world.company.quotes().costings(quote.id).await.unwrap().len(), 1);
+        } else {
+            conflict(&world, &format!("edit in {status}"), edit).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
+    let world = World::new().await;
+    let new = new_quote(world.client("x").await);
+    let quote = world.company.quotes().create(&new).await.unwrap();
+    world.advance(DAY);
+    let edited = world.company.quotes().edit(quote.id, &new).await.unwrap();
+    assert_eq!(edited, quote);
+    assert_eq!(world.company.quotes().get(quote.id).await.unwrap(), quote);
+}
+
+/// Which states each operation accepts; everything else is a conflict that leaves no trace.
+#[tokio::test(flavor = "multi_thread")]
+async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
+    use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
+    for status in QuoteStatus::ALL {
+        let world = World::new().await;
+        let quotes = world.company.quotes();
+        let quote = quote_in(&world, *status).await;
+        let id = quote.id;
+        // A link from the time when there was one.
+        let token = match status {
+            Draft => None,
+            _ => Some(quotes.signing_link(id).await.unwrap()),
+        };
+        let links = world.invoicing.signing_links();
+        let detail = quotes.detail(id).await.unwrap();
+        if !matches!(status, Draft | Expired | Rejected) {
+            conflict(&world, &format!("send {status}"), quotes.send(id, None)).await;
+        }
+        if !matches!(status, Draft | Sent | Rejected | Expired) {
+            conflict(&world, &format!("accept {status}"), quotes.accept(id)).await;
+        }
+        if *status != Sent {
+            conflict(&world, &format!("reject {status}"), quotes.reject(id)).await;
+            if let Some(token) = &token {
+                conflict(&world, &format!("sign {status}"), links.sign(token.reveal(), &signature())).await;
+                conflict(&world, &format!("decline {status}"), links.decline(token.reveal())).await;
+            }
+        }
+        if *status == Draft {
+            conflict(&world, "link to a draft", quotes.signing_link(id)).await;
+            let document = refused(&world, "document of a draft", quotes.document(id)).await;
+            assert!(matches!(document, Error::DocumentUnavailable), "{document:?}");
+        }
+        if *status != Accepted {
+            conflict(&world, &format!("convert {status}"), world.company.invoices().convert(id)).await;
+        }
+        assert_eq!(quotes.detail(id).await.unwrap(), detail);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is() {
+    for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
+        let world = World::new().await;
+        let quote = quote_in(&world, *status).await;
+        let quotes = world.company.quotes();
+        let before = quotes.documents(quote.id).await.unwrap();
+        assert_eq!(before.len(), usize::from(*status != QuoteStatus::Draft));
+        let seen = events(&world.company).await.len();
+        world.advance(DAY);
+        let accepted = quotes.accept(quote.id).await.unwrap();
+        assert_eq!(accepted.status, QuoteStatus::Accepted);
+        assert_eq!(accepted.accepted_at, Some(world.now()));
+        assert_eq!((accepted.signed_at, accepted.terms.signature.clone()), (None, None));
+        assert_eq!(kinds_after(&world.company, seen).await, ["quote.accepted"], "{status}");
+        let event = body(events(&world.company).await.last().unwrap());
+        let mut expected = HEAD.to_vec();
+        expected.insert(0, "acceptedAt");
+        assert_eq!(keys(&event["data"]), expected);
+        let after = quotes.documents(quote.id).await.unwrap();
+        assert_eq!(after.len(), 1, "{status}");
+        assert!(before.is_empty() || after == before, "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rejecting_by_hand_and_by_the_client_is_silent() {
+    let world = World::new().await;
+    let by_hand = world.sent().await;
+    let by_client = world.sent().await;
+    let token = world.company.quotes().signing_link(by_client.id).await.unwrap();
+    let seen = events(&world.company).await.len();
+    let rejected = world.company.quotes().reject(by_hand.id).await.unwrap();
+    let declined = world.invoicing.signing_links().decline(token.reveal()).await.unwrap();
+    for (quote, before) in [(rejected, by_hand), (declined, by_client)] {
+        assert_eq!(quote.status, QuoteStatus::Rejected);
+        assert!(quote.updated_at > before.updated_at);
+    }
+    assert_eq!(events(&world.company).await.len(), seen);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept() {
+    for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
+        let world = World::new().await;
+        let quotes = world.company.quotes();
+        let quote = quote_in(&world, status).await;
+        let before = quotes.documents(quote.id).await.unwrap();
+        let old = quotes.open_document(quote.id).await.unwrap();
+        world.advance(DAY);
+        let seen = events(&world.company).await.len();
+        let again = quotes.send(quote.id, None).await.unwrap();
+        assert_eq!(again.status, QuoteStatus::Sent);
+        assert!(again.valid_until > quote.valid_until, "{status}: the old validity is over");
+        assert_eq!(again.sent_at, Some(world.now()));
+        assert_eq!(again.number, quote.number);
+        assert_eq!(events(&world.company).await.len(), seen);
+        let after = quotes.documents(quote.id).await.unwrap();
+        assert_eq!((after.len(), &after[0]), (2, &before[0]));
+        let new = quotes.open_document(quote.id).await.unwrap();
+        assert_ne!(new.sha256, old.sha256);
+        assert_eq!(new.sha256, after[1].sha256);
+        assert_eq!(world.documents.count(), 2, "the old copy is still in the store");
+        // And it can be signed with the link of the first time or a new one.
+        let token = quotes.signing_link(quote.id).await.unwrap();
+        let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+        assert_eq!(signed.status, QuoteStatus::Accepted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
+    for status in QuoteStatus::ALL {
+        let world = World::new().await;
+        let quotes = world.company.quotes();
+        let quote = quote_in(&world, *status).await;
+        let seen = events(&world.company).await.len();
+        nothing_happens(&world, quotes.link(quote.id, None)).await;
+        let linked = quotes.link(quote.id, Some(" CRM-1 ")).await.unwrap();
+        assert_eq!(linked.external_id.as_deref(), Some("CRM-1"));
+        nothing_happens(&world, quotes.link(quote.id, Some("CRM-1"))).await;
+        invalid(&world, "externalId", quotes.link(quote.id, Some(""))).await;
+        let now = quotes.get(quote.id).await.unwrap();
+        assert!(now.updated_at > quote.updated_at);
+        assert_eq!(now.status, *status);
+        assert_eq!(quotes.link(quote.id, None).await.unwrap().external_id, None);
+        assert_eq!(events(&world.company).await.len(), seen);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_external_id_may_belong_to_several_quotes() {
+    let world = World::new().await;
+    let (a, b) = (world.draft().await, world.draft().await);
+    for id in [a.id, b.id] {
+        world.company.quotes().link(id, Some("deal-7")).await.unwrap();
+    }
+    for id in [a.id, b.id] {
+        assert_eq!(world.company.quotes().get(id).await.unwrap().external_id.as_deref(), Some("deal-7"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn signing_emits_signed_and_accepted_with_one_timestamp() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    world.advance(DAY);
+    let seen = events(&world.company).await.len();
+    let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    assert_eq!(signed.status, QuoteStatus::Accepted);
+    assert!(signed.signed_at.is_some() && signed.signed_at == signed.accepted_at);
+    let new: Vec<_> = events(&world.company).await.into_iter().skip(seen).collect();
+    let kinds: Vec<_> = new.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["quote.signed", "quote.accepted"]);
+    assert_eq!(new[0].timestamp, new[1].timestamp);
+    let (first, second) = (body(&new[0]), body(&new[1]));
+    assert_eq!(first["data"], second["data"]);
+    assert_eq!(first["timestamp"], second["timestamp"]);
+    let mut expected = [&HEAD[..], &["acceptedAt", "signedAt", "signedByEmail", "signedByName"]].concat();
+    expected.sort_unstable();
+    assert_eq!(keys(&first["data"]), expected);
+    assert_eq!(first["data"]["status"], "ACCEPTED");
+    assert_eq!(first["data"]["signedByName"], "Léa Lefèvre");
+    assert_eq!(first["data"]["signedAt"], signed.signed_at.unwrap().to_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_simultaneous_signatures_make_one_pair_of_events() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let links = world.invoicing.signing_links();
+    let mut tokens = Vec::new();
+    for _ in 0..10 {
+        tokens.push(world.company.quotes().signing_link(sent.id).await.unwrap());
+    }
+    let seen = events(&world.company).await.len();
+    let signature = signature();
+    let results = join_all(tokens.iter().map(|token| links.sign(token.reveal(), &signature))).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1, "{results:?}");
+    for refused in results.iter().filter_map(|result| result.as_ref().err()) {
+        assert!(matches!(refused, Error::Conflict(_)), "{refused:?}");
+    }
+    assert_eq!(kinds_after(&world.company, seen).await, ["quote.signed", "quote.accepted"]);
+    assert_eq!(world.count("SELECT count(*) FROM proof").await, 1);
+    assert_eq!(world.company.quotes().documents(sent.id).await.unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_simultaneous_decisions_exactly_one_wins() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let sent = world.sent().await;
+        let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
+        let token = quotes.signing_link(sent.id).await.unwrap();
+        let seen = events(&world.company).await.len();
+        let signature = signature();
+        // Rejecting first leaves the way open to marking accepted, so what counts is what the record says in the end.
+        let (signed, declined) =
+            tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal()));
+        assert!(signed.is_ok() != declined.is_ok(), "{signed:?} {declined:?}");
+        let kinds = kinds_after(&world.company, seen).await;
+        let status = quotes.get(sent.id).await.unwrap().status;
+        if signed.is_ok() {
+            assert_eq!((status, kinds.len()), (QuoteStatus::Accepted, 2));
+        } else {
+            assert_eq!((status, kinds.len()), (QuoteStatus::Rejected, 0));
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_simultaneous_acceptances_emit_one_event() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let quotes = world.company.quotes();
+    let results = join_all((0..20).map(|_| quotes.accept(sent.id))).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(Error::Conflict(_)))));
+    assert_eq!(kinds_after(&world.company, 1).await, ["quote.accepted"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_signing_token_finds_nothing() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let good = token.reveal();
+    assert!(good.starts_with("sgn_") && good.len() == 47, "{good}");
+    let wrong = [
+        String::new(),
+        good[..46].to_owned(),
+        format!("{good} "),
+        format!("{good}a"),
+        good.to_uppercase(),
+        good.trim_start_matches("sgn_").to_owned(),
+        "%".into(),
+        "' OR 1=1 --".into(),
+        "\0".into(),
+        "é".repeat(10_000),
+    ];
+    for token in &wrong {
+        not_found(&world, "sign", links.sign(token, &signature())).await;
+        not_found(&world, "open", links.open(token)).await;
+        not_found(&world, "decline", links.decline(token)).await;
+        not_found(&world, "document", links.document(token)).await;
+    }
+    let page = links.open(good).await.unwrap();
+    assert_eq!((page.company_name.as_str(), page.quote.id), ("Martin Peinture", sent.id));
+    let document = links.document(good).await.unwrap();
+    assert_eq!(document, world.company.quotes().open_document(sent.id).await.unwrap());
+    assert!(!world.dump().await.iter().any(|row| row.contains(good)), "only the token's hash is stored");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone() {
+    let world = World::new().await;
+    // Midnight at the end of 2026-09-20 in Auckland is noon of that day UTC.
+    for (now, good) in [("2026-09-20T11:59:59.000Z", true), ("2026-09-20T12:00:01.000Z", false)] {
+        world.clock.set("2026-09-14T00:00:00.000Z".parse().unwrap());
+        let company = company_in(&world, "Pacific/Auckland").await;
+        let draft = draft_of(&company).await;
+        company.quotes().send(draft.id, Some(date("2026-09-20"))).await.unwrap();
+        let token = company.quotes().signing_link(draft.id).await.unwrap();
+        world.clock.set(now.parse().unwrap());
+        // No sweep has run: the guard does not depend on it.
+        let links = world.invoicing.signing_links();
+        if good {
+            links.sign(token.reveal(), &signature()).await.unwrap();
+        } else {
+            conflict(&world, "sign after the end", links.sign(token.reveal(), &signature())).await;
+            assert_eq!(company.quotes().get(draft.id).await.unwrap().status, QuoteStatus::Sent);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let cases = [
+        ("signedByName", SignatureEvidence { signed_by_name: "  ".into(), ..evidence() }),
+        ("signedByName", SignatureEvidence { signed_by_name: "x".repeat(256), ..evidence() }),
+        ("signedByName", SignatureEvidence { signed_by_name: "a\0b".into(), ..evidence() }),
+        ("signedByEmail", SignatureEvidence { signed_by_email: "nobody".into(), ..evidence() }),
+        ("signedByEmail", SignatureEvidence { signed_by_email: String::new(), ..evidence() }),
+        ("acceptedText", SignatureEvidence { accepted_text: String::new(), ..evidence() }),
+        ("acceptedText", SignatureEvidence { accepted_text: "x".repeat(2_001), ..evidence() }),
+    ];
+    for (field, evidence) in cases {
+        let signature = Signature { evidence, ip: None, user_agent: None };
+        invalid(&world, field, links.sign(token.reveal(), &signature)).await;
+    }
+    assert_eq!(world.documents.count(), 1, "nothing was rendered for them");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_company_s_quote_is_not_found_by_any_operation() {
+    let world = World::new().await;
+    let (other, other_key) = world.another("Autre", Plan::Team).await;
+    let quote = world.sent().await;
+    let (id, quotes) = (quote.id, other.quotes());
+    let new = quote_at(client_of(&other).await, "1");
+    not_found(&world, "get", quotes.get(id)).await;
+    not_found(&world, "detail", quotes.detail(id)).await;
+    not_found(&world, "edit", quotes.edit(id, &new)).await;
+    not_found(&world, "send", quotes.send(id, None)).await;
+    not_found(&world, "accept", quotes.accept(id)).await;
+    not_found(&world, "reject", quotes.reject(id)).await;
+    not_found(&world, "link", quotes.link(id, Some("x"))).await;
+    not_found(&world, "signing_link", quotes.signing_link(id)).await;
+    not_found(&world, "document", quotes.document(id)).await;
+    not_found(&world, "open_document", quotes.open_document(id)).await;
+    not_found(&world, "documents", quotes.documents(id)).await;
+    not_found(&world, "proof", quotes.proof(id)).await;
+    not_found(&world, "convert", other.invoices().convert(id)).await;
+    let costings = quotes.costings(id).await;
+    assert!(
+        matches!(&costings, Err(Error::NotFound)) || costings.as_ref().is_ok_and(Vec::is_empty),
+        "{costings:?}"
+    );
+    let answer =
+        world.call("GET", &format!("/api/v1/quotes/{id}"), Some(&other_key), &[], bytes::Bytes::new()).await;
+    assert_eq!(answer.status, 404);
+    // Another company's client is no client.
+    let foreign = quote_at(quote.client_id, "1");
+    invalid(&world, "clientId", quotes.create(&foreign)).await;
+    assert!(events(&other).await.is_empty());
+    // Nor is a company that does not exist.
+    let nobody = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
+    not_found(&world, "nobody", nobody.quotes().get(id)).await;
+    not_found(&world, "nobody", nobody.quotes().create(&new)).await;
+    not_found(&world, "unknown", world.company.quotes().send(QuoteId(Uuid::nil()), None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn internal_costs_stay_with_the_host_in_every_state() {
+    for status in QuoteStatus::ALL {
+        let world = World::new().await;
+        let quote = quote_in(&world, *status).await;
+        let costings = world.company.quotes().costings(quote.id).await.unwrap();
+        assert_eq!(costings.len(), 3);
+        assert!(costings[0].private_note.as_deref().is_some_and(|note| note.contains(CANARY)));
+        let detail = String::from_utf8(world.company.quotes().detail(quote.id).await.unwrap()).unwrap();
+        assert!(!detail.contains(CANARY) && !detail.contains("777.77"));
+        for event in events(&world.company).await {
+            assert!(!event.body.contains(CANARY) && !event.body.contains("lines"), "{}", event.body);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_is_seen_by_since_and_moves_the_stamp_forward() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let draft = world.draft().await;
+    let mut stamps = vec![draft.updated_at];
+    // The clock stands still, and even goes back: stamps do not.
+    stamps.push(quotes.send(draft.id, None).await.unwrap().updated_at);
+    world.clock.set("2026-09-14T09:40:00.000Z".parse().unwrap());
+    stamps.push(quotes.reject(draft.id).await.unwrap().updated_at);
+    stamps.push(quotes.send(draft.id, None).await.unwrap().updated_at);
+    stamps.push(quotes.accept(draft.id).await.unwrap().updated_at);
+    assert!(stamps.windows(2).all(|pair| pair[0] < pair[1]), "{stamps:?}");
+    let window = PageWindow { since: stamps.last().copied(), ..PageWindow::default() };
+    let page = quotes.list(&PageQuery { window, ..PageQuery::default() }).await.unwrap();
+    assert_eq!(page.data.len(), 1);
+    assert_eq!(page.data[0].id, draft.id);
+    let events = events(&world.company).await;
+    assert!(events.windows(2).all(|pair| pair[0].id < pair[1].id && pair[0].timestamp <= pair[1].timestamp));
+}

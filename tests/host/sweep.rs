@@ -1,0 +1,259 @@
+//! What happens because time has passed: EXPIRED, OVERDUE, idle keys, old attempts.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
+use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
+use invoicing_tests::{Receiver, World};
+
+use crate::support::{
+    DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook, issued_over,
+    nothing_happens, payment, quote_at,
+};
+
+async fn sweep(world: &World) -> SweepReport {
+    world.invoicing.sweep().await.unwrap()
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+fn since(stamp: Timestamp) -> PageWindow {
+    PageWindow { since: Some(stamp), limit: 100, offset: 0 }
+}
+
+async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteStatus, Timestamp)> {
+    let query = PageQuery { window: since(stamp), ..PageQuery::default() };
+    let page = company.quotes().list(&query).await.unwrap();
+    page.data.iter().map(|quote| (quote.status, quote.updated_at)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
+    let world = World::new().await;
+    let mut quotes = Vec::new();
+    for zone in ["Pacific/Auckland", "Europe/Paris", "America/Los_Angeles"] {
+        let company = company_in(&world, zone).await;
+        let draft = draft_of(&company).await;
+        company.quotes().send(draft.id, Some(date("2026-09-20"))).await.unwrap();
+        quotes.push((company, draft.id));
+    }
+    // The end of 2026-09-20 in each of the zones, and how many quotes have expired then.
+    let cases = [
+        ("2026-09-20T11:59:59.990Z", 0),
+        ("2026-09-20T12:00:00.000Z", 1),
+        ("2026-09-20T21:59:59.990Z", 1),
+        ("2026-09-20T22:00:00.000Z", 2),
+        ("2026-09-21T06:59:59.990Z", 2),
+        ("2026-09-21T07:00:00.000Z", 3),
+    ];
+    let mut before = 0;
+    for (now, expired) in cases {
+        world.clock.set(at(now));
+        assert_eq!(sweep(&world).await.expired_quotes, expired - before, "{now}");
+        before = expired;
+        for (n, (company, id)) in quotes.iter().enumerate() {
+            let status = company.quotes().get(*id).await.unwrap().status;
+            let expected = if (n as u64) < expired { QuoteStatus::Expired } else { QuoteStatus::Sent };
+            assert_eq!(status, expected, "{now}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone() {
+    let world = World::new().await;
+    let mut invoices = Vec::new();
+    for zone in ["Pacific/Auckland", "Europe/Paris"] {
+        let company = company_in(&world, zone).await;
+        invoices.push((issued_over(&company, "10").await.id, company));
+    }
+    for (now, overdue) in [
+        // Auckland has summer time by then: UTC+13.
+        ("2026-10-14T10:59:59.990Z", 0),
+        ("2026-10-14T11:00:00.000Z", 1),
+        ("2026-10-14T21:59:59.990Z", 0),
+        ("2026-10-14T22:00:00.000Z", 1),
+    ] {
+        world.clock.set(at(now));
+        assert_eq!(sweep(&world).await.overdue_invoices, overdue, "{now}");
+    }
+    for (id, company) in invoices {
+        assert_eq!(company.invoices().get(id).await.unwrap().status, InvoiceStatus::Overdue);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing() {
+    let world = World::new().await;
+    let quote = world.sent().await;
+    let invoice = issued_over(&world.company, "10").await;
+    let seen = events(&world.company).await.len();
+    world.advance(31 * DAY);
+    let before = world.now();
+    assert!(quotes_since(&world.company, before).await.is_empty(), "nothing is computed when read");
+    assert_eq!(world.company.quotes().get(quote.id).await.unwrap().status, QuoteStatus::Sent);
+    let report = sweep(&world).await;
+    assert_eq!((report.expired_quotes, report.overdue_invoices), (1, 1));
+    let quotes = quotes_since(&world.company, before).await;
+    assert_eq!(quotes.iter().map(|(status, _)| *status).collect::<Vec<_>>(), [QuoteStatus::Expired]);
+    let query = PageQuery { window: since(before), ..PageQuery::default() };
+    let page = world.company.invoices().list(&query).await.unwrap();
+    assert_eq!(page.data.len(), 1);
+    assert_eq!((page.data[0].id, page.data[0].status), (invoice.id, InvoiceStatus::Overdue));
+    assert!(page.as_of >= page.data[0].updated_at && page.as_of >= quotes[0].1);
+    assert_eq!(events(&world.company).await.len(), seen, "a sweep is silent");
+    assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_is_sent_expires_or_falls_overdue() {
+    let world = World::new().await;
+    for status in [QuoteStatus::Draft, QuoteStatus::Accepted, QuoteStatus::Rejected] {
+        crate::support::quote_in(&world, status).await;
+    }
+    for status in [InvoiceStatus::Draft, InvoiceStatus::Paid, InvoiceStatus::Canceled] {
+        crate::support::invoice_in(&world, status).await;
+    }
+    world.advance(80 * DAY);
+    assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_invoice_is_overdue_only_while_something_is_due() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let nothing = issued_over(&world.company, "0").await;
+    let half = issued_over(&world.company, "10").await;
+    invoices.pay(half.id, &payment("9.99", None)).await.unwrap();
+    let whole = issued_over(&world.company, "10").await;
+    invoices.pay(whole.id, &payment("10", None)).await.unwrap();
+    world.advance(31 * DAY);
+    assert_eq!(sweep(&world).await.overdue_invoices, 1);
+    let status = async |id| invoices.get(id).await.unwrap().status;
+    assert_eq!(status(nothing.id).await, InvoiceStatus::Sent, "over nothing: never overdue");
+    assert_eq!(status(half.id).await, InvoiceStatus::Overdue);
+    assert_eq!(status(whole.id).await, InvoiceStatus::Paid);
+    // The last cent on an overdue invoice.
+    let paid = invoices.pay(half.id, &payment("0.01", None)).await.unwrap();
+    assert_eq!(paid.invoice.status, InvoiceStatus::Paid);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn more_records_than_one_transaction_takes_are_all_swept() {
+    let world = World::new().await;
+    let client = client_of(&world.company).await;
+    let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
+    let sent = join_all((0..230).map(|_| async {
+        let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
+        quotes.send(quote.id, Some(date("2026-09-14"))).await.unwrap().id
+    }))
+    .await;
+    let issued = join_all((0..110).map(|_| async {
+        let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
+        quotes.accept(quote.id).await.unwrap();
+        let invoice = invoices.convert(quote.id).await.unwrap();
+        invoices.issue(invoice.id, Some(date("2026-09-14"))).await.unwrap().id
+    }))
+    .await;
+    let (other, _) = world.another("Autre", Plan::Starter).await;
+    let draft = draft_of(&other).await;
+    other.quotes().send(draft.id, Some(date("2026-09-14"))).await.unwrap();
+    world.advance(DAY);
+    let report = sweep(&world).await;
+    assert_eq!((report.expired_quotes, report.overdue_invoices), (231, 110));
+    for id in sent {
+        assert_eq!(quotes.get(id).await.unwrap().status, QuoteStatus::Expired);
+    }
+    for id in issued {
+        assert_eq!(invoices.get(id).await.unwrap().status, InvoiceStatus::Overdue);
+    }
+    assert_eq!(sweep(&world).await, SweepReport::default());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let mut sent = Vec::new();
+    for _ in 0..20 {
+        sent.push(world.sent().await.id);
+    }
+    world.advance(31 * DAY);
+    let (reports, accepted) = tokio::join!(
+        join_all((0..4).map(|_| world.invoicing.sweep())),
+        join_all(sent.iter().map(|id| quotes.accept(*id)))
+    );
+    assert!(accepted.iter().all(Result::is_ok), "EXPIRED and SENT can both be accepted");
+    let expired: u64 = reports.into_iter().map(|report| report.unwrap().expired_quotes).sum();
+    assert!(expired <= 20, "{expired}");
+    for id in sent {
+        assert_eq!(quotes.get(id).await.unwrap().status, QuoteStatus::Accepted);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
+    let world = World::new().await;
+    let unused = world.company.keys().issue("unused").await.unwrap();
+    world.advance(DAY);
+    assert_eq!(world.get("/api/v1/quotes").await.status, 200);
+    world.advance(89 * DAY);
+    assert_eq!(sweep(&world).await.revoked_keys, 0, "90 days exactly");
+    world.advance(Duration::from_millis(1));
+    assert_eq!(sweep(&world).await.revoked_keys, 1);
+    let keys = world.company.keys().list().await.unwrap();
+    let revoked = keys.iter().find(|key| key.id == unused.record.id).unwrap();
+    assert_eq!(revoked.revoked_at, Some(world.now()));
+    let call =
+        async |key: &str| world.call("GET", "/api/v1/quotes", Some(key), &[], bytes::Bytes::new()).await;
+    assert_eq!(call(unused.key.reveal()).await.status, 401);
+    // The one that was used a day later is good for a day more, and its use counts.
+    assert_eq!(call(&world.key).await.status, 200);
+    world.advance(89 * DAY);
+    sweep(&world).await;
+    assert_eq!(call(&world.key).await.status, 200);
+    world.advance(90 * DAY + Duration::from_secs(61));
+    assert_eq!(sweep(&world).await.revoked_keys, 1);
+    assert_eq!(call(&world.key).await.status, 401);
+    // For good, also where the clock is set back.
+    world.clock.set(at("2026-09-15T00:00:00.000Z"));
+    assert_eq!(call(unused.key.reveal()).await.status, 401);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
+    let world = World::new().await;
+    world.advance(90 * DAY + Duration::from_millis(1));
+    assert_eq!(world.get("/api/v1/quotes").await.status, 401);
+    let keys = world.company.keys().list().await.unwrap();
+    assert!(keys[0].revoked_at.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    emit(&world, 230).await;
+    dispatch_to_the_end(&world).await;
+    let log = async || world.company.webhooks().log(id, 1_000).await.unwrap();
+    let all = log().await;
+    assert_eq!(all.len(), 230);
+    world.clock.set(all[0].at.plus_millis(1_000));
+    emit(&world, 1).await;
+    world.dispatch().await;
+    world.clock.set(all[0].at.plus_millis(30 * 86_400_000));
+    assert_eq!(sweep(&world).await.pruned_attempts, 0, "30 days exactly");
+    world.advance(Duration::from_millis(1));
+    assert_eq!(sweep(&world).await.pruned_attempts, 230);
+    assert_eq!(log().await.len(), 1, "the later one stays");
+    // Deliveries and events stay, and know how often they were attempted.
+    for event in events(&world.company).await {
+        let found = crate::support::delivery(&world, event.id, id).await;
+        assert_eq!((found.status.as_str(), found.attempts), ("delivered", 1));
+    }
+    assert_eq!(sweep(&world).await, SweepReport::default());
+}

@@ -1,0 +1,278 @@
+//! What webhooks may reach: at registration, and when connecting.
+
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewCompany, Plan};
+use invoicing_server::{
+    Env, Invoicing, MemoryStore, NewWebhook, Resolve, Resolving, Settings, TargetPolicy, WebhookChange,
+};
+use invoicing_tests::{Receiver, World};
+
+use crate::support::{emit_for, events, hook_for, invalid};
+
+const LAX: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
+
+async fn strict() -> World {
+    World::with(|settings| settings.target = TargetPolicy::default()).await
+}
+
+fn new(url: &str) -> NewWebhook {
+    NewWebhook { url: url.to_owned(), events: vec![EventKind::QuoteCreated] }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_https_to_public_hosts_without_user_info_is_accepted() {
+    let world = strict().await;
+    let webhooks = world.company.webhooks();
+    let long = format!("https://example.com/{}", "a".repeat(2_100));
+    let refused = [
+        // Not https.
+        "http://example.com/",
+        "HTTP://example.com/",
+        "ftp://example.com/",
+        "file:///etc/passwd",
+        "gopher://x.com/",
+        "javascript:alert(1)",
+        "data:text/plain,x",
+        "ws://example.com/",
+        // Not a URL.
+        "",
+        " ",
+        "example.com",
+        "//example.com/",
+        "https:",
+        "https://",
+        "https:///path",
+        "https:example.com",
+        "https://exa mple.com/",
+        "https://example.com\\@evil.com/",
+        "https://example.com/\n",
+        "\u{0}https://example.com/",
+        "https://[::1",
+        "https://example.com:99999/",
+        "https://.example.com/",
+        "https://a..b.com/",
+        // User info.
+        "https://user@example.com/",
+        "https://user:secret@example.com/",
+        "https://:secret@example.com/",
+        "https://example.com@127.0.0.1/",
+        // Private, local and reserved literals, however they are written.
+        "https://127.0.0.1/",
+        "https://127.1/",
+        "https://0x7f.0.0.1/",
+        "https://0177.0.0.1/",
+        "https://2130706433/",
+        "https://0x7f000001/",
+        "https://127.0.0.1./",
+        "https://0.0.0.0/",
+        "https://0/",
+        "https://10.0.0.1/",
+        "https://172.16.0.1/",
+        "https://172.31.255.255/",
+        "https://192.168.1.1/",
+        "https://169.254.169.254/",
+        "https://100.64.0.1/",
+        "https://224.0.0.1/",
+        "https://255.255.255.255/",
+        "https://198.18.0.1/",
+        "https://192.0.2.1/",
+        "https://203.0.113.1/",
+        "https://[::1]/",
+        "https://[::]/",
+        "https://[fe80::1]/",
+        "https://[fc00::1]/",
+        "https://[fd12:3456::1]/",
+        "https://[ff02::1]/",
+        "https://[2001:db8::1]/",
+        // Mapped, compatible, NAT64 and 6to4.
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:a00:1]/",
+        "https://[::127.0.0.1]/",
+        "https://[64:ff9b::7f00:1]/",
+        "https://[64:ff9b::10.0.0.1]/",
+        "https://[2002:7f00:1::]/",
+        "https://[2002:c0a8:101::1]/",
+        // Fullwidth digits and dots become plain ones.
+        "https://１２７.0.0.1/",
+        "https://127。0。0。1/",
+        // Names that never lead to the public internet.
+        "https://localhost/",
+        "https://LOCALHOST/",
+        "https://localhost./",
+        "https://a.localhost/",
+        "https://printer.local/",
+        "https://db.internal/",
+        "https://metadata.google.internal/",
+        "https://intranet/",
+        "https://router.home.arpa/",
+        "https://x.onion/",
+        // Never sent.
+        "https://example.com/#fragment",
+        &long,
+    ];
+    for url in refused {
+        invalid(&world, "url", webhooks.register(&new(url))).await;
+    }
+    let accepted = [
+        ("https://example.com/hooks", "https://example.com/hooks"),
+        ("HTTPS://Example.COM/Hooks?a=b", "https://example.com/Hooks?a=b"),
+        ("https://example.com:8443/", "https://example.com:8443/"),
+        ("https://exämple.fr/", "https://xn--exmple-cua.fr/"),
+        ("https://8.8.8.8/", "https://8.8.8.8/"),
+        ("https://[2606:4700:4700::1111]/", "https://[2606:4700:4700::1111]/"),
+    ];
+    for (url, stored) in accepted {
+        let registered = webhooks.register(&new(url)).await.unwrap().webhook;
+        assert_eq!(registered.url, stored);
+        for bad in ["http://example.com/", "https://127.0.0.1/", "https://u@example.com/", ""] {
+            let change = WebhookChange { url: Some(bad.into()), events: None };
+            invalid(&world, "url", webhooks.change(registered.id, &change)).await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_may_allow_http_and_private_targets_each_by_itself() {
+    let only_http =
+        World::with(|settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
+            .await;
+    let webhooks = only_http.company.webhooks();
+    webhooks.register(&new("http://example.com/")).await.unwrap();
+    invalid(&only_http, "url", webhooks.register(&new("http://127.0.0.1/"))).await;
+    invalid(&only_http, "url", webhooks.register(&new("http://localhost/"))).await;
+    let only_private =
+        World::with(|settings| settings.target = TargetPolicy { allow_http: false, allow_private: true })
+            .await;
+    let webhooks = only_private.company.webhooks();
+    webhooks.register(&new("https://127.0.0.1/")).await.unwrap();
+    webhooks.register(&new("https://localhost/")).await.unwrap();
+    invalid(&only_private, "url", webhooks.register(&new("http://127.0.0.1/"))).await;
+    // User info is refused under every policy.
+    invalid(&only_private, "url", webhooks.register(&new("https://u:p@127.0.0.1/"))).await;
+}
+
+/// Answers lookups in turn, the last answer for ever.
+struct Answers {
+    answers: Vec<Vec<&'static str>>,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Resolve for Answers {
+    fn resolve(&self, _: &str) -> Resolving {
+        let n = self.asked.fetch_add(1, Ordering::SeqCst).min(self.answers.len() - 1);
+        let answer: Vec<IpAddr> = self.answers[n].iter().map(|address| address.parse().unwrap()).collect();
+        Box::pin(
+            async move { if answer.is_empty() { Err(io::Error::other("no such name")) } else { Ok(answer) } },
+        )
+    }
+}
+
+/// A service whose policy allows `http` and public addresses only, and whose names lead where the test says.
+async fn resolving(
+    answers: Vec<Vec<&'static str>>,
+    target: TargetPolicy,
+) -> (tempfile::TempDir, Invoicing, Arc<AtomicUsize>) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut settings = Settings { target, ..Settings::default() };
+    settings.dispatch.attempt_timeout_ms = 300;
+    settings.dispatch.max_attempts = 1;
+    let asked = Arc::new(AtomicUsize::new(0));
+    let resolver = Answers { answers, asked: Arc::clone(&asked) };
+    let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+        .env(Env::system())
+        .document_store(Arc::new(MemoryStore::new()))
+        .settings(settings)
+        .webhook_transport(|transport| transport.resolver(resolver))
+        .open()
+        .await
+        .unwrap();
+    (folder, invoicing, asked)
+}
+
+/// Delivers one event to a name on the receiver's port; the class of the failed attempt, if it failed.
+async fn delivered_to_name(invoicing: &Invoicing, receiver: &Receiver) -> Option<FailureClass> {
+    let company = invoicing.companies().create(&NewCompany::named("x", Plan::Pro)).await.unwrap();
+    let company = invoicing.company(company.id);
+    let port = receiver.url.split(':').nth(2).unwrap();
+    let id = hook_for(&company, &format!("http://hooks.example.com:{port}"), EventKind::ALL).await.webhook.id;
+    emit_for(&company, 1).await;
+    invoicing.dispatcher().run_once().await.unwrap();
+    let log = company.webhooks().log(id, 10).await.unwrap();
+    let [attempt] = &log[..] else { panic!("one attempt: {log:?}") };
+    let event = events(&company).await[0].id;
+    let delivery = company.events().deliveries(event).await.unwrap().remove(0);
+    let expected = if attempt.failure.is_some() { DeliveryStatus::Failed } else { DeliveryStatus::Delivered };
+    assert_eq!(delivery.status, expected);
+    attempt.failure
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
+    let public_only = TargetPolicy { allow_http: true, allow_private: false };
+    let answers = [
+        vec!["127.0.0.1"],
+        vec!["::1"],
+        vec!["::ffff:127.0.0.1"],
+        vec!["64:ff9b::7f00:1"],
+        vec!["2002:7f00:1::"],
+        vec!["169.254.169.254"],
+        // One forbidden address among several refuses them all.
+        vec!["93.184.215.14", "127.0.0.1"],
+        vec!["127.0.0.1", "93.184.215.14"],
+    ];
+    for answer in answers {
+        let receiver = Receiver::start().await;
+        let (_folder, invoicing, asked) = resolving(vec![answer.clone()], public_only).await;
+        assert_eq!(
+            delivered_to_name(&invoicing, &receiver).await,
+            Some(FailureClass::TargetRefused),
+            "{answer:?}"
+        );
+        assert!(receiver.received().is_empty());
+        assert_eq!(asked.load(Ordering::SeqCst), 1, "what was checked is what is connected to");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to() {
+    let receiver = Receiver::start().await;
+    let (_folder, invoicing, _) = resolving(vec![Vec::new()], LAX).await;
+    assert_eq!(delivered_to_name(&invoicing, &receiver).await, Some(FailureClass::Dns));
+    let (_folder, invoicing, _) = resolving(vec![vec!["127.0.0.1"]], LAX).await;
+    assert_eq!(delivered_to_name(&invoicing, &receiver).await, None);
+    assert_eq!(receiver.received().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("invoicing.db");
+    let receiver = Receiver::start().await;
+    let open = async |target| {
+        let settings = Settings { target, ..Settings::default() };
+        Invoicing::builder(&path)
+            .settings(settings)
+            .document_store(Arc::new(MemoryStore::new()))
+            .open()
+            .await
+            .unwrap()
+    };
+    let lax = open(LAX).await;
+    let company = lax.companies().create(&NewCompany::named("x", Plan::Pro)).await.unwrap().id;
+    let id = hook_for(&lax.company(company), &receiver.url, EventKind::ALL).await.webhook.id;
+    emit_for(&lax.company(company), 1).await;
+    lax.close().await;
+    drop(lax);
+    let strict = open(TargetPolicy::default()).await;
+    let report = strict.dispatcher().run_once().await.unwrap();
+    assert_eq!((report.attempts, report.failed), (1, 1));
+    assert!(receiver.received().is_empty());
+    let log = strict.company(company).webhooks().log(id, 10).await.unwrap();
+    assert_eq!(log[0].failure, Some(FailureClass::TargetRefused));
+    assert!(log[0].duration_ms < u32::try_from(Duration::from_secs(1).as_millis()).unwrap());
+}
