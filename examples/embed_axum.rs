@@ -60,10 +60,10 @@ async fn main() -> Result<(), Failure> {
         done
     };
     let server = axum::serve(listener, router).with_graceful_shutdown(until(stopped.clone()));
-    let (served, dispatched, done) = tokio::join!(server.into_future(), dispatcher.run(until(stopped)), work);
+    let (api, webhooks, done) = tokio::join!(server.into_future(), dispatcher.run(until(stopped)), work);
     invoicing.close().await;
-    served?;
-    dispatched?;
+    api?;
+    webhooks?;
     done
 }
 

@@ -16,7 +16,8 @@ A service with demo companies and a stream of business, to develop an integratio
 
   --listen ADDRESS       where the API listens (default 127.0.0.1:8080; port 0 picks a free one)
   --webhook URL[=KINDS]  registers a webhook of the first company; may be repeated. KINDS narrows its
-                         events: quote.signed,invoice.paid (default: all). Private targets and http are allowed
+                         events: quote.signed,invoice.paid (default: all). Private targets and http are allowed.
+                         One that was disabled after 10 failures is enabled again at the next start
   --activity N           business operations per second, also a fraction (default 1; 0 = none)
   --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
                          same companies, keys and webhooks (default: a temporary file, gone at the end)
@@ -70,17 +71,22 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
     };
     while let Some(arg) = parser.next()? {
         match arg {
-            Long("listen") => args.listen = parser.value()?.parse_with(address)?,
-            Long("webhook") => args.webhooks.push(parser.value()?.parse()?),
-            Long("activity") => args.activity = parser.value()?.parse_with(activity)?,
+            Long("listen") => args.listen = named("listen", parser.value()?.parse_with(address))?,
+            Long("webhook") => args.webhooks.push(named("webhook", parser.value()?.parse())?),
+            Long("activity") => args.activity = named("activity", parser.value()?.parse_with(activity))?,
             Long("db") => args.db = Some(parser.value()?.into()),
-            Long("quota") => args.quota = parser.value()?.parse()?,
-            Long("seed") => args.seed = Some(parser.value()?.parse()?),
+            Long("quota") => args.quota = named("quota", parser.value()?.parse())?,
+            Long("seed") => args.seed = Some(named("seed", parser.value()?.parse())?),
             Long("help") => return Ok(None),
             other => return Err(other.unexpected()),
         }
     }
     Ok(Some(args))
+}
+
+/// Says which option has the value that is wrong.
+fn named<T>(option: &str, value: Result<T, lexopt::Error>) -> Result<T, lexopt::Error> {
+    value.map_err(|error| format!("--{option}: {error}").into())
 }
 
 fn address(text: &str) -> Result<String, &'static str> {

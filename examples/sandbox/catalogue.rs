@@ -64,9 +64,10 @@ pub(crate) fn client(rng: &mut Rng) -> NewClient {
         (FIRST_NAMES[rng.usize(..FIRST_NAMES.len())], LAST_NAMES[rng.usize(..LAST_NAMES.len())]);
     let (city, zip_code) = CITIES[rng.usize(..CITIES.len())];
     let is_business = rng.u8(..4) == 0;
-    let name = match is_business {
-        true => format!("{} {last}", BUSINESSES[rng.usize(..BUSINESSES.len())]),
-        false => format!("{first} {last}"),
+    let name = if is_business {
+        format!("{} {last}", BUSINESSES[rng.usize(..BUSINESSES.len())])
+    } else {
+        format!("{first} {last}")
     };
     let kind = if is_business { ClientType::Professionnel } else { ClientType::Particulier };
     NewClient {

@@ -98,8 +98,8 @@ async fn company(
     let good = |key: &&String| {
         valid.iter().any(|record| record.revoked_at.is_none() && key.ends_with(&record.last4))
     };
-    let noted = known.companies.iter().filter(|entry| entry.id == company.id).map(|entry| &entry.api_key);
-    let api_key = match noted.filter(good).next_back() {
+    let mut noted = known.companies.iter().filter(|entry| entry.id == company.id).map(|entry| &entry.api_key);
+    let api_key = match noted.rfind(good) {
         Some(key) => key.clone(),
         None => keys.keys().issue("sandbox").await?.key.reveal().to_owned(),
     };

@@ -6,8 +6,8 @@ use std::process::{Command, Output, Stdio};
 
 /// An example that `cargo test` has built beside this test.
 fn example(name: &str) -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folder = test.parent().and_then(Path::parent).unwrap().join("examples");
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let folder = test.parent().and_then(Path::parent).expect("target/<profile>/deps").join("examples");
     let example = folder.join(name).with_extension(std::env::consts::EXE_EXTENSION);
     assert!(
         example.exists(),
@@ -18,12 +18,12 @@ fn example(name: &str) -> PathBuf {
 }
 
 fn run(name: &str, args: &[&str]) -> Output {
-    Command::new(example(name)).args(args).output().unwrap()
+    Command::new(example(name)).args(args).output().expect("the example starts")
 }
 
 fn succeeds(name: &str) -> String {
     let output = run(name, &[]);
-    let stdout = String::from_utf8(output.stdout).unwrap();
+    let stdout = String::from_utf8(output.stdout).expect("text");
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{name}: {}\n{stdout}\n{stderr}", output.status);
     stdout
@@ -63,12 +63,12 @@ fn quickstart_shows_every_step() {
     }
     let written: Vec<_> = rest.lines().filter_map(|line| line.trim().strip_prefix('/')).collect();
     assert!(!written.is_empty(), "no paths in\n{rest}");
-    let paths = written.iter().map(|line| Path::new("/").join(line.split("  (").next().unwrap()));
+    let mut paths = written.iter().map(|line| Path::new("/").join(line.split("  (").next().unwrap()));
     for path in paths.clone() {
         assert!(path.exists(), "{} was not written", path.display());
     }
     // Nobody looks at the files of a test.
-    let folder = paths.last().unwrap().parent().unwrap().to_owned();
+    let folder = paths.next_back().unwrap().parent().unwrap().to_owned();
     std::fs::remove_dir_all(folder).unwrap();
 }
 
