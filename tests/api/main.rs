@@ -4,6 +4,7 @@ mod endpoints;
 mod errors;
 mod hostile;
 mod keys_and_quota;
+mod law;
 mod lists;
 mod records;
 mod serving;
