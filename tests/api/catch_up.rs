@@ -1,0 +1,174 @@
+//! Decisions, section 2: a reader that takes the first page's `asOf` as its next `since` misses nothing, whatever
+//! happens to the records while it turns the pages.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use invoicing_tests::World;
+use proptest::prelude::*;
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use crate::law::runtime;
+use crate::shop::{Act, Shop, acts};
+use crate::support::{LISTS, Tenant, items, service_law, text};
+
+/// What an integrator keeps: a checkpoint, and the newest version of each record that it was given.
+#[derive(Default)]
+struct Reader {
+    since: Option<String>,
+    delivered: BTreeMap<String, String>,
+}
+
+/// One pass over a list.
+struct Pass {
+    list: &'static str,
+    limit: usize,
+    offset: usize,
+    first_as_of: Option<String>,
+    is_over: bool,
+}
+
+impl Pass {
+    fn new(list: &'static str, limit: usize) -> Self {
+        Self { list, limit, offset: 0, first_as_of: None, is_over: false }
+    }
+}
+
+impl Reader {
+    /// Reads the next page of a pass.
+    async fn turn(&mut self, tenant: &Tenant<'_>, pass: &mut Pass) {
+        let mut path = format!("{}?limit={}&offset={}", pass.list, pass.limit, pass.offset);
+        if let Some(since) = &self.since {
+            path.push_str("&since=");
+            path.push_str(since);
+        }
+        let page: Value = tenant.read(&path).await;
+        let as_of = text(&page, "asOf");
+        for item in items(&page) {
+            let (id, version) = (text(item, "id"), text(item, "updatedAt"));
+            assert!(version <= as_of, "{id} is of {version}, and the page as of {as_of}");
+            assert!(self.since.as_deref().is_none_or(|since| version >= since), "{id} is too old: {version}");
+            let known = self.delivered.entry(id.to_owned()).or_default();
+            if known.as_str() < version {
+                version.clone_into(known);
+            }
+        }
+        pass.first_as_of.get_or_insert_with(|| as_of.to_owned());
+        pass.offset += pass.limit;
+        pass.is_over = page["pagination"]["hasMore"] == false;
+        if pass.is_over {
+            self.since.clone_from(&pass.first_as_of);
+        }
+    }
+
+    async fn whole_pass(&mut self, tenant: &Tenant<'_>, list: &'static str, limit: usize) {
+        let mut pass = Pass::new(list, limit);
+        while !pass.is_over {
+            self.turn(tenant, &mut pass).await;
+        }
+    }
+}
+
+type Acts = Vec<(Act, u16)>;
+
+/// A page size, what happens between the pages, and what happens after the last one.
+fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
+    let between = prop::collection::vec(acts(0..4), 0..6);
+    prop::collection::vec((1_usize..4, between, acts(0..4)), 1..5)
+}
+
+#[test]
+fn a_reader_misses_nothing_while_records_change_between_its_pages() {
+    let strategy = (0..LISTS.len(), acts(0..12), any::<bool>(), passes());
+    service_law(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
+        let tenant = Tenant::open(world).await;
+        let mut shop = Shop::open(world, &tenant.company).await;
+        shop.run(&before).await;
+        let since = from_the_epoch.then(|| "1970-01-01T00:00:00.000Z".to_owned());
+        let mut reader = Reader { since, ..Reader::default() };
+        for (limit, between, after) in passes {
+            let committed = shop.versions[list].clone();
+            let (mut pass, mut between) = (Pass::new(LISTS[list], limit), between.iter());
+            while !pass.is_over {
+                reader.turn(&tenant, &mut pass).await;
+                if let Some(acts) = between.next().filter(|_| !pass.is_over) {
+                    shop.run(acts).await;
+                }
+            }
+            for (id, version) in committed {
+                // Delivered, or superseded by one that a later pass delivers.
+                let delivered = reader.delivered.get(&id).is_some_and(|delivered| *delivered >= version);
+                let superseded = shop.versions[list][&id] > version;
+                assert!(delivered || superseded, "{id}: version {version} was never delivered");
+            }
+            shop.run(&after).await;
+        }
+        reader.whole_pass(&tenant, LISTS[list], 100).await;
+        assert_eq!(reader.delivered, shop.versions[list]);
+        // From then on a quiet set shows nothing but what has the very stamp of the checkpoint.
+        let quiet = tenant.read(&format!("{}?since={}", LISTS[list], reader.since.as_deref().unwrap())).await;
+        let newest = shop.stamps.last().unwrap();
+        assert!(items(&quiet).iter().all(|item| text(item, "updatedAt") == newest), "{quiet}");
+    });
+}
+
+const WRITERS: usize = 4;
+
+/// What each writer does, again and again: no sweep, which would move the records of the others.
+const ROUND: [Act; 12] = [
+    Act::AddQuote,
+    Act::LinkQuote,
+    Act::EditQuote,
+    Act::ChangeClient,
+    Act::Send,
+    Act::LinkQuote,
+    Act::Accept,
+    Act::Convert,
+    Act::AddClient,
+    Act::Issue,
+    Act::Pay,
+    Act::Reject,
+];
+
+#[test]
+fn a_reader_beside_writers_misses_nothing() {
+    runtime().block_on(async {
+        let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);
+        let writing = Arc::new(AtomicUsize::new(WRITERS));
+        let mut writers = JoinSet::new();
+        for writer in 0..WRITERS {
+            let (world, writing) = (Arc::clone(&world), Arc::clone(&writing));
+            writers.spawn(async move {
+                let mut shop = Shop::open(&world, &world.company).await;
+                for n in 0..60_u16 {
+                    let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
+                    shop.act((act, n * 7)).await;
+                }
+                writing.fetch_sub(1, Ordering::SeqCst);
+                shop.versions
+            });
+        }
+        let mut readers = JoinSet::new();
+        for (list, path) in LISTS.into_iter().enumerate() {
+            let (world, writing) = (Arc::clone(&world), Arc::clone(&writing));
+            readers.spawn(async move {
+                let tenant = Tenant { world: &world, company: world.company.clone(), key: world.key.clone() };
+                let mut reader = Reader::default();
+                while writing.load(Ordering::SeqCst) > 0 {
+                    reader.whole_pass(&tenant, path, 3).await;
+                }
+                reader.whole_pass(&tenant, path, 100).await;
+                (list, reader.delivered)
+            });
+        }
+        let versions = writers.join_all().await;
+        for (list, delivered) in readers.join_all().await {
+            let written: BTreeMap<_, _> =
+                versions.iter().flat_map(|versions| versions[list].clone()).collect();
+            assert!(written.len() >= WRITERS, "{}", LISTS[list]);
+            assert_eq!(delivered, written, "{}", LISTS[list]);
+        }
+    });
+}
