@@ -60,11 +60,11 @@ async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
         ("DELETE", "/api/v1/clients", Some(405)),
     ];
     let large = Bytes::from(vec![b' '; 256 * 1024 + 1]);
-    let inputs: [(&str, &[(&str, &str)], Bytes, Option<u16>); 5] = [
+    let inputs = [
         ("", JSON, Bytes::from_static(b"{\"name\":\"A\"}"), None),
         ("", JSON, Bytes::from_static(b"{"), Some(400)),
         ("?unknown=1", JSON, Bytes::from_static(b"{\"name\":\"A\"}"), Some(400)),
-        ("", &[], Bytes::from_static(b"{\"name\":\"A\"}"), Some(400)),
+        ("", &[] as &[_], Bytes::from_static(b"{\"name\":\"A\"}"), Some(400)),
         ("", JSON, large, Some(413)),
     ];
     for (key, key_fault) in keys {
@@ -103,7 +103,7 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     let revoked = world.company.keys().issue("revoked").await.unwrap();
     world.company.keys().revoke(revoked.record.id).await.unwrap();
     let idle = world.company.keys().issue("idle").await.unwrap();
-    world.advance(std::time::Duration::from_secs(90 * 24 * 3_600 - 1));
+    world.advance(std::time::Duration::from_secs(90 * 24 * 60 * 60 - 1));
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
     world.advance(std::time::Duration::from_secs(2));
     let bearer = |key: &str| format!("Bearer {key}");
@@ -324,7 +324,7 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
     // digits are read in either case.
     let world = without_quota().await;
     let id = world.sent().await.id.to_string();
-    let encoded: String = id.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = id.bytes().fold(String::new(), |encoded, byte| format!("{encoded}%{byte:02X}"));
     let expected = world.get(&format!("/api/v1/quotes/{id}")).await;
     assert_eq!(expected.status, 200);
     for spelling in [encoded, id.to_uppercase()] {
@@ -394,7 +394,7 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     let sent = world.sent().await;
     world.documents.hang(true);
     let path = format!("/api/v1/quotes/{}/document", sent.id);
-    let limit = std::time::Duration::from_secs(60);
+    let limit = std::time::Duration::from_mins(1);
     let answer = tokio::time::timeout(limit, world.get(&path)).await.expect("the request hangs");
     refused(&answer, 503, "storage_unavailable");
 }

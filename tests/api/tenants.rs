@@ -38,7 +38,7 @@ impl Tenant {
         if creation.created {
             self.clients.push(creation.client.id.to_string());
         }
-        if kind % 4 == 0 {
+        if kind.is_multiple_of(4) {
             return;
         }
         let quotes = self.company.quotes();
@@ -208,7 +208,7 @@ async fn what_one_company_does_moves_no_other_company_s_stamp() {
     let page = || world.call("GET", "/api/v1/clients", Some(&quiet.key), &[], Bytes::new());
     let before = page().await;
     for kind in 0..8 {
-        world.advance(std::time::Duration::from_secs(60));
+        world.advance(std::time::Duration::from_mins(1));
         busy.make(kind).await;
     }
     assert_eq!(page().await.bytes, before.bytes, "asOf is the company's own");
