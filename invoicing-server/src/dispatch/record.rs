@@ -143,7 +143,7 @@ async fn disable(
     now: Timestamp,
 ) -> Result<(), Error> {
     tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", streak.0);
-    webhooks::disable(tx.connection(), company, webhook, now, DisabledReason::Failures, streak.0).await?;
+    webhooks::disable(tx, company, webhook, now, DisabledReason::Failures, streak.0).await?;
     deliveries::skip_waiting(tx.connection(), company, webhook, deliveries::DISABLED, now).await?;
     Ok(())
 }

@@ -121,7 +121,7 @@ impl CompanyHandle {
             Box::pin(async move {
                 let mut company = tx.unit(id).await?.company;
                 change(tx, &mut company)?;
-                companies::set_record(tx.connection(), &company).await?;
+                companies::set_record(tx, &company).await?;
                 Ok(company)
             })
         })

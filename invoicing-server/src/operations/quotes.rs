@@ -380,8 +380,7 @@ async fn store_new(
     costings: &[Costing],
 ) -> Result<(), Error> {
     let quote = &changed.record;
-    quotes::insert(tx.connection(), unit.id(), quote).await?;
-    quotes::put_costings(tx.connection(), unit.id(), quote.id, costings).await?;
+    quotes::insert(tx.connection(), unit.id(), quote, costings).await?;
     tx.finish(unit, &changed.events).await
 }
 

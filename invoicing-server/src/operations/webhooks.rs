@@ -77,7 +77,7 @@ impl Webhooks<'_> {
                         disabled: None,
                         created_at: tx.env().now(),
                     };
-                    webhooks::insert(tx.connection(), company, &webhook, key.reveal()).await?;
+                    webhooks::insert(tx, company, &webhook, key.reveal()).await?;
                     Ok(webhook)
                 })
             })
@@ -93,7 +93,7 @@ impl Webhooks<'_> {
             Box::pin(async move {
                 webhook.url = url.unwrap_or(webhook.url);
                 webhook.events = events.unwrap_or(webhook.events);
-                webhooks::set_target(tx.connection(), company, &webhook).await
+                webhooks::set_target(tx, company, &webhook).await
             })
         })
         .await
@@ -109,7 +109,7 @@ impl Webhooks<'_> {
                 }
                 let (at, failures) = (tx.env().now(), webhook.consecutive_failures);
                 let reason = DisabledReason::Manual;
-                webhooks::disable(tx.connection(), company, webhook.id, at, reason, failures).await?;
+                webhooks::disable(tx, company, webhook.id, at, reason, failures).await?;
                 let skipped = deliveries::DISABLED;
                 deliveries::skip_waiting(tx.connection(), company, webhook.id, skipped, at).await?;
                 Ok(())
@@ -121,7 +121,7 @@ impl Webhooks<'_> {
     /// Switches a webhook on again, with its count of failures at 0. What was skipped stays so until it is replayed.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
         self.update(id, |tx, company, webhook| {
-            Box::pin(async move { webhooks::enable(tx.connection(), company, webhook.id).await })
+            Box::pin(async move { webhooks::enable(tx, company, webhook.id).await })
         })
         .await
     }
@@ -135,7 +135,7 @@ impl Webhooks<'_> {
                 Box::pin(async move {
                     webhooks::find(tx.connection(), company, id).await?;
                     let at = tx.env().now();
-                    webhooks::remove(tx.connection(), company, id, at).await?;
+                    webhooks::remove(tx, company, id, at).await?;
                     deliveries::skip_waiting(tx.connection(), company, id, deliveries::REMOVED, at).await?;
                     tx.on_commit(move || inner.endpoints.forget(id));
                     Ok(())
@@ -187,7 +187,7 @@ impl Webhooks<'_> {
                     enabled(tx, company, id).await?;
                     let now = tx.env().now();
                     let queued = deliveries::replay(tx.connection(), company, id, event, now).await?;
-                    tx.push_fresh(FreshJob::Waiting(id));
+                    tx.push_fresh([FreshJob::Waiting(id)]);
                     Ok(queued)
                 })
             })

@@ -3,6 +3,7 @@
 use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::SqliteConnection;
 
+use super::Tx;
 use super::rows::{from_json, to_json};
 use crate::Error;
 
@@ -41,8 +42,10 @@ pub(crate) async fn insert(connection: &mut SqliteConnection, company: &Company)
     Ok(())
 }
 
-pub(crate) async fn set_record(connection: &mut SqliteConnection, company: &Company) -> Result<(), Error> {
-    let done = sqlx::query(SET_RECORD).bind(company.id.0).bind(to_json(company)?).execute(connection).await?;
+pub(crate) async fn set_record(tx: &mut Tx, company: &Company) -> Result<(), Error> {
+    tx.forget(company.id);
+    let set = sqlx::query(SET_RECORD).bind(company.id.0).bind(to_json(company)?);
+    let done = set.execute(tx.connection()).await?;
     one_row(done.rows_affected(), "company")
 }
 

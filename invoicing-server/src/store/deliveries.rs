@@ -4,27 +4,28 @@
 //! attempts. A claim is a token and a `due_at` in the future; what is recorded about a claimed delivery repeats the
 //! token, so that a claim that ran out and was taken over changes nothing.
 
-use std::collections::HashMap;
-
 use bytes::Bytes;
 use invoicing_core::{
     AttemptOutcome, CompanyId, DeliveryStatus, Event, EventId, FailureClass, Timestamp, WebhookId,
 };
 use serde::Serialize;
-use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use sqlx::query::Query;
+use sqlx::sqlite::SqliteArguments;
+use sqlx::{Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use super::Tx;
-use super::rows::to_json;
-use super::webhooks::Webhook;
+use super::rows::{hex_list, to_json};
+use super::webhooks::Subscriber;
 use crate::Error;
-use crate::dispatch::{Handoff, Job, lease_from};
+use crate::dispatch::{FreshJob, Job, lease_from};
 
 /// Reason of a delivery that was skipped because its webhook is disabled.
 pub(crate) const DISABLED: &str = "webhook_disabled";
 /// Reason of a delivery that was skipped because its webhook was removed.
 pub(crate) const REMOVED: &str = "webhook_removed";
 
+const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
 const CLAIM: &str = "UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 WHERE id IN \
      (SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
       ORDER BY due_at, id LIMIT $5) AND status = 'pending' AND due_at <= $4 RETURNING id";
@@ -39,10 +40,12 @@ const RELEASE_ALL: &str =
     "UPDATE delivery SET claim = 0, due_at = min(due_at, $1) WHERE status = 'pending' AND claim <> 0";
 const RELEASE: &str = "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 \
      WHERE id IN (SELECT value FROM json_each($1)) AND status = 'pending' AND claim = $3";
+const RELEASE_HELD: &str = "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 \
+     WHERE status = 'pending' AND claim = $1";
 const ATTEMPTED: &str = "INSERT INTO attempt \
      (company_id, at, event_id, webhook_id, number, duration_ms, status, failure) \
      SELECT d.company_id, j.value ->> 1, d.event_id, d.webhook_id, d.attempts_in_all + 1, j.value ->> 2, \
-     j.value ->> 3, j.value ->> 4 FROM json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true";
+     j.value ->> 3, j.value ->> 4 FROM json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true ON CONFLICT DO NOTHING";
 const COUNT_ATTEMPT: &str = "UPDATE delivery SET attempts = attempts + 1, attempts_in_all = attempts_in_all + 1 \
      WHERE id IN (SELECT value FROM json_each($1))";
 const END: &str = "UPDATE delivery SET status = $2, ended_at = $3, claim = 0, \
@@ -66,72 +69,119 @@ const LOG: &str = "SELECT a.at, a.event_id, a.number, a.duration_ms, a.status, a
      WHERE a.company_id = $1 AND a.webhook_id = $2 ORDER BY a.at DESC, a.event_id DESC, a.number DESC LIMIT $3";
 
 /// How a new delivery enters the table.
-pub(crate) struct Plan {
-    pub(crate) webhook: WebhookId,
-    pub(crate) skipped: bool,
-    /// Claimed by this process as it is inserted.
-    pub(crate) claimed: bool,
-    /// When it may be claimed; the end of the lease where it is claimed already.
-    pub(crate) due_at: Timestamp,
-    claim: i64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Claimed by this process, whose dispatcher has a place reserved for it.
+    Claimed,
+    /// Due.
+    Waiting,
+    /// Ended, as its webhook is disabled.
+    Skipped,
+}
+
+/// New deliveries of one event that enter the table alike.
+pub(super) struct Group {
+    pub(super) entry: Entry,
+    pub(super) webhooks: Vec<WebhookId>,
+    /// Row id of the first; the others follow.
+    pub(super) first: i64,
+    /// When they may be claimed; the end of the lease where they are claimed already.
+    pub(super) due_at: Timestamp,
 }
 
 /// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
-/// the table.
-pub(crate) fn plan(tx: &Tx, webhooks: &[&Webhook]) -> Vec<Plan> {
+/// the table. The places that are reserved go back with the operation unless it hands the deliveries on.
+pub(super) fn plan(tx: &mut Tx, webhooks: impl Iterator<Item = Subscriber>) -> Vec<Group> {
     let now = tx.env().now();
-    let handoff = tx.handoff();
-    let plan = |webhook: &&Webhook| {
-        let skipped = webhook.disabled.is_some();
-        let claimed = !skipped && handoff.reserve(webhook.id);
-        Plan {
-            webhook: webhook.id,
-            skipped,
-            claimed,
-            due_at: if claimed { lease_from(now) } else { now },
-            claim: if claimed { handoff.token() } else { 0 },
+    let mut groups: Vec<Group> = Vec::with_capacity(1);
+    for webhook in webhooks {
+        let entry = match webhook.disabled {
+            true => Entry::Skipped,
+            false if tx.handoff().reserve(webhook.id) => Entry::Claimed,
+            false => Entry::Waiting,
+        };
+        if let Some(group) = groups.iter_mut().find(|group| group.entry == entry) {
+            group.webhooks.push(webhook.id);
+        } else {
+            let due_at = if entry == Entry::Claimed { lease_from(now) } else { now };
+            groups.push(Group { entry, webhooks: vec![webhook.id], first: 0, due_at });
         }
-    };
-    webhooks.iter().map(plan).collect()
+    }
+    for group in &mut groups {
+        group.first = tx.delivery_ids(group.webhooks.len());
+    }
+    groups
 }
 
-/// Gives back what [`plan`] reserved.
-pub(crate) fn abandon(handoff: &Handoff, planned: &[Plan]) {
-    planned.iter().filter(|plan| plan.claimed).for_each(|plan| handoff.release(plan.webhook, 1));
+/// The statement that inserts a group: `$1` to `$10` as [`Group::bind`] binds them.
+macro_rules! insert_group {
+    () => {
+        "INSERT INTO delivery (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, attempts, \
+         attempts_in_all, ended_at) \
+         SELECT $1, $2, $3 + key, unhex(value), $5, $6, $7, $8, $9, 0, 0, $10 FROM json_each($4)"
+    };
+}
+pub(super) use insert_group;
+
+pub(super) type Statement = Query<'static, Sqlite, SqliteArguments>;
+
+impl Group {
+    /// No deliveries at all.
+    pub(super) fn none(now: Timestamp) -> Self {
+        Self { entry: Entry::Waiting, webhooks: Vec::new(), first: 0, due_at: now }
+    }
+
+    pub(super) fn bind(
+        &self,
+        statement: &'static str,
+        company: CompanyId,
+        event: EventId,
+        token: i64,
+    ) -> Statement {
+        let skipped = self.entry == Entry::Skipped;
+        let claimed = self.entry == Entry::Claimed;
+        let status = if skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending };
+        sqlx::query(statement)
+            .bind(company.0)
+            .bind(event.0)
+            .bind(self.first)
+            .bind(hex_list(self.webhooks.iter().map(|id| id.0)))
+            .bind(status.as_str())
+            .bind(skipped.then_some(DISABLED))
+            .bind(self.due_at.as_millis())
+            .bind(if claimed { token } else { 0 })
+            .bind(claimed)
+            .bind(skipped.then_some(self.due_at.as_millis()))
+    }
+
+    /// What the dispatcher is to hear of, once the deliveries are committed.
+    pub(super) fn fresh<'g>(
+        &'g self,
+        company: CompanyId,
+        body: &'g Bytes,
+        is_ping: bool,
+    ) -> impl Iterator<Item = FreshJob> + use<'g> {
+        let Self { entry, first, due_at, .. } = *self;
+        self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match entry {
+            Entry::Claimed => Some(FreshJob::Held(Job {
+                delivery,
+                company,
+                webhook,
+                body: body.clone(),
+                is_ping,
+                attempts: 0,
+                claims: 1,
+                lease_until: due_at,
+            })),
+            Entry::Waiting => Some(FreshJob::Waiting(webhook)),
+            Entry::Skipped => None,
+        })
+    }
 }
 
-/// Inserts deliveries; their row ids in the same order.
-pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-    event: EventId,
-    planned: &[Plan],
-) -> Result<Vec<i64>, Error> {
-    let mut insert = QueryBuilder::<Sqlite>::new(
-        "INSERT INTO delivery (company_id, event_id, webhook_id, status, reason, due_at, claim, claims, attempts, \
-         attempts_in_all, ended_at) ",
-    );
-    insert.push_values(planned, |mut row, plan| {
-        let status = if plan.skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending };
-        row.push_bind(company.0)
-            .push_bind(event.0)
-            .push_bind(plan.webhook.0)
-            .push_bind(status.as_str())
-            .push_bind(plan.skipped.then_some(DISABLED))
-            .push_bind(plan.due_at.as_millis())
-            .push_bind(plan.claim)
-            .push_bind(i64::from(plan.claimed))
-            .push_bind(0)
-            .push_bind(0)
-            .push_bind(plan.skipped.then_some(plan.due_at.as_millis()));
-    });
-    insert.push(" RETURNING webhook_id, id");
-    let rows: Vec<(Uuid, i64)> = insert.build_query_as().fetch_all(connection).await?;
-    let ids: HashMap<Uuid, i64> = rows.into_iter().collect();
-    let id = |plan: &Plan| {
-        ids.get(&plan.webhook.0).copied().ok_or_else(|| Error::internal("delivery not inserted"))
-    };
-    planned.iter().map(id).collect()
+/// The row id behind all that were ever given out. Deliveries are never deleted.
+pub(super) async fn next_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
 }
 
 /// Claims due deliveries of one webhook, oldest first, and says when the next one falls due.
@@ -207,6 +257,16 @@ pub(crate) async fn release(
     now: Timestamp,
 ) -> Result<(), Error> {
     sqlx::query(RELEASE).bind(to_json(&ids)?).bind(now.as_millis()).bind(token).execute(connection).await?;
+    Ok(())
+}
+
+/// Gives back every delivery that a process holds and has not attempted.
+pub(crate) async fn release_held(
+    connection: &mut SqliteConnection,
+    token: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    sqlx::query(RELEASE_HELD).bind(token).bind(now.as_millis()).execute(connection).await?;
     Ok(())
 }
 

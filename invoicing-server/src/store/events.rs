@@ -5,12 +5,18 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::webhooks::{self, Webhook};
-use super::{Tx, deliveries};
+use super::deliveries::{self, Group, insert_group};
+use super::webhooks::{Subscriber, Webhook};
+use super::{Tx, Unit};
 use crate::Error;
-use crate::dispatch::{FreshJob, Job};
 
-const INSERT: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $3, $4, $5)";
+/// Stamp, event, deliveries.
+const RECORD: &str = concat!(
+    "UPDATE company SET last_stamp = $14 WHERE id = $1; ",
+    "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13); ",
+    insert_group!()
+);
+const INSERT_GROUP: &str = insert_group!();
 const LIST: &str = "SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 \
      ORDER BY id LIMIT $3";
 
@@ -28,14 +34,13 @@ pub struct EventRecord {
     pub body: String,
 }
 
-/// Records events of one company and queues a delivery for each webhook that subscribes to them. Deliveries to a
-/// disabled webhook are kept as skipped.
-pub(super) async fn record(tx: &mut Tx, company: CompanyId, events: &[Event]) -> Result<(), Error> {
-    let webhooks = webhooks::list(tx.connection(), company).await?;
+/// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
+/// Deliveries to a disabled webhook are kept as skipped.
+pub(super) async fn record(tx: &mut Tx, unit: &Unit, events: &[Event]) -> Result<(), Error> {
+    let webhooks = tx.subscribers(unit.id()).await?;
     for event in events {
-        let subscribed = |webhook: &&Webhook| event.kind.is_some_and(|kind| webhook.events.contains(&kind));
-        let webhooks: Vec<&Webhook> = webhooks.iter().filter(subscribed).collect();
-        queue(tx, company, event, &webhooks).await?;
+        let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
+        queue(tx, unit, event, webhooks.iter().filter(subscribed).copied()).await?;
     }
     Ok(())
 }
@@ -48,48 +53,36 @@ pub(crate) async fn record_ping(
 ) -> Result<EventId, Error> {
     let unit = tx.unit(company).await?;
     let event = Event::ping(webhook.id, unit.at);
-    tx.finish(&unit, &[]).await?;
-    queue(tx, company, &event, &[webhook]).await
+    tx.stamped(&unit);
+    queue(tx, &unit, &event, std::iter::once(Subscriber::of(webhook))).await
 }
 
+/// One call for the stamp, the event and its deliveries; another one only where these do not enter the table alike.
 async fn queue(
     tx: &mut Tx,
-    company: CompanyId,
+    unit: &Unit,
     event: &Event,
-    webhooks: &[&Webhook],
+    webhooks: impl Iterator<Item = Subscriber>,
 ) -> Result<EventId, Error> {
-    let id = tx.event_id(event.timestamp);
+    let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    sqlx::query(INSERT)
-        .bind(company.0)
-        .bind(id.0)
+    let groups = deliveries::plan(tx, webhooks);
+    let shared = Bytes::from(body.clone());
+    for group in &groups {
+        tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none()));
+    }
+    let none = Group::none(unit.at);
+    let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
+    first
+        .bind(RECORD, unit.id(), id, token)
         .bind(event.name())
         .bind(event.timestamp.as_millis())
-        .bind(&body)
+        .bind(body)
+        .bind(unit.at.as_millis())
         .execute(tx.connection())
         .await?;
-    if webhooks.is_empty() {
-        return Ok(id);
-    }
-    let planned = deliveries::plan(tx, webhooks);
-    let inserted = deliveries::insert(tx.connection(), company, id, &planned).await;
-    let inserted = inserted.inspect_err(|_| deliveries::abandon(tx.handoff(), &planned))?;
-    let body = Bytes::from(body);
-    for (plan, delivery) in planned.iter().zip(inserted).filter(|(plan, _)| !plan.skipped) {
-        tx.push_fresh(if plan.claimed {
-            FreshJob::Held(Job {
-                delivery,
-                company,
-                webhook: plan.webhook,
-                body: body.clone(),
-                is_ping: event.kind.is_none(),
-                attempts: 0,
-                claims: 1,
-                lease_until: plan.due_at,
-            })
-        } else {
-            FreshJob::Waiting(plan.webhook)
-        });
+    for group in others {
+        group.bind(INSERT_GROUP, unit.id(), id, token).execute(tx.connection()).await?;
     }
     Ok(id)
 }

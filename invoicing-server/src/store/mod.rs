@@ -8,6 +8,7 @@ pub(crate) mod deliveries;
 pub(crate) mod events;
 pub(crate) mod invoices;
 pub(crate) mod keys;
+mod known;
 mod migrate;
 pub(crate) mod page;
 pub(crate) mod projects;
@@ -117,7 +118,7 @@ impl Store {
             .test_before_acquire(false)
             .connect_with(options.pragma("query_only", "ON"))
             .await?;
-        Ok(Self { writer: Writer::start(Tx::new(connection, env, handoff), lock), readers })
+        Ok(Self { writer: Writer::start(Tx::new(connection, env, handoff).await?, lock), readers })
     }
 
     /// A connection to read with; one statement is one snapshot.

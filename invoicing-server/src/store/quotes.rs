@@ -12,7 +12,8 @@ use crate::Error;
 const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT: &str = "INSERT INTO quote \
      (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9); \
+     INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)";
 const UPDATE_HEAD: &str = "UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, head = $6, terms = $7 \
      WHERE company_id = $1 AND id = $2";
 const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
@@ -67,6 +68,7 @@ pub(crate) async fn insert(
     connection: &mut SqliteConnection,
     company: CompanyId,
     quote: &Quote,
+    costings: &[Costing],
 ) -> Result<(), Error> {
     let Pieces { head, lines, terms } = Pieces::of_quote(quote)?;
     sqlx::query(INSERT)
@@ -79,6 +81,7 @@ pub(crate) async fn insert(
         .bind(head)
         .bind(lines)
         .bind(terms)
+        .bind(to_json(&costings)?)
         .execute(connection)
         .await?;
     Ok(())

@@ -13,6 +13,18 @@ pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(Error::internal)
 }
 
+/// Ids as a JSON array of hexadecimal texts, which a statement takes apart with `unhex` and `json_each`.
+pub(super) fn hex_list(ids: impl IntoIterator<Item = Uuid>) -> String {
+    let mut list = String::from("[");
+    for id in ids {
+        list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
+        list.push_str(id.simple().encode_lower(&mut Uuid::encode_buffer()));
+        list.push('"');
+    }
+    list.push(']');
+    list
+}
+
 /// A record from the JSON that an earlier call of [`to_json`] made.
 pub(crate) fn from_json<T: DeserializeOwned>(
     json: impl AsRef<[u8]>,

@@ -6,13 +6,16 @@ use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use super::Tx;
 use super::companies::one_row;
-use super::rows::to_json;
+use super::rows::hex_list;
 use crate::Error;
 
 const FIND: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
      WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
 const LIST: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
+     WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+const SUBSCRIBERS: &str = "SELECT id, kinds, disabled_at IS NOT NULL FROM webhook \
      WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
 const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
 const INSERT: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
@@ -124,16 +127,47 @@ pub(crate) async fn list(
     Ok(rows.into_iter().map(webhook).collect())
 }
 
+/// A webhook as an event sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subscriber {
+    pub(crate) id: WebhookId,
+    kinds: i64,
+    /// Its deliveries are kept as skipped.
+    pub(crate) disabled: bool,
+}
+
+impl Subscriber {
+    pub(crate) fn of(webhook: &Webhook) -> Self {
+        Self { id: webhook.id, kinds: to_bits(&webhook.events), disabled: webhook.disabled.is_some() }
+    }
+
+    pub(crate) fn wants(self, kind: EventKind) -> bool {
+        self.kinds & bit(kind) != 0
+    }
+}
+
+/// Every webhook of a company as an event sees it.
+pub(super) async fn subscribers(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+) -> Result<Vec<Subscriber>, Error> {
+    let rows: Vec<(Uuid, i64, bool)> =
+        sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(connection).await?;
+    let subscriber = |(id, kinds, disabled)| Subscriber { id: WebhookId(id), kinds, disabled };
+    Ok(rows.into_iter().map(subscriber).collect())
+}
+
 pub(crate) async fn count(connection: &mut SqliteConnection, company: CompanyId) -> Result<i64, Error> {
     Ok(sqlx::query_scalar(COUNT).bind(company.0).fetch_one(connection).await?)
 }
 
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    tx: &mut Tx,
     company: CompanyId,
     webhook: &Webhook,
     secret: &str,
 ) -> Result<(), Error> {
+    tx.forget(company);
     sqlx::query(INSERT)
         .bind(company.0)
         .bind(webhook.id.0)
@@ -141,22 +175,19 @@ pub(crate) async fn insert(
         .bind(to_bits(&webhook.events))
         .bind(secret)
         .bind(webhook.created_at.as_millis())
-        .execute(connection)
+        .execute(tx.connection())
         .await?;
     Ok(())
 }
 
-pub(crate) async fn set_target(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-    webhook: &Webhook,
-) -> Result<(), Error> {
+pub(crate) async fn set_target(tx: &mut Tx, company: CompanyId, webhook: &Webhook) -> Result<(), Error> {
+    tx.forget(company);
     let done = sqlx::query(SET_TARGET)
         .bind(company.0)
         .bind(webhook.id.0)
         .bind(&webhook.url)
         .bind(to_bits(&webhook.events))
-        .execute(connection)
+        .execute(tx.connection())
         .await?;
     one_row(done.rows_affected(), "webhook")
 }
@@ -172,41 +203,40 @@ pub(crate) async fn set_secret(
 }
 
 pub(crate) async fn disable(
-    connection: &mut SqliteConnection,
+    tx: &mut Tx,
     company: CompanyId,
     id: WebhookId,
     at: Timestamp,
     reason: DisabledReason,
     failures: u32,
 ) -> Result<(), Error> {
+    tx.forget(company);
     let done = sqlx::query(DISABLE)
         .bind(company.0)
         .bind(id.0)
         .bind(at.as_millis())
         .bind(reason.as_str())
         .bind(failures)
-        .execute(connection)
+        .execute(tx.connection())
         .await?;
     one_row(done.rows_affected(), "webhook")
 }
 
-pub(crate) async fn enable(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-    id: WebhookId,
-) -> Result<(), Error> {
-    let done = sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(connection).await?;
+pub(crate) async fn enable(tx: &mut Tx, company: CompanyId, id: WebhookId) -> Result<(), Error> {
+    tx.forget(company);
+    let done = sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(tx.connection()).await?;
     one_row(done.rows_affected(), "webhook")
 }
 
 pub(crate) async fn remove(
-    connection: &mut SqliteConnection,
+    tx: &mut Tx,
     company: CompanyId,
     id: WebhookId,
     at: Timestamp,
 ) -> Result<(), Error> {
+    tx.forget(company);
     let done =
-        sqlx::query(REMOVE).bind(company.0).bind(id.0).bind(at.as_millis()).execute(connection).await?;
+        sqlx::query(REMOVE).bind(company.0).bind(id.0).bind(at.as_millis()).execute(tx.connection()).await?;
     one_row(done.rows_affected(), "webhook")
 }
 
@@ -264,7 +294,6 @@ pub(crate) async fn reset_streaks(
     connection: &mut SqliteConnection,
     webhooks: &[WebhookId],
 ) -> Result<(), Error> {
-    let ids: Vec<String> = webhooks.iter().map(|id| id.0.simple().to_string().to_uppercase()).collect();
-    sqlx::query(RESET_STREAKS).bind(to_json(&ids)?).execute(connection).await?;
+    sqlx::query(RESET_STREAKS).bind(hex_list(webhooks.iter().map(|id| id.0))).execute(connection).await?;
     Ok(())
 }

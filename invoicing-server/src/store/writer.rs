@@ -22,6 +22,11 @@ const GROUP: usize = 64;
 /// Most operations that wait; behind them callers wait for a place.
 const QUEUE: usize = 1_024;
 
+/// Each operation begins at the savepoint. Taking one back leads there, and committing needs no release.
+const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT operation";
+const NEXT: &str = "RELEASE operation; SAVEPOINT operation";
+const UNDO: &str = "ROLLBACK TO operation";
+
 /// What became of an operation inside the transaction.
 pub(super) enum Ran {
     /// To be committed; the answer waits for that.
@@ -110,39 +115,19 @@ async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>, lock: File) {
 }
 
 async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<Job>) {
-    if let Err(error) = tx.control("BEGIN IMMEDIATE").await {
+    if let Err(error) = tx.control(BEGIN).await {
         // The jobs are dropped unanswered, which their callers see as unavailability.
         tracing::error!(%error, "no transaction can be begun");
+        // Should one have been left open, the next begins afresh.
+        let _ = tx.control("ROLLBACK").await;
         group.clear();
         return;
     }
     let mut kept = Vec::with_capacity(group.len());
-    let mut broken = None;
-    let mut ran = 0;
-    while !group.is_empty() && broken.is_none() {
-        for job in group.drain(..) {
-            ran += 1;
-            if broken.is_none() {
-                match in_savepoint(tx, job).await {
-                    Ok(Some(reply)) => kept.push(reply),
-                    Ok(None) => {}
-                    Err(error) => broken = Some(error),
-                }
-            }
-        }
-        // Whoever came in the meantime shares the commit.
-        while ran < GROUP
-            && broken.is_none()
-            && let Ok(job) = jobs.try_recv()
-        {
-            group.push(job);
-            ran += 1;
-        }
-    }
-    let outcome = match broken {
-        Some(error) => Err(error),
-        None if kept.is_empty() => tx.control("ROLLBACK").await,
-        None => tx.control("COMMIT").await,
+    let outcome = match run_jobs(tx, group, jobs, &mut kept).await {
+        Err(error) => Err(error),
+        Ok(()) if kept.is_empty() => tx.control("ROLLBACK").await,
+        Ok(()) => tx.control("COMMIT").await,
     };
     match outcome {
         Ok(()) => {
@@ -153,6 +138,7 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
         }
         Err(error) => {
             tracing::error!(%error, "a group of {} operations could not be committed", kept.len());
+            group.clear();
             // Fails where SQLite has rolled back by itself, which is as good.
             let _ = tx.control("ROLLBACK").await;
             tx.rolled_back();
@@ -165,18 +151,40 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
 
 type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
-async fn in_savepoint(tx: &mut Tx, job: Job) -> Result<Option<Reply>, sqlx::Error> {
-    tx.control("SAVEPOINT operation").await?;
-    let mark = tx.mark();
-    match job(tx).await {
-        Ran::Kept(reply) => {
-            tx.control("RELEASE operation").await?;
-            Ok(Some(reply))
+/// Runs the group, and whoever comes in the meantime, as they can share the commit. Fails where the transaction is
+/// of no use any more; what is left of the group has not run then.
+async fn run_jobs(
+    tx: &mut Tx,
+    group: &mut Vec<Job>,
+    jobs: &mut mpsc::Receiver<Job>,
+    kept: &mut Vec<Reply>,
+) -> Result<(), sqlx::Error> {
+    let mut taken = group.len();
+    let mut at_savepoint = true;
+    while !group.is_empty() {
+        for job in group.drain(..) {
+            if !at_savepoint {
+                tx.control(NEXT).await?;
+            }
+            let mark = tx.mark();
+            at_savepoint = match job(tx).await {
+                Ran::Kept(reply) => {
+                    kept.push(reply);
+                    false
+                }
+                Ran::Undone => {
+                    tx.undo_to(mark);
+                    tx.control(UNDO).await?;
+                    true
+                }
+            };
         }
-        Ran::Undone => {
-            tx.undo_to(mark);
-            tx.control("ROLLBACK TO operation; RELEASE operation").await?;
-            Ok(None)
+        while taken < GROUP
+            && let Ok(job) = jobs.try_recv()
+        {
+            group.push(job);
+            taken += 1;
         }
     }
+    Ok(())
 }
