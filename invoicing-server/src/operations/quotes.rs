@@ -138,6 +138,10 @@ impl Quotes<'_> {
                         clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
                     let changed = quote.edit(&client, priced.lines, retention_rate, valid_until, unit.at)?;
                     quotes::put_costings(tx.connection(), company, id, &priced.costings).await?;
+                    // What the API shows stays, so nothing was modified: the company's stamp stays as well.
+                    if changed.record == quote {
+                        return Ok(quote);
+                    }
                     quotes::update_lines(tx.connection(), company, &changed.record).await?;
                     store(tx, &unit, &changed).await?;
                     Ok(changed.record)
@@ -380,7 +384,8 @@ async fn store_new(
     costings: &[Costing],
 ) -> Result<(), Error> {
     let quote = &changed.record;
-    quotes::insert(tx.connection(), unit.id(), quote, costings).await?;
+    quotes::insert(tx.connection(), unit.id(), quote).await?;
+    quotes::put_costings(tx.connection(), unit.id(), quote.id, costings).await?;
     tx.finish(unit, &changed.events).await
 }
 
