@@ -9,11 +9,15 @@ pub const QUOTA_WINDOW_MS: i64 = 60_000;
 
 /// The requests of one key that were accepted within the last 60 s.
 ///
-/// In no window of 60 s are more than `limit` requests accepted. Refused requests do not count.
+/// In no window of 60 s are more than `limit` requests accepted. Refused requests do not count. Where the clock is
+/// set back, everything counted moves back with it, so that the window neither opens early nor stays shut until the
+/// clock has caught up. A clock that jumps ahead opens it: elapsed time is what the clock says it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuotaWindow {
     /// Instants of the accepted requests in milliseconds, oldest first.
     accepted: VecDeque<i64>,
+    /// The last instant that the clock showed, in milliseconds.
+    latest: Option<i64>,
 }
 
 /// Whether a request may pass.
@@ -34,24 +38,26 @@ pub enum Admission {
 }
 
 impl QuotaWindow {
-    /// Counts `n` requests at that instant, for instance those that another process may have accepted.
+    /// Counts `n` requests at that instant, or at the last one counted if that is later: for instance those that
+    /// another process may have accepted.
     pub fn count(&mut self, n: usize, at: Timestamp) {
-        let at = self.not_before_the_last(at);
+        let at = at.as_millis().max(self.accepted.back().copied().unwrap_or(i64::MIN));
         self.accepted.extend(std::iter::repeat_n(at, n));
+        self.latest = self.latest.max(Some(at));
     }
 
     /// Decides about a request that arrives now, and counts it where it may pass.
     pub fn admit(&mut self, limit: u32, now: Timestamp) -> Admission {
         let admission = self.peek(limit, now);
         if let Admission::Accepted { .. } = admission {
-            self.accepted.push_back(self.not_before_the_last(now));
+            self.accepted.push_back(now.as_millis());
         }
         admission
     }
 
     /// Decides about a request that arrives now without counting it.
     pub fn peek(&mut self, limit: u32, now: Timestamp) -> Admission {
-        let now = self.not_before_the_last(now);
+        let now = self.follow(now);
         // Strictly older: two requests exactly 60 s apart stand in one closed window, and instants are truncated to
         // the millisecond, so "60,001 ms apart" is what guarantees 60 s of real time.
         while self.accepted.front().is_some_and(|at| now - at > QUOTA_WINDOW_MS) {
@@ -73,9 +79,16 @@ impl QuotaWindow {
         self.accepted.iter().map(|at| Timestamp::from_millis(*at))
     }
 
-    /// A clock that was set back must not open the window again.
-    fn not_before_the_last(&self, at: Timestamp) -> i64 {
-        at.as_millis().max(self.accepted.back().copied().unwrap_or(i64::MIN))
+    /// Follows the clock, also backwards.
+    fn follow(&mut self, now: Timestamp) -> i64 {
+        let now = now.as_millis();
+        if let Some(back) = self.latest.map(|latest| latest - now).filter(|back| *back > 0) {
+            for at in &mut self.accepted {
+                *at -= back;
+            }
+        }
+        self.latest = Some(now);
+        now
     }
 }
 
@@ -111,41 +124,47 @@ mod tests {
             steps in proptest::collection::vec(prop_oneof![Just(0_i64), 0..50_i64, 0..5_000_i64, 59_000..61_500_i64, -70_000..0_i64], 1..400),
         ) {
             let mut window = QuotaWindow::default();
-            let mut now = 10_000_000;
-            // A reference that never forgets, on a clock that only goes forward.
-            let (mut latest, mut accepted) = (i64::MIN, Vec::<i64>::new());
+            // The clock can be set back; the time that passes cannot.
+            let (mut clock, mut passed) = (10_000_000, 0);
+            let mut accepted = Vec::<i64>::new();
             for step in steps {
-                now += step;
-                latest = latest.max(now);
-                let counted = accepted.iter().filter(|at| latest - **at <= QUOTA_WINDOW_MS).count();
-                match window.admit(limit, Timestamp::from_millis(now)) {
+                clock += step;
+                passed += step.max(0);
+                let counted = accepted.iter().filter(|at| passed - **at <= QUOTA_WINDOW_MS).count();
+                let now = Timestamp::from_millis(clock);
+                prop_assert_eq!(window.clone().peek(limit, now), window.clone().admit(limit, now));
+                match window.admit(limit, now) {
                     Admission::Accepted { remaining, .. } => {
                         prop_assert!(counted < limit as usize);
                         prop_assert_eq!(remaining as usize, limit as usize - counted - 1);
-                        // The window's own clock stands at the last accepted request.
-                        let at = now.max(accepted.last().copied().unwrap_or(i64::MIN));
-                        accepted.push(at);
+                        accepted.push(passed);
                     }
                     Admission::Refused { wait_ms } => {
-                        prop_assert!(wait_ms >= 1);
+                        prop_assert!(counted >= limit as usize);
                         // Waiting that long is enough, and one millisecond less is not.
-                        let clock = now.max(accepted.last().copied().unwrap_or(i64::MIN));
-                        let mut later = window.clone();
-                        let after = Timestamp::from_millis(clock + wait_ms);
-                        let passes = matches!(later.admit(limit, after), Admission::Accepted { .. });
+                        let later = |ms| window.clone().admit(limit, now.plus_millis(ms));
+                        let passes = matches!(later(wait_ms), Admission::Accepted { .. });
                         prop_assert!(passes);
                         if wait_ms > 1 {
-                            let before = Timestamp::from_millis(clock + wait_ms - 1);
-                            let passes = matches!(window.clone().admit(limit, before), Admission::Accepted { .. });
+                            let passes = matches!(later(wait_ms - 1), Admission::Accepted { .. });
                             prop_assert!(!passes);
                         }
                     }
                 }
-                latest = now.max(accepted.last().copied().unwrap_or(i64::MIN));
             }
             for window in accepted.windows(limit as usize + 1) {
                 prop_assert!(window[limit as usize] - window[0] > QUOTA_WINDOW_MS);
             }
+        }
+
+        #[test]
+        fn what_was_counted_before_counts_until_it_is_60_s_old(limit in 1_u32..40, used in 0_usize..60, age in 0_i64..70_000) {
+            let now = Timestamp::from_millis(10_000_000);
+            let mut window = QuotaWindow::default();
+            window.count(used, now.plus_millis(-age));
+            let free = if age > QUOTA_WINDOW_MS { limit } else { limit.saturating_sub(u32::try_from(used).unwrap()) };
+            let passed = (0..limit).filter(|_| matches!(window.admit(limit, now), Admission::Accepted { .. })).count();
+            prop_assert_eq!(passed, free as usize);
         }
     }
 }

@@ -62,9 +62,11 @@ impl From<Refusal> for Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match error {
-            sqlx::Error::ColumnDecode { .. } | sqlx::Error::Decode(_) | sqlx::Error::ColumnNotFound(_) => {
-                Self::internal(error)
-            }
+            sqlx::Error::ColumnDecode { .. }
+            | sqlx::Error::Decode(_)
+            | sqlx::Error::Encode(_)
+            | sqlx::Error::ColumnNotFound(_)
+            | sqlx::Error::RowNotFound => Self::internal(error),
             // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
             sqlx::Error::Database(ref database) if database.kind() != sqlx::error::ErrorKind::Other => {
                 Self::internal(error)

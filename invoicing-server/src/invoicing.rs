@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use invoicing_core::CompanyId;
 
@@ -29,7 +30,7 @@ pub(crate) struct Inner {
     pub(crate) documents: Documents,
     pub(crate) keys: KeyCache,
     pub(crate) handoff: Arc<Handoff>,
-    pub(crate) endpoints: Endpoints,
+    pub(crate) endpoints: Arc<Endpoints>,
     /// Imports whose number was taken go on one after the other, or they would take it from each other for ever.
     pub(crate) import_turn: tokio::sync::Mutex<()>,
 }
@@ -99,8 +100,10 @@ impl Builder {
             folder.push(".documents");
             Arc::new(FolderStore::new(folder))
         });
-        let transport = (self.transport)(Transport::builder(self.settings.target)).build()?;
-        let endpoints = Endpoints::new(&self.settings, transport)?;
+        let limit = Duration::from_millis(self.settings.dispatch.attempt_timeout_ms);
+        let transport = Transport::builder(self.settings.target).connect_timeout(limit);
+        let transport = (self.transport)(transport).build()?;
+        let endpoints = Arc::new(Endpoints::new(&self.settings, transport)?);
         let inner = Arc::new(Inner {
             store,
             env: self.env,

@@ -74,7 +74,7 @@ pub async fn serve(
     limits: ServeLimits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let free = Arc::new(Semaphore::new(limits.connections.max(1)));
+    let free = Arc::new(Semaphore::new(limits.connections.clamp(1, Semaphore::MAX_PERMITS)));
     let (stopping, stopped) = watch::channel(());
     let shared = Arc::new(Shared { service, limits });
     let mut connections = JoinSet::new();

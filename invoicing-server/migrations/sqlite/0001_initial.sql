@@ -66,6 +66,7 @@ CREATE TABLE quote (
 CREATE UNIQUE INDEX quote_id ON quote (company_id, id);
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
 CREATE INDEX quote_created ON quote (company_id, created_at, id);
+CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
 CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
 
 -- Internal costs. No statement for the API names this table.
@@ -128,6 +129,7 @@ CREATE UNIQUE INDEX invoice_id ON invoice (company_id, id);
 CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
 CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
 CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
+CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
 CREATE INDEX invoice_due ON invoice (company_id, due_date) WHERE status = 'SENT';
 
 CREATE TABLE payment (

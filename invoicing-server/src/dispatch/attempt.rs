@@ -13,7 +13,7 @@ use crate::invoicing::Inner;
 const SPARE_CLAIMS: u32 = 20;
 
 /// An attempt that was made, or why none was.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Attempted {
     pub(super) job: Job,
     pub(super) what: What,
@@ -21,7 +21,7 @@ pub(super) struct Attempted {
     pub(super) suspect: bool,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum What {
     /// It was made.
     Made(Made),

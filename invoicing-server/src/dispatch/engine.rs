@@ -7,10 +7,11 @@ use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, OptionFuture, join_all};
+use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{
     AttemptOutcome, DISABLE_AFTER, DeliveryEnd, FailureClass, NextStep, Timestamp, WebhookId,
@@ -18,25 +19,22 @@ use invoicing_core::{
 
 use super::attempt::{Attempted, Made, What, attempt};
 use super::handoff::{FreshJob, LANE_ROOM};
-use super::record::{Recorded, record};
+use super::record::Recorded;
+use super::table::{Claimed, TROUBLE, claim, give_everything_back, keep, look, take_over};
 use super::{DispatchReport, Job};
 use crate::Error;
 use crate::invoicing::Inner;
-use crate::store::deliveries;
 
 /// How often the table is looked at without being asked to, in milliseconds: the net below the wake-ups.
 const POLL_MS: i64 = 5_000;
-/// How long to wait when the database is in trouble.
-const TROUBLE: Duration = Duration::from_millis(250);
 /// Most outcomes in one transaction.
 const BATCH: usize = 512;
+/// Most webhooks that are claimed for at once: other writers share the same queue.
+const CLAIM_LANES: usize = 64;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
 /// What must be left of a lease, beyond the limit of an attempt, for the attempt to be begun. In milliseconds.
 const LEASE_MARGIN_MS: i64 = 5_000;
-/// How often a recording is tried before a stopping dispatcher leaves it to the next start.
-const STOPPING_TRIES: u32 = 20;
-
 /// When the loop ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
@@ -61,12 +59,10 @@ struct Lane {
     suspect: bool,
     /// In the round of lanes that could start an attempt.
     in_round: bool,
-    /// A claim found no room; the next recording frees some.
-    full: bool,
 }
 
-type Kept = (Arc<Vec<Attempted>>, Result<Recorded, Error>);
-type Claimed = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
+type Kept = (Arc<Vec<Attempted>>, Recorded);
+type Looked = Result<Vec<(WebhookId, Timestamp)>, Error>;
 
 /// See the module's text.
 pub(super) struct Engine<'a> {
@@ -80,11 +76,16 @@ pub(super) struct Engine<'a> {
     held: HashSet<i64>,
     attempts: FuturesUnordered<BoxFuture<'a, Attempted>>,
     suspects_in_flight: usize,
+    /// Lanes in which something is due and for which there is no room; the next recording frees some.
+    full: Vec<WebhookId>,
     outcomes: Vec<Attempted>,
     recording: Option<BoxFuture<'a, Kept>>,
     claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
+    looking: Option<BoxFuture<'a, Looked>>,
     next_poll: Timestamp,
     stopping: bool,
+    /// Tells a recording that the dispatcher stops.
+    recording_may_end: Arc<AtomicBool>,
     report: DispatchReport,
 }
 
@@ -98,11 +99,14 @@ impl<'a> Engine<'a> {
             held: HashSet::new(),
             attempts: FuturesUnordered::new(),
             suspects_in_flight: 0,
+            full: Vec::new(),
             outcomes: Vec::new(),
             recording: None,
             claiming: None,
+            looking: None,
             next_poll: inner.env.now(),
             stopping: false,
+            recording_may_end: Arc::default(),
             report: DispatchReport::default(),
         }
     }
@@ -113,27 +117,36 @@ impl<'a> Engine<'a> {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         let mut stop = pin!(stop);
-        self.take_over().await?;
+        let released = take_over(self.inner).await?;
+        if released > 0 {
+            tracing::info!(released, "claims of an earlier run released");
+        }
         loop {
             self.take_fresh();
             if !self.stopping {
-                self.poll().await;
+                self.start_look();
                 self.start_claim();
                 self.start_attempts();
             }
             self.start_recording();
-            let quiet = self.attempts.is_empty() && self.recording.is_none() && self.claiming.is_none();
-            if quiet && (self.stopping || (until == Until::Idle && self.idle())) {
+            if self.quiet() && (self.stopping || (until == Until::Idle && self.idle())) {
                 break;
             }
             let nap = self.nap();
             tokio::select! {
                 biased;
-                () = &mut stop, if !self.stopping => self.stopping = true,
+                () = &mut stop, if !self.stopping => {
+                    self.stopping = true;
+                    self.recording_may_end.store(true, Ordering::Relaxed);
+                }
                 Some(attempted) = self.attempts.next(), if !self.attempts.is_empty() => self.attempted(attempted),
-                Some((batch, result)) = OptionFuture::from(self.recording.as_mut()) => {
+                Some((batch, recorded)) = OptionFuture::from(self.recording.as_mut()) => {
                     self.recording = None;
-                    self.recorded(&batch, result);
+                    self.recorded(&batch, recorded);
+                }
+                Some(waiting) = OptionFuture::from(self.looking.as_mut()) => {
+                    self.looking = None;
+                    self.looked(waiting);
                 }
                 Some(claimed) = OptionFuture::from(self.claiming.as_mut()) => {
                     self.claiming = None;
@@ -145,42 +158,33 @@ impl<'a> Engine<'a> {
                 () = tokio::time::sleep(nap), if !self.stopping => {}
             }
         }
-        self.give_everything_back().await;
+        self.inner.handoff.close();
+        give_everything_back(self.inner).await;
         Ok(self.report)
     }
 
-    /// What a process left behind that is no more: a SQLite database belongs to one process, and that is this one.
-    async fn take_over(&mut self) -> Result<(), Error> {
-        let released = self.inner.store.write(|tx| {
-            Box::pin(async move {
-                let now = tx.env().now();
-                deliveries::release_all(tx.connection(), now).await
-            })
-        });
-        let released = released.await?;
-        if released > 0 {
-            tracing::info!(released, "claims of an earlier run released");
+    fn start_look(&mut self) {
+        let until_poll = self.next_poll.as_millis() - self.now().as_millis();
+        // Also where the clock was set back and the instant lies far ahead.
+        if self.looking.is_none() && !(1..=POLL_MS).contains(&until_poll) {
+            self.looking = Some(look(self.inner).boxed());
         }
-        self.look().await
     }
 
-    /// Learns which webhooks have something pending.
-    async fn look(&mut self) -> Result<(), Error> {
-        let waiting = deliveries::waiting(&mut *self.inner.store.read().await?).await?;
-        for (webhook, at) in waiting {
-            self.due_at(webhook, at);
-        }
+    fn looked(&mut self, waiting: Looked) {
         self.next_poll = self.now().plus_millis(POLL_MS);
-        Ok(())
-    }
-
-    async fn poll(&mut self) {
-        if self.now() < self.next_poll {
-            return;
-        }
-        if let Err(error) = self.look().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "the deliveries cannot be looked at");
-            self.next_poll = self.now().plus_millis(POLL_MS);
+        match waiting {
+            Ok(waiting) => {
+                for (webhook, at) in waiting {
+                    self.due_at(webhook, at);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the deliveries cannot be looked at"
+                );
+            }
         }
     }
 
@@ -231,12 +235,14 @@ impl<'a> Engine<'a> {
         }
         let now = self.now();
         let mut wanted = Vec::new();
-        while let Some((at, webhook)) = self.due.first().copied().filter(|(at, _)| *at <= now) {
+        while wanted.len() < CLAIM_LANES
+            && let Some((at, webhook)) = self.due.first().copied().filter(|(at, _)| *at <= now)
+        {
             self.due.remove(&(at, webhook));
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.due = None;
             match self.inner.handoff.reserve_many(webhook, CLAIM) {
-                0 => lane.full = true,
+                0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
         }
@@ -260,6 +266,7 @@ impl<'a> Engine<'a> {
         if let Some(at) = next {
             self.due_at(webhook, at);
         }
+        self.forget_if_spent(webhook);
     }
 
     fn start_attempts(&mut self) {
@@ -320,56 +327,55 @@ impl<'a> Engine<'a> {
     }
 
     fn start_recording(&mut self) {
-        if self.recording.is_none() && !self.outcomes.is_empty() {
-            let rest = self.outcomes.split_off(self.outcomes.len().min(BATCH));
-            let batch = std::mem::replace(&mut self.outcomes, rest);
-            let tries = if self.stopping { STOPPING_TRIES } else { u32::MAX };
-            self.recording = Some(keep(self.inner, batch, tries).boxed());
+        if self.recording.is_some() || self.outcomes.is_empty() {
+            return;
         }
+        let rest = self.outcomes.split_off(self.outcomes.len().min(BATCH));
+        let batch = Arc::new(std::mem::replace(&mut self.outcomes, rest));
+        let recorded = keep(self.inner, Arc::clone(&batch), Arc::clone(&self.recording_may_end));
+        self.recording = Some(recorded.map(|recorded| (batch, recorded)).boxed());
     }
 
-    fn recorded(&mut self, batch: &[Attempted], result: Result<Recorded, Error>) {
+    fn recorded(&mut self, batch: &[Attempted], recorded: Recorded) {
         for attempted in batch {
-            let Attempted { job, .. } = attempted;
-            self.held.remove(&job.delivery);
-            self.inner.handoff.release(job.webhook, 1);
-            if let Some(lane) = self.lanes.get_mut(&job.webhook) {
-                lane.failed -= u32::from(ended_failed(attempted));
+            let webhook = attempted.job.webhook;
+            self.held.remove(&attempted.job.delivery);
+            self.inner.handoff.release(webhook, 1);
+            if let Some(lane) = self.lanes.get_mut(&webhook) {
+                lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(attempted)));
             }
+            self.join_round(webhook);
         }
         let now = self.now();
-        let full: Vec<WebhookId> =
-            self.lanes.iter().filter(|(_, lane)| lane.full).map(|(webhook, _)| *webhook).collect();
-        for webhook in full {
-            self.lanes.entry(webhook).or_default().full = false;
+        for webhook in std::mem::take(&mut self.full) {
             self.due_at(webhook, now);
         }
-        match result {
-            Ok(recorded) => {
-                recorded.due.into_iter().for_each(|(webhook, at)| self.due_at(webhook, at));
-                recorded.disabled.into_iter().for_each(|webhook| self.inner.endpoints.forget(webhook));
-                self.report.add(recorded.report);
-            }
-            Err(error) => {
-                let error = &error as &dyn std::error::Error;
-                tracing::error!(
-                    error,
-                    "{} outcomes are lost; their attempts will be made again",
-                    batch.len()
-                );
-            }
+        for (webhook, at) in recorded.due {
+            self.due_at(webhook, at);
         }
-        for Attempted { job, .. } in batch {
-            self.join_round(job.webhook);
-            let spent = |lane: &Lane| lane.queue.is_empty() && lane.in_flight == 0 && lane.due.is_none();
-            if self.lanes.get(&job.webhook).is_some_and(|lane| spent(lane) && !lane.in_round && !lane.suspect)
-            {
-                self.lanes.remove(&job.webhook);
-            }
+        self.report.add(recorded.report);
+        for attempted in batch {
+            self.forget_if_spent(attempted.job.webhook);
         }
     }
 
-    /// Whether nothing is due and nothing is under way.
+    fn forget_if_spent(&mut self, webhook: WebhookId) {
+        let spent = |lane: &Lane| {
+            let quiet = lane.queue.is_empty() && lane.in_flight == 0 && lane.failed == 0;
+            quiet && lane.due.is_none() && !lane.in_round && !lane.suspect
+        };
+        if self.lanes.get(&webhook).is_some_and(spent) {
+            self.lanes.remove(&webhook);
+        }
+    }
+
+    /// Whether nothing is under way.
+    fn quiet(&self) -> bool {
+        let database = self.recording.is_some() || self.claiming.is_some() || self.looking.is_some();
+        self.attempts.is_empty() && !database
+    }
+
+    /// Whether nothing is due.
     fn idle(&self) -> bool {
         let now = self.now();
         self.outcomes.is_empty() && self.round.is_empty() && self.due.first().is_none_or(|(at, _)| *at > now)
@@ -378,31 +384,10 @@ impl<'a> Engine<'a> {
     /// How long nothing will happen by itself.
     fn nap(&self) -> Duration {
         let due = self.due.first().map(|(at, _)| *at).filter(|_| self.claiming.is_none());
-        let next = due.map_or(self.next_poll, |due| due.min(self.next_poll));
-        Duration::from_millis(u64::try_from(next.as_millis() - self.now().as_millis()).unwrap_or(0))
-    }
-
-    /// Puts what was not attempted back into the table, for whoever comes next.
-    async fn give_everything_back(&mut self) {
-        let fresh = self.inner.handoff.close().into_iter().filter_map(|job| match job {
-            FreshJob::Held(job) => Some(job.delivery),
-            FreshJob::Waiting(_) => None,
-        });
-        let queued = self.lanes.values_mut().flat_map(|lane| lane.queue.drain(..)).map(|job| job.delivery);
-        let ids: Vec<i64> = fresh.chain(queued).collect();
-        if ids.is_empty() {
-            return;
-        }
-        let given_back = self.inner.store.write(move |tx| {
-            Box::pin(async move {
-                let (now, token) = (tx.env().now(), tx.handoff().token());
-                deliveries::release(tx.connection(), &ids, token, now).await
-            })
-        });
-        if let Err(error) = given_back.await {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "deliveries were not given back; they wait for the next start");
-        }
+        let poll = Some(self.next_poll).filter(|_| self.looking.is_none());
+        let next =
+            due.into_iter().chain(poll).min().map_or(POLL_MS, |at| at.as_millis() - self.now().as_millis());
+        Duration::from_millis(u64::try_from(next.min(POLL_MS)).unwrap_or(0))
     }
 
     fn now(&self) -> Timestamp {
@@ -413,31 +398,4 @@ impl<'a> Engine<'a> {
 /// Whether a delivery ended failed with this attempt.
 fn ended_failed(attempted: &Attempted) -> bool {
     matches!(attempted.what, What::Made(Made { next: NextStep::End(DeliveryEnd::Failed), .. }))
-}
-
-/// Claims for several webhooks at once; the claims share a commit.
-async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec<Claimed> {
-    let claims = wanted.into_iter().map(|(webhook, room)| async move {
-        let claimed = inner.store.write(move |tx| Box::pin(deliveries::claim(tx, webhook, room))).await;
-        (webhook, room, claimed)
-    });
-    join_all(claims).await
-}
-
-/// Records a batch, however long that takes: an outcome that is not recorded is an attempt made again.
-async fn keep(inner: &Inner, batch: Vec<Attempted>, tries: u32) -> Kept {
-    let batch = Arc::new(batch);
-    let mut failures = 0;
-    loop {
-        let shared = Arc::clone(&batch);
-        let result = inner.store.write(move |tx| Box::pin(async move { record(tx, &shared).await })).await;
-        match result {
-            Err(error) if failures + 1 < tries => {
-                failures += 1;
-                tracing::warn!(error = &error as &dyn std::error::Error, "outcomes cannot be recorded yet");
-                tokio::time::sleep(TROUBLE).await;
-            }
-            result => return (batch, result),
-        }
-    }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Job {
     /// Claims since it was queued, this one included.
     pub(crate) claims: u32,
     pub(crate) lease_until: Timestamp,
+    /// What it was claimed with.
+    pub(crate) token: i64,
 }
 
 /// A delivery that has just been committed.
@@ -51,9 +53,22 @@ pub(crate) enum FreshJob {
     Waiting(WebhookId),
 }
 
+impl FreshJob {
+    /// What a run with this token makes of it. What was claimed for an earlier run has been released by the start of
+    /// this one.
+    fn seen_with(self, token: i64) -> Self {
+        match self {
+            Self::Held(job) if job.token != token => Self::Waiting(job.webhook),
+            job => job,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct State {
     running: bool,
+    /// The claims of the run under way.
+    token: i64,
     /// Whether the one that runs still takes deliveries: not while it is ending.
     open: bool,
     held: HashMap<WebhookId, usize>,
@@ -64,8 +79,6 @@ struct State {
 /// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Handoff {
-    /// What this process writes into the claims it holds.
-    token: i64,
     state: Mutex<State>,
     wake: Notify,
 }
@@ -74,17 +87,20 @@ impl Handoff {
     pub(crate) fn new(env: &Env) -> Self {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
-        Self { token, state: Mutex::default(), wake: Notify::new() }
+        Self { state: Mutex::new(State { token, ..State::default() }), wake: Notify::new() }
     }
 
+    /// What the dispatcher that runs now writes into its claims. Each run has its own, so that nothing that was
+    /// claimed for an earlier one is taken for its own.
     pub(crate) fn token(&self) -> i64 {
-        self.token
+        self.state().token
     }
 
-    /// Takes a place for a delivery, if the dispatcher runs here and has room for this webhook.
-    pub(crate) fn reserve(&self, webhook: WebhookId) -> bool {
+    /// Takes a place for a delivery that is claimed with this token, if its dispatcher runs and has room for the
+    /// webhook.
+    pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state();
-        if !state.open || state.total >= TOTAL_ROOM {
+        if !state.open || state.token != token || state.total >= TOTAL_ROOM {
             return false;
         }
         let held = state.held.entry(webhook).or_default();
@@ -98,7 +114,8 @@ impl Handoff {
 
     /// Takes up to `wanted` places; how many it took.
     pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> usize {
-        (0..wanted).take_while(|_| self.reserve(webhook)).count()
+        let token = self.token();
+        (0..wanted).take_while(|_| self.reserve(webhook, token)).count()
     }
 
     /// Gives places back.
@@ -116,7 +133,9 @@ impl Handoff {
     /// Gives back the places of deliveries that were not committed after all.
     pub(crate) fn give_back(&self, undone: &[FreshJob]) {
         for job in undone {
-            if let FreshJob::Held(job) = job {
+            if let FreshJob::Held(job) = job
+                && job.token == self.token()
+            {
                 self.release(job.webhook, 1);
             }
         }
@@ -126,33 +145,41 @@ impl Handoff {
     pub(crate) fn hand_over(&self, jobs: Vec<FreshJob>) {
         let mut state = self.state();
         if state.open {
-            state.inbox.extend(jobs);
+            let token = state.token;
+            state.inbox.extend(jobs.into_iter().map(|job| job.seen_with(token)));
             drop(state);
             self.wake.notify_one();
         }
     }
 
-    /// Begins to take deliveries. False where a dispatcher runs already.
+    /// Takes the right to be the one dispatcher. False where one runs already.
     pub(crate) fn start(&self) -> bool {
         let mut state = self.state();
-        if state.running {
-            return false;
-        }
-        *state = State { running: true, open: true, ..State::default() };
-        true
+        !std::mem::replace(&mut state.running, true)
     }
 
-    /// Takes no more deliveries; what has been handed over meanwhile. Nobody else may start before [`Self::stop`], or
-    /// the one that ends would take the hand-off from its successor.
-    pub(crate) fn close(&self) -> Vec<FreshJob> {
+    /// Takes deliveries from now on: not before what an earlier run left has been released.
+    pub(crate) fn open(&self) {
+        let mut state = self.state();
+        if state.running {
+            // Stays odd, and so never 0.
+            let token = state.token.wrapping_add(2);
+            *state = State { running: true, open: true, token, ..State::default() };
+        }
+    }
+
+    /// Takes no more deliveries. Nobody else may start before [`Self::stop`], or the one that ends would take the
+    /// hand-off from its successor.
+    pub(crate) fn close(&self) {
         let mut state = self.state();
         state.open = false;
-        std::mem::take(&mut state.inbox)
+        state.inbox.clear();
     }
 
     /// Has ended: another dispatcher may start.
     pub(crate) fn stop(&self) {
-        *self.state() = State::default();
+        let mut state = self.state();
+        *state = State { token: state.token, ..State::default() };
     }
 
     /// What has been handed over since the last call.

@@ -17,6 +17,7 @@ mod endpoints;
 mod engine;
 mod handoff;
 mod record;
+mod table;
 pub(crate) mod target;
 pub(crate) mod transport;
 

@@ -2,11 +2,12 @@
 //! webhooks.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
 
 use super::attempt::{Attempted, Made, What};
-use super::{DispatchReport, Job};
+use super::{DispatchReport, Endpoints, Job};
 use crate::Error;
 use crate::store::Tx;
 use crate::store::deliveries::{self, AttemptRow};
@@ -20,9 +21,14 @@ const GIVEN_BACK_MS: i64 = 250;
 pub(super) struct Recorded {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
-    /// Webhooks that were disabled.
-    pub(super) disabled: Vec<WebhookId>,
     pub(super) report: DispatchReport,
+}
+
+impl Recorded {
+    pub(super) fn add(&mut self, more: Self) {
+        self.due.extend(more.due);
+        self.report.add(more.report);
+    }
 }
 
 /// A batch, sorted by what is to be written.
@@ -39,7 +45,11 @@ struct Batch {
 }
 
 /// Records a batch.
-pub(super) async fn record(tx: &mut Tx, attempted: &[Attempted]) -> Result<Recorded, Error> {
+pub(super) async fn record(
+    tx: &mut Tx,
+    attempted: &[Attempted],
+    endpoints: &Arc<Endpoints>,
+) -> Result<Recorded, Error> {
     let now = tx.env().now();
     let token = tx.handoff().token();
     let mut batch = Batch::of(attempted);
@@ -57,7 +67,7 @@ pub(super) async fn record(tx: &mut Tx, attempted: &[Attempted]) -> Result<Recor
     }
     recorded.report.delivered = batch.delivered.len() as u64;
     recorded.report.failed = batch.failed.len() as u64;
-    recorded.disabled = streaks(tx, &batch.ends, now).await?;
+    streaks(tx, &batch.ends, endpoints, now).await?;
     retries(tx, &mut batch, &mut recorded, token).await?;
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;
@@ -102,13 +112,13 @@ impl Batch {
     }
 }
 
-/// Moves the streaks of failures; which webhooks that disabled.
+/// Moves the streaks of failures, and disables webhooks that have failed too often.
 async fn streaks(
     tx: &mut Tx,
     ends: &HashMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+    endpoints: &Arc<Endpoints>,
     now: Timestamp,
-) -> Result<Vec<WebhookId>, Error> {
-    let mut disabled = Vec::new();
+) -> Result<(), Error> {
     let smooth = |ends: &[DeliveryEnd]| ends.iter().all(|end| *end == DeliveryEnd::Delivered);
     let untroubled: Vec<WebhookId> =
         ends.iter().filter(|(_, ends)| smooth(ends)).map(|((_, webhook), _)| *webhook).collect();
@@ -127,12 +137,13 @@ async fn streaks(
         }
         if streak.disables() {
             disable(tx, *company, *webhook, streak, now).await?;
-            disabled.push(*webhook);
+            let (endpoints, webhook) = (Arc::clone(endpoints), *webhook);
+            tx.on_commit(move || endpoints.forget(webhook));
         } else {
             webhooks::set_streak(tx.connection(), *company, *webhook, streak.0).await?;
         }
     }
-    Ok(disabled)
+    Ok(())
 }
 
 async fn disable(

@@ -88,6 +88,6 @@ impl Clients<'_> {
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let page = clients::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
-        Ok(query.window.envelope(&page))
+        query.window.envelope(&page)
     }
 }

@@ -161,7 +161,7 @@ impl Invoices<'_> {
     /// A page of invoices as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
         let page = invoices::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
-        Ok(query.window.envelope(&page))
+        query.window.envelope(&page)
     }
 
     async fn change<F>(&self, id: InvoiceId, decide: F) -> Result<Invoice, Error>

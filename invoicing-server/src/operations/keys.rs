@@ -14,8 +14,8 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::secret::{Secret, sha256};
+use crate::store::companies;
 use crate::store::keys::{self, KeyRecord, KeyRow};
-use crate::store::{Store, companies};
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(super) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -23,6 +23,8 @@ pub(super) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
 const LAST_USE_LAG_MS: i64 = 30_000;
 /// A block of reserved requests is this part of the quota.
 const BLOCKS: u32 = 10;
+/// Most requests in a block: what a crash can cost a key.
+const LARGEST_BLOCK: u32 = 1_000;
 /// Grain of the stored window in milliseconds; instants are rounded up to it, so it never forgets too early.
 const LOG_GRAIN_MS: i64 = 100;
 
@@ -97,7 +99,7 @@ struct Key {
     company: CompanyId,
     id: KeyId,
     live: Mutex<Live>,
-    /// Held while a block is being reserved.
+    /// Held while a block is being reserved, or what was used is being stored.
     reserving: tokio::sync::Mutex<()>,
 }
 
@@ -219,7 +221,7 @@ impl Inner {
                 let mut live = key.live();
                 if live.needs_store(limit, now) { live.block(limit, now) } else { continue }
             };
-            self.store_use(key, block).await?;
+            self.store_use(key, block, now).await?;
             let mut live = key.live();
             live.reserved += block;
             live.stored_at = Some(now);
@@ -227,44 +229,48 @@ impl Inner {
     }
 
     /// Writes what the key has used, and `block` requests more that it may use.
-    async fn store_use(&self, key: &Key, block: u32) -> Result<(), Error> {
+    async fn store_use(&self, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
         let (company, id) = (key.company, key.id);
-        let (log, at) = {
+        let log = {
             let live = key.live();
-            (quota_log(&live.window, live.reserved + block), self.env.now())
+            quota_log(&live.window, live.reserved + block)
         };
         self.store
             .write(move |tx| {
-                Box::pin(async move { keys::set_use(tx.connection(), company, id, at, &log).await })
+                Box::pin(async move { keys::set_use(tx.connection(), company, id, used_at, &log).await })
             })
             .await
+    }
+
+    /// Stores uses that are in memory only, of keys that would look idle since that instant without them.
+    pub(super) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
+        for key in self.keys.all() {
+            if key.live().looks_idle(idle_since) {
+                let _alone = key.reserving.lock().await;
+                let used_at = key.live().last_used;
+                self.store_use(&key, 0, used_at).await?;
+                key.live().stored_at = Some(used_at);
+            }
+        }
+        Ok(())
     }
 
     /// Gives back what was reserved and not used: for a clean stop.
     pub(crate) async fn settle_quotas(&self) -> Result<(), Error> {
         for key in self.keys.all() {
-            let used = {
+            // Not between another request's reservation and its write.
+            let _alone = key.reserving.lock().await;
+            let used_at = {
                 let mut live = key.live();
                 live.reserved = 0;
-                live.stored_at.is_some() && !live.revoked
+                (live.stored_at.is_some() && !live.revoked).then_some(live.last_used)
             };
-            if used {
-                settle(&self.store, &key).await?;
+            if let Some(used_at) = used_at {
+                self.store_use(&key, 0, used_at).await?;
             }
         }
         Ok(())
     }
-}
-
-async fn settle(store: &Store, key: &Key) -> Result<(), Error> {
-    let (company, id) = (key.company, key.id);
-    let (log, at) = {
-        let live = key.live();
-        (quota_log(&live.window, 0), live.last_used)
-    };
-    store
-        .write(move |tx| Box::pin(async move { keys::set_use(tx.connection(), company, id, at, &log).await }))
-        .await
 }
 
 impl Live {
@@ -274,12 +280,17 @@ impl Live {
         stale || (limit > 0 && self.reserved == 0)
     }
 
+    /// Whether it was used since that instant, but is stored as last used before it.
+    fn looks_idle(&self, idle_since: Timestamp) -> bool {
+        !self.revoked && self.last_used >= idle_since && self.stored_at.is_some_and(|at| at < idle_since)
+    }
+
     /// How many requests to reserve.
     fn block(&mut self, limit: u32, now: Timestamp) -> u32 {
         if limit == 0 || self.reserved > 0 {
             return 0;
         }
-        let wanted = (limit / BLOCKS).max(1);
+        let wanted = (limit / BLOCKS).clamp(1, LARGEST_BLOCK);
         match self.window.peek(limit, now) {
             Admission::Accepted { remaining, .. } => wanted.min(remaining + 1),
             Admission::Refused { .. } => 0,

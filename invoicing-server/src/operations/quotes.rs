@@ -244,7 +244,7 @@ impl Quotes<'_> {
     /// A page of quotes as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
         let page = quotes::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
-        Ok(query.window.envelope(&page))
+        query.window.envelope(&page)
     }
 
     /// What the lines cost the company itself, in the order of the lines. Only the host can ask.
@@ -384,8 +384,7 @@ async fn store_new(
     costings: &[Costing],
 ) -> Result<(), Error> {
     let quote = &changed.record;
-    quotes::insert(tx.connection(), unit.id(), quote).await?;
-    quotes::put_costings(tx.connection(), unit.id(), quote.id, costings).await?;
+    quotes::insert(tx.connection(), unit.id(), quote, costings).await?;
     tx.finish(unit, &changed.events).await
 }
 

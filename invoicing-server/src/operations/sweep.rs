@@ -36,12 +36,22 @@ impl Inner {
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
         let all: Vec<Company> = companies::list(&mut *self.store.read().await?).await?;
+        let mut failed = None;
         for Company { id, .. } in all {
-            report.expired_quotes += self.batches(move |tx| Box::pin(expire_quotes(tx, id))).await?;
-            report.overdue_invoices += self.batches(move |tx| Box::pin(age_invoices(tx, id))).await?;
-            report.pruned_attempts += self.batches(move |tx| Box::pin(prune(tx, id))).await?;
+            // One company's bad row must not keep the others from being swept.
+            if let Err(error) = self.sweep_company(id, &mut report).await {
+                tracing::error!(error = &error as &dyn std::error::Error, company = %id, "company not swept");
+                failed.get_or_insert(error);
+            }
         }
-        Ok(report)
+        failed.map_or(Ok(report), Err)
+    }
+
+    async fn sweep_company(&self, id: CompanyId, report: &mut SweepReport) -> Result<(), Error> {
+        report.expired_quotes += self.batches(move |tx| Box::pin(expire_quotes(tx, id))).await?;
+        report.overdue_invoices += self.batches(move |tx| Box::pin(age_invoices(tx, id))).await?;
+        report.pruned_attempts += self.batches(move |tx| Box::pin(prune(tx, id))).await?;
+        Ok(())
     }
 
     /// Runs a batch until it finds nothing more.
@@ -61,9 +71,10 @@ impl Inner {
     }
 
     async fn revoke_idle_keys(self: &Arc<Self>) -> Result<u64, Error> {
-        // Uses that are in memory only are at most a minute old and cannot make a key of 90 days.
         let now = self.env.now();
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
+        // The stored last use lags; a key must not lose its last minute to that.
+        self.store_late_uses(idle_since).await?;
         let inner = Arc::clone(self);
         self.store
             .write(move |tx| {

@@ -18,12 +18,17 @@ const UPDATE: &str = "UPDATE client SET external_id = $3, updated_at = $4, searc
 /// By creation, by modification.
 const PAGES: [&str; 2] = [
     page_statement!("client", "record", "created_at", "AND instr(search, $5) > 0"),
-    page_statement!("client", "record", "updated_at", "AND instr(search, $5) > 0"),
+    page_statement!("client", "record", "updated_at", "AND updated_at >= $4 AND instr(search, $5) > 0"),
 ];
 /// The same for one `externalId`, which the unique index finds.
 const LOOKUPS: [&str; 2] = [
     page_statement!("client", "record", "created_at", "AND instr(search, $5) > 0 AND external_id = $6"),
-    page_statement!("client", "record", "updated_at", "AND instr(search, $5) > 0 AND external_id = $6"),
+    page_statement!(
+        "client",
+        "record",
+        "updated_at",
+        "AND updated_at >= $4 AND instr(search, $5) > 0 AND external_id = $6"
+    ),
 ];
 
 pub(crate) async fn find(

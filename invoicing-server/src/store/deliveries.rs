@@ -91,13 +91,13 @@ pub(super) struct Group {
 
 /// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
 /// the table. The places that are reserved go back with the operation unless it hands the deliveries on.
-pub(super) fn plan(tx: &mut Tx, webhooks: impl Iterator<Item = Subscriber>) -> Vec<Group> {
+pub(super) fn plan(tx: &mut Tx, token: i64, webhooks: impl Iterator<Item = Subscriber>) -> Vec<Group> {
     let now = tx.env().now();
     let mut groups: Vec<Group> = Vec::with_capacity(1);
     for webhook in webhooks {
         let entry = match webhook.disabled {
             true => Entry::Skipped,
-            false if tx.handoff().reserve(webhook.id) => Entry::Claimed,
+            false if tx.handoff().reserve(webhook.id, token) => Entry::Claimed,
             false => Entry::Waiting,
         };
         if let Some(group) = groups.iter_mut().find(|group| group.entry == entry) {
@@ -160,6 +160,7 @@ impl Group {
         company: CompanyId,
         body: &'g Bytes,
         is_ping: bool,
+        token: i64,
     ) -> impl Iterator<Item = FreshJob> + use<'g> {
         let Self { entry, first, due_at, .. } = *self;
         self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match entry {
@@ -172,6 +173,7 @@ impl Group {
                 attempts: 0,
                 claims: 1,
                 lease_until: due_at,
+                token,
             })),
             Entry::Waiting => Some(FreshJob::Waiting(webhook)),
             Entry::Skipped => None,
@@ -201,7 +203,7 @@ pub(crate) async fn claim(
         .fetch_all(tx.connection())
         .await?;
     let more = ids.len() >= room;
-    let jobs = claimed(tx.connection(), webhook, &ids, lease_until).await?;
+    let jobs = claimed(tx.connection(), webhook, &ids, lease_until, token).await?;
     if more {
         return Ok((jobs, Some(now)));
     }
@@ -218,6 +220,7 @@ async fn claimed(
     webhook: WebhookId,
     ids: &[i64],
     lease_until: Timestamp,
+    token: i64,
 ) -> Result<Vec<Job>, Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -234,6 +237,7 @@ async fn claimed(
             attempts,
             claims,
             lease_until,
+            token,
         };
     Ok(rows.into_iter().map(job).collect())
 }

@@ -66,10 +66,10 @@ async fn queue(
 ) -> Result<EventId, Error> {
     let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = deliveries::plan(tx, webhooks);
+    let groups = deliveries::plan(tx, token, webhooks);
     let shared = Bytes::from(body.clone());
     for group in &groups {
-        tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none()));
+        tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none(), token));
     }
     let none = Group::none(unit.at);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);

@@ -28,7 +28,7 @@ const LIST_PAYMENTS: &str =
 const REVERSE_PAYMENT: &str = "UPDATE payment SET reversed_at = $4, record = $5 \
      WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
 
-const PAGES: [[&str; 2]; 2] = page_statements!("invoice");
+const PAGES: [[&str; 4]; 2] = page_statements!("invoice");
 
 pub(crate) async fn find_pieces(
     connection: &mut SqliteConnection,

@@ -44,18 +44,19 @@ impl<S: Copy> PageQuery<S> {
     pub(super) async fn fetch(
         &self,
         connection: &mut SqliteConnection,
-        statements: &[[&'static str; 2]; 2],
+        statements: &[[&'static str; 4]; 2],
         company: CompanyId,
         text: impl Fn(S) -> &'static str,
     ) -> Result<PageRow, Error> {
         let window = self.window;
-        let statement = statements[usize::from(self.include_lines)][usize::from(window.since.is_some())];
+        let kind = usize::from(self.status.is_some()) + 2 * usize::from(window.since.is_some());
+        let statement = statements[usize::from(self.include_lines)][kind];
         Ok(sqlx::query_as(statement)
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())
             .bind(window.since_millis())
-            .bind(self.status.map_or("", text))
+            .bind(self.status.map(text))
             .fetch_one(connection)
             .await?)
     }
@@ -83,8 +84,9 @@ impl ClientQuery {
     }
 }
 
-/// One page as the database gives it: items with commas between, whether there are more, the company's last stamp.
-pub(crate) type PageRow = (Vec<u8>, bool, i64);
+/// One page as the database gives it: items with commas between, whether there are more, the company's last stamp
+/// (none where there is no such company).
+pub(crate) type PageRow = (Vec<u8>, bool, Option<i64>);
 
 impl PageWindow {
     pub(crate) fn since_millis(self) -> i64 {
@@ -100,9 +102,9 @@ impl PageWindow {
     }
 
     /// The envelope around the items.
-    pub(crate) fn envelope(self, (items, has_more, last_stamp): &PageRow) -> Vec<u8> {
+    pub(crate) fn envelope(self, (items, has_more, last_stamp): &PageRow) -> Result<Vec<u8>, Error> {
         let Self { limit, offset, .. } = self;
-        let as_of = Timestamp::from_millis(*last_stamp);
+        let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
@@ -110,22 +112,16 @@ impl PageWindow {
         json.extend_from_slice(br#"{"data":["#);
         json.extend_from_slice(items);
         json.extend_from_slice(tail.as_bytes());
-        json
+        Ok(json)
     }
 }
 
 /// The statement of a page: items aggregated in one row, in one snapshot with the company's stamp.
 ///
-/// `$1` company, `$2` limit, `$3` offset, `$4` since; `$order` is the instant that the list is ordered by. The `+`
-/// keeps a list by creation off the index by modification, which would make it read and sort the whole table.
+/// `$1` company, `$2` limit, `$3` offset; `$order` is the instant that the list is ordered by. What the filters say
+/// must leave the index of that order as the only useful one.
 macro_rules! page_statement {
-    ($table:literal, $item:literal, "created_at", $filter:literal) => {
-        page_statement!($table, $item, "created_at", "+updated_at", $filter)
-    };
-    ($table:literal, $item:literal, "updated_at", $filter:literal) => {
-        page_statement!($table, $item, "updated_at", "updated_at", $filter)
-    };
-    ($table:literal, $item:literal, $order:literal, $modified:literal, $filter:literal) => {
+    ($table:literal, $item:literal, $order:literal, $filter:literal) => {
         concat!(
             "SELECT CAST(coalesce(group_concat(CASE WHEN n <= $2 THEN item END, ',' ORDER BY n), '') AS BLOB), ",
             "count(*) > $2, (SELECT last_stamp FROM company WHERE id = $1) ",
@@ -136,9 +132,7 @@ macro_rules! page_statement {
             $order,
             " AS moment FROM ",
             $table,
-            " WHERE company_id = $1 AND ",
-            $modified,
-            " >= $4 ",
+            " WHERE company_id = $1 ",
             $filter,
             " ORDER BY ",
             $order,
@@ -147,28 +141,22 @@ macro_rules! page_statement {
     };
 }
 
-/// The four statements of a list with and without lines, with and without `since`.
+/// The statements of a list of documents: without and with lines; of each, by creation, by creation in one status,
+/// by modification, by modification in one status. `$4` since, `$5` status; the `+` keeps the last one off the index
+/// by status, where it would have to sort.
 macro_rules! page_statements {
     ($table:literal) => {
         [
-            [
-                page_statement!($table, "head || '}'", "created_at", "AND ($5 = '' OR status = $5)"),
-                page_statement!($table, "head || '}'", "updated_at", "AND ($5 = '' OR status = $5)"),
-            ],
-            [
-                page_statement!(
-                    $table,
-                    "head || ',\"lines\":' || lines || '}'",
-                    "created_at",
-                    "AND ($5 = '' OR status = $5)"
-                ),
-                page_statement!(
-                    $table,
-                    "head || ',\"lines\":' || lines || '}'",
-                    "updated_at",
-                    "AND ($5 = '' OR status = $5)"
-                ),
-            ],
+            page_statements!($table, "head || '}'"),
+            page_statements!($table, "head || ',\"lines\":' || lines || '}'"),
+        ]
+    };
+    ($table:literal, $item:literal) => {
+        [
+            page_statement!($table, $item, "created_at", ""),
+            page_statement!($table, $item, "created_at", "AND status = $5"),
+            page_statement!($table, $item, "updated_at", "AND updated_at >= $4"),
+            page_statement!($table, $item, "updated_at", "AND updated_at >= $4 AND +status = $5"),
         ]
     };
 }

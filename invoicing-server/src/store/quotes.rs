@@ -38,7 +38,7 @@ const INSERT_PROOF: &str = "INSERT INTO proof \
 const FIND_PROOF: &str = "SELECT token_hash, ip, user_agent, document_sha256, fingerprint, signed_at FROM proof \
      WHERE company_id = $1 AND quote_id = $2";
 
-const PAGES: [[&str; 2]; 2] = page_statements!("quote");
+const PAGES: [[&str; 4]; 2] = page_statements!("quote");
 
 pub(crate) async fn find_pieces(
     connection: &mut SqliteConnection,

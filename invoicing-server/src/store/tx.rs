@@ -27,6 +27,8 @@ pub(crate) struct Tx {
     next_delivery: i64,
     /// What caches must hear of once it is committed.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
+    /// Opens the hand-off once it is committed.
+    opens_handoff: bool,
     /// Events recorded by the operation under way.
     events: u16,
 }
@@ -85,7 +87,18 @@ impl Tx {
     ) -> Result<Self, sqlx::Error> {
         let next_delivery = deliveries::next_id(&mut connection).await?;
         let (fresh, hooks) = (Vec::new(), Vec::new());
-        Ok(Self { connection, env, handoff, fresh, known: Known::default(), next_delivery, hooks, events: 0 })
+        let known = Known::default();
+        Ok(Self {
+            connection,
+            env,
+            handoff,
+            fresh,
+            known,
+            next_delivery,
+            hooks,
+            opens_handoff: false,
+            events: 0,
+        })
     }
 
     /// The connection, to run a statement on.
@@ -158,6 +171,12 @@ impl Tx {
         self.hooks.push(Box::new(hook));
     }
 
+    /// Opens the hand-off once the transaction is committed, after what the same commit hands over: that was planned
+    /// for an earlier run of the dispatcher and has been released with the rest.
+    pub(crate) fn open_handoff_on_commit(&mut self) {
+        self.opens_handoff = true;
+    }
+
     /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
     /// within one operation in turn.
     pub(super) fn event_id(&mut self, stamp: Timestamp) -> EventId {
@@ -190,10 +209,14 @@ impl Tx {
         if !self.fresh.is_empty() {
             self.handoff.hand_over(std::mem::take(&mut self.fresh));
         }
+        if std::mem::take(&mut self.opens_handoff) {
+            self.handoff.open();
+        }
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
+        self.opens_handoff = false;
         self.known.clear();
     }
 

@@ -1,0 +1,113 @@
+//! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use invoicing_core::{Timestamp, WebhookId};
+
+use super::Job;
+use super::attempt::Attempted;
+use super::record::{Recorded, record};
+use crate::Error;
+use crate::invoicing::Inner;
+use crate::store::deliveries;
+
+/// How long to wait when the database is in trouble.
+pub(super) const TROUBLE: Duration = Duration::from_millis(250);
+/// How often a recording is tried by a dispatcher that stops, before it is left to the next start.
+const STOPPING_TRIES: u32 = 20;
+
+/// Releases what a process left behind that is no more, and opens the hand-off with the same commit: a delivery that
+/// is handed over later is not released.
+pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
+    inner
+        .store
+        .write(|tx| {
+            Box::pin(async move {
+                let now = tx.env().now();
+                let released = deliveries::release_all(tx.connection(), now).await?;
+                tx.open_handoff_on_commit();
+                Ok(released)
+            })
+        })
+        .await
+}
+
+/// Every webhook with something pending, and when it falls due.
+pub(super) async fn look(inner: &Inner) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+    deliveries::waiting(&mut *inner.store.read().await?).await
+}
+
+/// What a claim for one webhook gave: the room that was reserved for it, the deliveries, when the next falls due.
+pub(super) type Claimed = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
+
+/// Claims for several webhooks at once; the claims share a commit.
+pub(super) async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec<Claimed> {
+    let claims = wanted.into_iter().map(|(webhook, room)| async move {
+        let claimed = inner.store.write(move |tx| Box::pin(deliveries::claim(tx, webhook, room))).await;
+        (webhook, room, claimed)
+    });
+    join_all(claims).await
+}
+
+/// Records a batch. While the database is unavailable it tries again and again: an outcome that is not recorded is
+/// an attempt made again. Where something else is wrong, every outcome is recorded by itself, and only what still
+/// fails is left to the end of its lease.
+pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Arc<AtomicBool>) -> Recorded {
+    let mut tries = 0;
+    loop {
+        let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&inner.endpoints));
+        let recorded =
+            inner.store.write(move |tx| Box::pin(async move { record(tx, &shared, &endpoints).await }));
+        let error = match recorded.await {
+            Ok(recorded) => return recorded,
+            Err(error) => error,
+        };
+        log_unrecorded(&error, batch.len());
+        let unavailable = matches!(error, Error::StorageUnavailable(_));
+        tries += u32::from(stopping.load(Ordering::Relaxed));
+        if unavailable && tries < STOPPING_TRIES {
+            tokio::time::sleep(TROUBLE).await;
+        } else if unavailable || batch.len() == 1 {
+            tracing::error!("{} outcomes are lost; their attempts will be made again", batch.len());
+            return Recorded::default();
+        } else {
+            return one_by_one(inner, batch, stopping).await;
+        }
+    }
+}
+
+fn log_unrecorded(error: &Error, outcomes: usize) {
+    tracing::warn!(error = error as &dyn std::error::Error, "{outcomes} outcomes cannot be recorded");
+}
+
+fn one_by_one(
+    inner: &Inner,
+    batch: Arc<Vec<Attempted>>,
+    stopping: Arc<AtomicBool>,
+) -> BoxFuture<'_, Recorded> {
+    Box::pin(async move {
+        let mut all = Recorded::default();
+        for attempted in batch.iter() {
+            let alone = Arc::new(vec![attempted.clone()]);
+            all.add(keep(inner, alone, Arc::clone(&stopping)).await);
+        }
+        all
+    })
+}
+
+/// Gives back everything that this process holds and has not attempted, for whoever comes next.
+pub(super) async fn give_everything_back(inner: &Inner) {
+    let given_back = inner.store.write(|tx| {
+        Box::pin(async move {
+            let (now, token) = (tx.env().now(), tx.handoff().token());
+            deliveries::release_held(tx.connection(), token, now).await
+        })
+    });
+    if let Err(error) = given_back.await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "deliveries were not given back; they wait for the next start");
+    }
+}
