@@ -231,6 +231,55 @@ async fn every_status_leads_to_what_the_contract_says() {
     world.assert_all_ended().await;
 }
 
+/// Answers every connection with these bytes and closes it.
+async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The whole request fits into one read or two; what is left unread would reset the connection.
+            let mut buffer = vec![0; 65_536];
+            let _ = stream.read(&mut buffer).await;
+            let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+            while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+        }
+    });
+    (url, tasks)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_answers_lead_to_what_the_contract_says() {
+    use DeliveryStatus::{Delivered, Failed, Pending};
+    let cases: [(&[u8], DeliveryStatus, &str); 9] = [
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            Delivered,
+            "100, then 200",
+        ),
+        (b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", Failed, "101"),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil it closes", Delivered, "HTTP/1.0 without a length"),
+        (b"HTTP/1.1 204 No Content\r\nx-odd: \xe9\xff\r\n\r\n", Delivered, "a header that is not ASCII"),
+        (b"HTTP/1.1 500 \r\ncontent-length: 0\r\n\r\n", Pending, "500 without a reason"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", Pending, "a body that breaks off"),
+        (b"SMTP ready\r\n", Pending, "no HTTP"),
+        (b"", Pending, "nothing"),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", Failed, "304"),
+    ];
+    for (answer, expected, what) in cases {
+        let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+        let (url, _tasks) = raw(answer).await;
+        let id = hook(&world, &url).await.webhook.id;
+        let event = emit(&world, 1).await[0];
+        world.dispatch().await;
+        let log = world.company.webhooks().log(id, 10).await.unwrap();
+        assert_eq!(delivery(&world, event, id).await.status, expected, "{what}: {log:?}");
+        world.assert_nothing_due().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn redirects_are_not_followed_and_fail_at_once() {
     let world = World::new().await;

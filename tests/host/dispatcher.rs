@@ -226,6 +226,45 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
     assert_eq!(bodies.len(), made, "{report:?}");
 }
 
+/// Short runs that begin and end while operations commit: what is planned in one run and committed in the next must
+/// be neither lost nor recorded twice. The clock stands still, so that nothing tells two attempts apart by time.
+#[tokio::test(flavor = "multi_thread")]
+async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let work = async {
+        futures_util::future::join_all((0..4).map(|_| async {
+            for _ in 0..60 {
+                emit_one(&world).await;
+            }
+        }))
+        .await;
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+    };
+    let runs = async {
+        let dispatcher = world.invoicing.dispatcher();
+        while !done.load(std::sync::atomic::Ordering::SeqCst) {
+            // Now and then the future is dropped wherever it stands.
+            let _ = tokio::time::timeout(Duration::from_micros(1_500), dispatcher.run_once()).await;
+            dispatcher.run_once().await.unwrap();
+        }
+    };
+    tokio::time::timeout(LONG, async { tokio::join!(work, runs) }).await.expect("the dispatcher is stuck");
+    tokio::time::timeout(LONG, world.dispatch()).await.expect("the dispatcher is stuck");
+    world.assert_all_ended().await;
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), 240);
+}
+
+async fn emit_one(world: &World) {
+    let new = crate::support::quote_at(crate::support::client_of(&world.company).await, "1");
+    world.company.quotes().create(&new).await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn claims_of_a_process_that_died_are_taken_over_at_the_next_start() {
     let world = World::on_system_clock(|_| {}).await;
