@@ -148,7 +148,7 @@ async fn read_to_bound(mut body: Incoming) -> Result<(), hyper::Error> {
     Ok(())
 }
 
-/// Settings of a [`Transport`].
+/// Settings of the HTTP client that delivers webhooks.
 #[must_use = "call `build`"]
 pub struct TransportBuilder {
     policy: TargetPolicy,
@@ -184,7 +184,7 @@ impl TransportBuilder {
         self
     }
 
-    /// Longest time to look up, connect and agree on TLS, [`ATTEMPT_TIMEOUT`] by default. An attempt's own limit
+    /// Longest time to look up, connect and agree on TLS, the limit of an attempt by default. An attempt's own limit
     /// holds as well; this one ends connecting that goes on when no attempt waits for it any more.
     pub fn connect_timeout(mut self, connect_timeout: Duration) -> Self {
         self.connect_timeout = connect_timeout;
@@ -215,7 +215,7 @@ impl TransportBuilder {
     }
 }
 
-/// Why a [`Transport`] cannot be built.
+/// Why the HTTP client that delivers webhooks cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
