@@ -431,23 +431,21 @@ async fn bytes_that_are_no_http_are_refused_and_the_connection_closed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
     let mut server = Server::start().await;
-    let request = server.post("{\"name\":\"In flight\"}");
-    let (first, rest) = request.split_at(request.len() - 5);
+    let body = "{\"name\":\"In flight\"}";
+    let length = format!("content-length: {}", body.len());
+    let headers = ["content-type: application/json", &length, "expect: 100-continue"];
     let mut in_flight = server.connect().await;
-    let expect = server.request("GET", "/api/v1/quotes", &[], "");
-    in_flight.send(&expect).await;
-    assert_eq!(in_flight.answer().await.unwrap().status, 200);
-    in_flight.send(first).await;
+    in_flight.send(&server.request("POST", "/api/v1/clients", &headers, "")).await;
+    assert_eq!(in_flight.answer().await.unwrap().status, 100, "the server waits for the body");
+    in_flight.send(&body.as_bytes()[..5]).await;
     let mut idle = server.connect().await;
-    idle.send(&expect).await;
+    idle.send(&server.request("GET", "/api/v1/quotes", &[], "")).await;
     assert_eq!(idle.answer().await.unwrap().status, 200);
-    // The first bytes have been read once the answers to later ones are there.
-    sleep(Duration::from_millis(100)).await;
     server.stop.take();
     let refused = async { while TcpStream::connect(server.address).await.is_ok() {} };
     timeout(PATIENCE, refused).await.expect("new connections are accepted");
     assert_eq!(idle.closed().await, 0, "an idle connection is closed without a word");
-    in_flight.send(rest).await;
+    in_flight.send(&body.as_bytes()[5..]).await;
     let heard = in_flight.answer().await.expect("the request in flight is answered");
     assert_eq!((heard.status, &heard.json["name"]), (201, &json!("In flight")));
     assert_eq!(in_flight.closed().await, 0);
