@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use invoicing_tests::World;
 use proptest::prelude::*;
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::law::runtime;
@@ -75,8 +75,8 @@ type Acts = Vec<(Act, u16)>;
 
 /// A page size, what happens between the pages, and what happens after the last one.
 fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
-    let between = prop::collection::vec(acts(0..4), 0..6);
-    prop::collection::vec((1_usize..4, between, acts(0..4)), 1..5)
+    let between = prop::collection::vec(acts(0..10), 1..8);
+    prop::collection::vec((1_usize..4, between, acts(0..10)), 1..5)
 }
 
 #[test]
@@ -85,6 +85,8 @@ fn a_reader_misses_nothing_while_records_change_between_its_pages() {
     service_law(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
         let tenant = Tenant::open(world).await;
         let mut shop = Shop::open(world, &tenant.company).await;
+        // Enough for several pages.
+        shop.grow(list, 5).await;
         shop.run(&before).await;
         let since = from_the_epoch.then(|| "1970-01-01T00:00:00.000Z".to_owned());
         let mut reader = Reader { since, ..Reader::default() };
@@ -115,6 +117,8 @@ fn a_reader_misses_nothing_while_records_change_between_its_pages() {
 }
 
 const WRITERS: usize = 4;
+/// Of each writer.
+const CHANGES: u16 = 100;
 
 /// What each writer does, again and again: no sweep, which would move the records of the others.
 const ROUND: [Act; 12] = [
@@ -136,31 +140,29 @@ const ROUND: [Act; 12] = [
 fn a_reader_beside_writers_misses_nothing() {
     runtime().block_on(async {
         let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);
-        let writing = Arc::new(AtomicUsize::new(WRITERS));
+        let (changes, seen) = watch::channel(0);
+        let changes = Arc::new(changes);
         let mut writers = JoinSet::new();
         for writer in 0..WRITERS {
-            let (world, writing) = (Arc::clone(&world), Arc::clone(&writing));
+            let (world, changes) = (Arc::clone(&world), Arc::clone(&changes));
             writers.spawn(async move {
                 let mut shop = Shop::open(&world, &world.company).await;
-                for n in 0..60_u16 {
+                for n in 0..CHANGES {
                     let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
                     shop.act((act, n * 7)).await;
+                    changes.send_modify(|changes| *changes += 1);
                 }
-                writing.fetch_sub(1, Ordering::SeqCst);
                 shop.versions
             });
         }
+        // The readers see the end of the changes when the last writer is done.
+        drop(changes);
         let mut readers = JoinSet::new();
         for (list, path) in LISTS.into_iter().enumerate() {
-            let (world, writing) = (Arc::clone(&world), Arc::clone(&writing));
+            let (world, seen) = (Arc::clone(&world), seen.clone());
             readers.spawn(async move {
                 let tenant = Tenant { world: &world, company: world.company.clone(), key: world.key.clone() };
-                let mut reader = Reader::default();
-                while writing.load(Ordering::SeqCst) > 0 {
-                    reader.whole_pass(&tenant, path, 3).await;
-                }
-                reader.whole_pass(&tenant, path, 100).await;
-                (list, reader.delivered)
+                (list, read_beside(&tenant, path, seen).await)
             });
         }
         let versions = writers.join_all().await;
@@ -171,4 +173,25 @@ fn a_reader_beside_writers_misses_nothing() {
             assert_eq!(delivered, written, "{}", LISTS[list]);
         }
     });
+}
+
+/// Reads passes until there are no more changes, and one more. After each page it waits for a few changes, so that
+/// every pass has some between its pages.
+async fn read_beside(
+    tenant: &Tenant<'_>,
+    list: &'static str,
+    mut seen: watch::Receiver<usize>,
+) -> BTreeMap<String, String> {
+    let mut reader = Reader::default();
+    let mut is_quiet = false;
+    while !is_quiet {
+        let mut pass = Pass::new(list, 2);
+        while !pass.is_over {
+            reader.turn(tenant, &mut pass).await;
+            let enough = *seen.borrow_and_update() + 4;
+            is_quiet = seen.wait_for(|changes| *changes >= enough).await.is_err();
+        }
+    }
+    reader.whole_pass(tenant, list, 100).await;
+    reader.delivered
 }

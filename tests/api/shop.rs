@@ -100,6 +100,22 @@ impl Shop {
         shop
     }
 
+    /// So many more records in one of the lists.
+    pub(crate) async fn grow(&mut self, list: usize, count: usize) {
+        for _ in 0..count {
+            match list {
+                QUOTE => self.act((Act::AddQuote, 0)).await,
+                CLIENT => self.act((Act::AddClient, 0)).await,
+                _ => {
+                    self.act((Act::AddQuote, 0)).await;
+                    let newest = u16::try_from(self.quotes.len() - 1).expect("few quotes");
+                    self.act((Act::Accept, newest)).await;
+                    self.act((Act::Convert, newest)).await;
+                }
+            }
+        }
+    }
+
     pub(crate) async fn run(&mut self, acts: &[(Act, u16)]) {
         for act in acts {
             self.act(*act).await;
