@@ -486,6 +486,15 @@ async fn percent_underscore_quotes_and_emoji_are_literal_in_q() {
     assert_eq!(items(&page).len(), 1);
 }
 
+/// The Greek iota below a letter is an accent that the search passes over, but written in capitals it is a letter of
+/// its own: that is another spelling, and no matter of case.
+fn has_iota_below(text: &str) -> bool {
+    let grows = |c: char| {
+        c == '\u{345}' || c.to_uppercase().count() > 1 && c.to_uppercase().last() == Some('\u{399}')
+    };
+    text.chars().any(grows)
+}
+
 #[test]
 fn any_part_of_a_name_finds_its_client() {
     let strategy = ("\\PC{1,30}", any::<Index>(), any::<Index>(), 0..3_u8);
@@ -501,7 +510,7 @@ fn any_part_of_a_name_finds_its_client() {
         let part: String = name[from.min(to)..=from.max(to)].iter().collect();
         let part = match case {
             0 => part,
-            1 => part.to_uppercase(),
+            1 if !has_iota_below(&part) => part.to_uppercase(),
             _ => part.to_lowercase(),
         };
         let answer = tenant.get(&format!("{CLIENTS}?q={}", encode(&part))).await;
