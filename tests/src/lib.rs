@@ -2,8 +2,8 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
-mod ledger;
 pub mod bench;
+mod ledger;
 mod receiver;
 mod world;
 
