@@ -40,6 +40,13 @@ pub fn role() -> Option<String> {
     None
 }
 
+/// Whether a part of the benchmark is asked for: all are, unless the arguments name some (`cargo bench --bench api --
+/// detail`).
+pub fn wanted(part: &str) -> bool {
+    let mut names = std::env::args().skip(1).filter(|argument| !argument.starts_with("--")).peekable();
+    names.peek().is_none() || names.any(|name| part.contains(&name))
+}
+
 /// Moves this process, with the threads it has not started yet, to a core.
 fn pin(core: &str) {
     let pid = std::process::id().to_string();
@@ -61,7 +68,7 @@ pub fn block_on<T>(side: impl Future<Output = T>) -> T {
 pub struct Peer {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
-    _child: Child,
+    child: Child,
 }
 
 impl Peer {
@@ -74,7 +81,7 @@ impl Peer {
         let mut child = pinned.or_else(|_| unpinned()).expect("the peer starts");
         let input = child.stdin.take().expect("its input");
         let output = BufReader::new(child.stdout.take().expect("its output")).lines();
-        Self { input, output, _child: child }
+        Self { input, output, child }
     }
 
     /// Asks for something and waits until it is done.
@@ -82,6 +89,18 @@ impl Peer {
         self.input.write_all(format!("{question}\n").as_bytes()).await.expect("the peer listens");
         let answer = self.output.next_line().await.expect("the peer answers").expect("the peer lives");
         serde_json::from_str(&answer).expect("JSON")
+    }
+
+    /// Processor time that it has used, in seconds: steadier than the clock where other work shares the machine.
+    pub fn processor_seconds(&self) -> f64 {
+        let pid = self.child.id().expect("the peer lives");
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("Linux");
+        // A thread may end between being listed and being read.
+        let used = |thread: std::io::Result<std::fs::DirEntry>| {
+            let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+            text.split_once(' ')?.0.parse::<f64>().ok()
+        };
+        threads.filter_map(used).sum::<f64>() / 1e9
     }
 }
 
@@ -144,13 +163,13 @@ pub async fn drain(mut body: Incoming) -> usize {
     bytes
 }
 
-/// Sends requests over some kept connections for a while; answers per second. Every one must be a 200.
+/// Sends requests over some kept connections for a while; how many were answered, each with 200.
 pub async fn load(
     address: SocketAddr,
     connections: usize,
     time: Duration,
     request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
-) -> f64 {
+) -> usize {
     let mut tasks = JoinSet::new();
     let begun = Instant::now();
     for first in 0..connections {
@@ -169,13 +188,17 @@ pub async fn load(
             done
         });
     }
-    let done: usize = tasks.join_all().await.into_iter().sum();
-    rate(done, begun.elapsed())
+    tasks.join_all().await.into_iter().sum()
 }
 
 /// How many per second.
 pub fn rate(count: usize, time: Duration) -> f64 {
-    f64::from(u32::try_from(count).expect("a moderate count")) / time.as_secs_f64()
+    float(count) / time.as_secs_f64()
+}
+
+/// A moderate count.
+pub fn float(count: usize) -> f64 {
+    f64::from(u32::try_from(count).expect("a moderate count"))
 }
 
 /// The value below which a part (0 to 1) of the values lies.

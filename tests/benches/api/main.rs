@@ -10,13 +10,13 @@ mod ours;
 mod rival;
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use invoicing_core::{CompanyId, Quote};
-use invoicing_tests::bench::{self, Peer, aside, call, connect, load, report};
+use invoicing_tests::bench::{self, Peer, aside, call, connect, float, load, rate, report};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,59 +49,70 @@ fn main() {
 }
 
 async fn compare() {
-    let (mut ours, mut rival, mut bare) = (Peer::start("ours"), Peer::start("rival"), Peer::start("bare"));
-    let data: Data = serde_json::from_value(ours.ask(&json!("open")).await).expect("the data");
-    let rival: SocketAddr = address(&rival.ask(&json!(data)).await);
+    let mut peers = ["ours", "rival", "bare"].map(Peer::start);
+    let data: Data = serde_json::from_value(peers[0].ask(&json!("open")).await).expect("the data");
+    let rival = address(&peers[1].ask(&json!(data)).await);
     println!("api: answers per second over {CONNECTIONS} connections, server and load on a core each");
     let details: Vec<String> =
         data.quotes.iter().map(|quote| format!("/api/v1/quotes/{}", quote.id)).collect();
     for (what, paths, target) in
         [("detail", details, ">= 4"), ("list with lines", vec![LIST.to_owned()], ">= 6")]
     {
+        if !bench::wanted(what) {
+            continue;
+        }
         let body = same_answer(&data, rival, &paths[0]).await;
         println!("{what}: {} bytes", body.len());
-        let bare = address(&bare.ask(&json!(String::from_utf8_lossy(&body))).await);
-        measure(what, &data, [data.address, rival, bare], paths, target).await;
+        let bare = address(&peers[2].ask(&json!(String::from_utf8_lossy(&body))).await);
+        let servers = [data.address, rival, bare];
+        let sides: Vec<_> = peers.iter().zip(servers).collect();
+        measure(what, &sides, request(&data.key, paths), target).await;
     }
 }
 
-async fn measure(what: &str, data: &Data, servers: [SocketAddr; 3], paths: Vec<String>, target: &str) {
-    let authorization = format!("Bearer {}", data.key);
-    let request = move |number: usize| {
-        let path = &paths[number % paths.len()];
-        Request::get(path)
-            .header("host", "localhost")
-            .header("authorization", &authorization)
-            .body(Full::new(Bytes::new()))
-            .expect("a request")
-    };
-    let mut rates = [vec![], vec![], vec![]];
+fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static {
+    let authorization = format!("Bearer {key}");
+    move |number: usize| {
+        let get = Request::get(&paths[number % paths.len()]).header("host", "localhost");
+        get.header("authorization", &authorization).body(Full::default()).expect("a request")
+    }
+}
+
+async fn measure(
+    what: &str,
+    sides: &[(&Peer, SocketAddr)],
+    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
+    target: &str,
+) {
+    // Of each side in each round: answers per second, and microseconds of the server's processor per answer.
+    let mut rates = vec![Vec::new(); sides.len()];
+    let mut costs = rates.clone();
     for round in 0..=ROUNDS {
-        for (server, rates) in servers.into_iter().zip(&mut rates) {
-            let rate = load(server, CONNECTIONS, TIME, request.clone()).await;
+        for (number, (peer, address)) in sides.iter().enumerate() {
+            let (begun, used) = (Instant::now(), peer.processor_seconds());
+            let answers = load(*address, CONNECTIONS, TIME, request.clone()).await;
             // The first round warms everything up.
             if round > 0 {
-                rates.push(rate);
+                rates[number].push(rate(answers, begun.elapsed()));
+                costs[number].push((peer.processor_seconds() - used) * 1e6 / float(answers));
             }
         }
     }
-    let [ours, rival, bare] = &rates;
-    let ratio = |to: &[f64]| ours.iter().zip(to).map(|(ours, to)| ours / to).collect::<Vec<_>>();
-    report(&format!("{what}, ours / axum + sqlx"), &ratio(rival), target);
-    report(&format!("{what}, part of bare hyper"), &ratio(bare), "(none)");
-    for (what, rates) in ["ours", "axum + sqlx", "bare hyper"].into_iter().zip(&rates) {
-        aside(what, rates, "answers/s");
+    let per = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
+    report(&format!("{what}, ours / axum + sqlx"), &per(&rates[0], &rates[1]), target);
+    report(&format!("{what}, the same in processor time"), &per(&costs[1], &costs[0]), target);
+    report(&format!("{what}, part of bare hyper"), &per(&rates[0], &rates[2]), "(none)");
+    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
+        aside(what, &rates[number], "answers/s");
+        aside("", &costs[number], "µs of processor each");
     }
 }
 
 /// Both must say the same, whatever the order of fields and the form of numbers.
 async fn same_answer(data: &Data, rival: SocketAddr, path: &str) -> Bytes {
-    let get = || {
-        let get = Request::get(path).header("host", "localhost");
-        get.header("authorization", format!("Bearer {}", data.key)).body(Full::default()).expect("a request")
-    };
-    let ours = call(&mut connect(data.address).await, get()).await;
-    let theirs = call(&mut connect(rival).await, get()).await;
+    let get = request(&data.key, vec![path.to_owned()]);
+    let ours = call(&mut connect(data.address).await, get(0)).await;
+    let theirs = call(&mut connect(rival).await, get(0)).await;
     assert_eq!((ours.status().as_u16(), theirs.status().as_u16()), (200, 200));
     let json = |bytes: &Bytes| floats(serde_json::from_slice(bytes).expect("JSON"));
     assert_eq!(json(ours.body()), json(theirs.body()), "{path}");

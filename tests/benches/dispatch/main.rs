@@ -12,7 +12,7 @@ mod sink;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use invoicing_tests::bench::{self, Peer, aside, quantile, rate, report};
+use invoicing_tests::bench::{self, Peer, aside, float, quantile, rate, report};
 use serde_json::{Value, json};
 use sink::Sink;
 
@@ -41,81 +41,89 @@ async fn compare() {
     peer.ask(&json!({"do": "open", "sink": sink.address})).await;
     println!("dispatch: deliveries per second, ours / bare client");
     for (company, webhooks, target) in [(TWENTY, 20, ">= 0.30"), (ONE, 1, ">= 0.15")] {
-        throughput(&mut peer, &sink, company, webhooks, target).await;
+        if bench::wanted(&format!("throughput, {company}")) {
+            throughput(&mut peer, &sink, company, webhooks, target).await;
+        }
     }
     println!("dispatch: milliseconds from the operation's call to the arrival, {PACE} events/s");
     for company in [ONE, TWENTY] {
+        if !bench::wanted("latency") {
+            continue;
+        }
         let latencies = latencies(&mut peer, &sink, company).await;
         let p99 = print_latencies(company, &latencies);
         println!("    targets: p50 <= 3, p99 <= 10{}", if p99 > 10.0 { " (missed)" } else { "" });
     }
-    hanging(&mut peer, &sink).await;
+    if bench::wanted("hanging") {
+        hanging(&mut peer, &sink).await;
+    }
 }
 
 async fn throughput(peer: &mut Peer, sink: &Sink, company: &str, webhooks: usize, target: &str) {
-    let (mut fresh, mut backlog) = (Vec::new(), Vec::new());
-    let (mut of_fresh, mut of_backlog, mut of_bare, mut created) = (vec![], vec![], vec![], vec![]);
     let events = DELIVERIES / webhooks.max(2);
     let deliveries = events * webhooks;
+    // In each round: deliveries per second, and microseconds of the processor per delivery.
+    let (mut bare, mut fresh, mut backlog, mut created) = (vec![], vec![], vec![], vec![]);
     for round in 0..=ROUNDS {
-        let bare = bare(peer, sink, deliveries).await;
-        let a = run_fresh(peer, sink, company, events, deliveries).await;
-        let bare_again = self::bare(peer, sink, deliveries).await;
-        let (creating, b) = run_backlog(peer, sink, company, events, deliveries).await;
+        let a = timed(peer, deliveries, async |peer| push(peer, sink, deliveries).await).await;
+        let b =
+            timed(peer, deliveries, async |peer| run_fresh(peer, sink, company, events, deliveries).await)
+                .await;
+        let begun = Instant::now();
+        peer.ask(&create(company, events)).await;
+        let creating = rate(events, begun.elapsed());
+        let c = timed(peer, deliveries, async |peer| run_backlog(peer, sink, deliveries).await).await;
         // The first round warms everything up.
         if round > 0 {
-            fresh.push(a / bare);
-            backlog.push(b / bare_again);
-            of_fresh.push(a);
-            of_backlog.push(b);
-            of_bare.push(bare);
+            bare.push(a);
+            fresh.push(b);
+            backlog.push(c);
             created.push(creating);
         }
     }
-    report(&format!("{company}, fresh"), &fresh, target);
-    report(&format!("{company}, backlog"), &backlog, target);
-    aside("bare client", &of_bare, "deliveries/s");
-    aside("fresh", &of_fresh, "deliveries/s");
-    aside("backlog", &of_backlog, "deliveries/s");
+    for (what, ours) in [("fresh", &fresh), ("backlog", &backlog)] {
+        let ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours.0 / bare.0).collect();
+        report(&format!("{company}, {what}"), &ratios, target);
+        let ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| bare.1 / ours.1).collect();
+        report(&format!("{company}, {what}, in processor time"), &ratios, target);
+    }
+    for (what, figures) in [("bare client", bare), ("fresh", fresh), ("backlog", backlog)] {
+        let (rates, costs): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
+        aside(what, &rates, "deliveries/s");
+        aside("", &costs, "µs of processor each");
+    }
     aside("quotes created alone", &created, "operations/s");
 }
 
-async fn bare(peer: &mut Peer, sink: &Sink, deliveries: usize) -> f64 {
+/// Deliveries per second, and microseconds of the peer's processor per delivery.
+async fn timed(peer: &mut Peer, deliveries: usize, run: impl AsyncFnOnce(&mut Peer)) -> (f64, f64) {
+    let (begun, used) = (Instant::now(), peer.processor_seconds());
+    run(peer).await;
+    let rate = rate(deliveries, begun.elapsed());
+    (rate, (peer.processor_seconds() - used) * 1e6 / float(deliveries))
+}
+
+async fn push(peer: &mut Peer, sink: &Sink, deliveries: usize) {
     sink.reset();
-    let begun = Instant::now();
     peer.ask(&json!({"do": "push", "deliveries": deliveries})).await;
     assert_eq!(sink.count(), deliveries);
-    rate(deliveries, begun.elapsed())
 }
 
 /// Until the last outcome is recorded: stopping the dispatcher waits for that.
-async fn run_fresh(peer: &mut Peer, sink: &Sink, company: &str, events: usize, deliveries: usize) -> f64 {
+async fn run_fresh(peer: &mut Peer, sink: &Sink, company: &str, events: usize, deliveries: usize) {
     sink.reset();
     peer.ask(&json!({"do": "start"})).await;
-    let begun = Instant::now();
     peer.ask(&create(company, events)).await;
     sink.wait_for(deliveries).await;
     peer.ask(&json!({"do": "stop"})).await;
-    rate(deliveries, begun.elapsed())
 }
 
-/// How fast events were created without a dispatcher, and how fast one delivers them.
-async fn run_backlog(
-    peer: &mut Peer,
-    sink: &Sink,
-    company: &str,
-    events: usize,
-    deliveries: usize,
-) -> (f64, f64) {
+/// The same where all events are committed already.
+async fn run_backlog(peer: &mut Peer, sink: &Sink, deliveries: usize) {
     sink.reset();
-    let begun = Instant::now();
-    peer.ask(&create(company, events)).await;
-    let creating = rate(events, begun.elapsed());
-    let begun = Instant::now();
     peer.ask(&json!({"do": "start"})).await;
     sink.wait_for(deliveries).await;
     peer.ask(&json!({"do": "stop"})).await;
-    (creating, rate(deliveries, begun.elapsed()))
 }
 
 fn create(company: &str, events: usize) -> Value {

@@ -36,6 +36,9 @@ async fn compare() {
     let rival = Arc::new(OneConnection::open(&folder.path().join("rival.db")).await);
     println!("writers: {WRITERS} writers, operations per second, ours / one connection with a commit each");
     for operation in [Operation::CreateClient, Operation::CreateQuote] {
+        if !bench::wanted(&format!("{operation:?}")) {
+            continue;
+        }
         let (mut ratios, mut of_ours, mut of_rival) = (Vec::new(), Vec::new(), Vec::new());
         let (mut tails, mut rival_tails, mut syncs) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..=ROUNDS {
