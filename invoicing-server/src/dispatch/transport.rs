@@ -56,8 +56,9 @@ const MAX_HEAD: usize = 64 * 1024;
 /// How long a connection is kept for the next delivery. Node.js closes idle connections after 5 s, others later.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Idle connections kept per scheme, host and port.
-const MAX_IDLE_PER_HOST: usize = 32;
+/// Idle connections kept per scheme, host and port. As many as there can be attempts: many webhooks may lead to the
+/// same host, and a connection that finds no place would be opened again for the next attempt.
+const MAX_IDLE_PER_HOST: usize = 256;
 
 /// A request that is ready to be sent: a [`Target::post`], to which headers may be added.
 pub(crate) type Post = http::Request<Full<Bytes>>;
@@ -178,7 +179,7 @@ impl TransportBuilder {
         self
     }
 
-    /// Idle connections kept per scheme, host and port. Default 32.
+    /// Idle connections kept per scheme, host and port. Default 256.
     pub fn max_idle_per_host(mut self, connections: usize) -> Self {
         self.max_idle_per_host = connections;
         self

@@ -8,14 +8,14 @@ use bytes::Bytes;
 use invoicing_core::{
     AttemptOutcome, CompanyId, DeliveryStatus, Event, EventId, FailureClass, Timestamp, WebhookId,
 };
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sqlx::query::Query;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{Sqlite, SqliteConnection};
+use sqlx::{Row as _, Sqlite, SqliteConnection};
 use uuid::Uuid;
 
 use super::Tx;
-use super::rows::{hex_list, to_json};
+use super::rows::{from_json, hex_list, to_json};
 use super::webhooks::Subscriber;
 use crate::Error;
 use crate::dispatch::{FreshJob, Job, lease_from};
@@ -26,14 +26,24 @@ pub(crate) const DISABLED: &str = "webhook_disabled";
 pub(crate) const REMOVED: &str = "webhook_removed";
 
 const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
-const CLAIM: &str = "UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 WHERE id IN \
-     (SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
-      ORDER BY due_at, id LIMIT $5) AND status = 'pending' AND due_at <= $4 RETURNING id";
-const CLAIMED: &str = "SELECT d.id, d.company_id, d.attempts, d.claims, e.kind, e.body FROM delivery d \
-     JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
-     WHERE d.id IN (SELECT value FROM json_each($1)) ORDER BY d.id";
-const NEXT_DUE: &str = "SELECT due_at FROM delivery WHERE webhook_id = $1 AND status = 'pending' \
-     AND due_at > $2 ORDER BY due_at LIMIT 1";
+/// What `$3` has due by `$4`, at most `$5`.
+macro_rules! due {
+    () => {
+        "(SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
+         ORDER BY due_at, id LIMIT $5)"
+    };
+}
+/// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
+const CLAIM: &str = concat!(
+    "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, e.kind, e.body) \
+     ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
+     WHERE d.id IN ",
+    due!(),
+    "; UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 WHERE id IN ",
+    due!(),
+    "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
+     ORDER BY due_at LIMIT 1"
+);
 const WAITING: &str = "SELECT w.id, (SELECT min(due_at) FROM delivery d \
      WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w WHERE due IS NOT NULL";
 const RELEASE_ALL: &str =
@@ -194,7 +204,7 @@ pub(crate) async fn claim(
 ) -> Result<(Vec<Job>, Option<Timestamp>), Error> {
     let now = tx.env().now();
     let (token, lease_until) = (tx.handoff().token(), lease_from(now));
-    let ids: Vec<i64> = sqlx::query_scalar(CLAIM)
+    let rows = sqlx::query(CLAIM)
         .bind(token)
         .bind(lease_until.as_millis())
         .bind(webhook.0)
@@ -202,33 +212,11 @@ pub(crate) async fn claim(
         .bind(i64::try_from(room).unwrap_or(i64::MAX))
         .fetch_all(tx.connection())
         .await?;
-    let more = ids.len() >= room;
-    let jobs = claimed(tx.connection(), webhook, &ids, lease_until, token).await?;
-    if more {
-        return Ok((jobs, Some(now)));
-    }
-    let next: Option<i64> = sqlx::query_scalar(NEXT_DUE)
-        .bind(webhook.0)
-        .bind(now.as_millis())
-        .fetch_optional(tx.connection())
-        .await?;
-    Ok((jobs, next.map(Timestamp::from_millis)))
-}
-
-async fn claimed(
-    connection: &mut SqliteConnection,
-    webhook: WebhookId,
-    ids: &[i64],
-    lease_until: Timestamp,
-    token: i64,
-) -> Result<Vec<Job>, Error> {
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows: Vec<(i64, Uuid, u32, u32, String, String)> =
-        sqlx::query_as(CLAIMED).bind(to_json(&ids)?).fetch_all(connection).await?;
-    let job =
-        |(delivery, company, attempts, claims, kind, body): (i64, Uuid, u32, u32, String, String)| Job {
+    let (claimed, next) = rows.split_first().ok_or_else(|| Error::internal("a claim without a row"))?;
+    let claimed: Vec<Claimed> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
+    let jobs: Vec<Job> = claimed
+        .into_iter()
+        .map(|Claimed(delivery, company, attempts, claims, kind, body)| Job {
             delivery,
             company: CompanyId(company),
             webhook,
@@ -238,9 +226,19 @@ async fn claimed(
             claims,
             lease_until,
             token,
-        };
-    Ok(rows.into_iter().map(job).collect())
+        })
+        .collect();
+    let next = if jobs.len() >= room {
+        Some(now)
+    } else {
+        next.first().map(|row| row.try_get(0)).transpose()?.map(Timestamp::from_millis)
+    };
+    Ok((jobs, next))
 }
+
+/// Row id, company, attempts, claims, kind, body.
+#[derive(Deserialize)]
+struct Claimed(i64, Uuid, u32, u32, String, String);
 
 /// Every webhook with something pending, and when its first delivery falls due or its first claim runs out.
 pub(crate) async fn waiting(connection: &mut SqliteConnection) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
