@@ -61,7 +61,7 @@ pub(crate) async fn page(
 ) -> Result<PageRow, Error> {
     let window = query.window;
     let statements = if query.external_id.is_some() { LOOKUPS } else { PAGES };
-    let page = sqlx::query_as(statements[usize::from(window.since.is_some())])
+    let page = sqlx::query(statements[usize::from(window.since.is_some())])
         .bind(company.0)
         .bind(window.limit())
         .bind(window.offset())
@@ -71,7 +71,7 @@ pub(crate) async fn page(
         Some(external_id) => page.bind(external_id),
         None => page,
     };
-    Ok(page.fetch_one(connection).await?)
+    Ok(page.fetch_one(connection).await?.into())
 }
 
 pub(crate) async fn insert(

@@ -1,7 +1,8 @@
 //! What a list asks of the store, and the envelope of its answer.
 
 use invoicing_core::{CompanyId, Timestamp, fold_for_search};
-use sqlx::SqliteConnection;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{Row as _, SqliteConnection};
 
 use crate::Error;
 
@@ -51,14 +52,15 @@ impl<S: Copy> PageQuery<S> {
         let window = self.window;
         let kind = usize::from(self.status.is_some()) + 2 * usize::from(window.since.is_some());
         let statement = statements[usize::from(self.include_lines)][kind];
-        Ok(sqlx::query_as(statement)
+        let row = sqlx::query(statement)
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())
             .bind(window.since_millis())
             .bind(self.status.map(text))
             .fetch_one(connection)
-            .await?)
+            .await?;
+        Ok(row.into())
     }
 }
 
@@ -84,9 +86,18 @@ impl ClientQuery {
     }
 }
 
-/// One page as the database gives it: items with commas between, whether there are more, the company's last stamp
-/// (none where there is no such company).
-pub(crate) type PageRow = (Vec<u8>, bool, Option<i64>);
+/// What stands between the items of a page: a comma, and a line end, which no item contains.
+const BETWEEN: &[u8] = b",\n";
+
+/// One page as the database gives it: the items and one more if there is one, how many these are, and the company's
+/// last stamp (none where there is no such company).
+pub(crate) struct PageRow(SqliteRow);
+
+impl From<SqliteRow> for PageRow {
+    fn from(row: SqliteRow) -> Self {
+        Self(row)
+    }
+}
 
 impl PageWindow {
     pub(crate) fn since_millis(self) -> i64 {
@@ -102,9 +113,16 @@ impl PageWindow {
     }
 
     /// The envelope around the items.
-    pub(crate) fn envelope(self, (items, has_more, last_stamp): &PageRow) -> Result<Vec<u8>, Error> {
+    pub(crate) fn envelope(self, PageRow(row): &PageRow) -> Result<Vec<u8>, Error> {
         let Self { limit, offset, .. } = self;
+        let (mut items, count): (&[u8], i64) = (row.try_get(0)?, row.try_get(1)?);
+        let last_stamp: Option<i64> = row.try_get(2)?;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
+        let has_more = count > self.limit();
+        if has_more {
+            let last = items.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
+            items = &items[..last.saturating_sub(1)];
+        }
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
@@ -119,24 +137,21 @@ impl PageWindow {
 /// The statement of a page: items aggregated in one row, in one snapshot with the company's stamp.
 ///
 /// `$1` company, `$2` limit, `$3` offset; `$order` is the instant that the list is ordered by. What the filters say
-/// must leave the index of that order as the only useful one.
+/// must leave the index of that order as the only useful one. The aggregate takes the items as the subquery gives
+/// them: SQLite keeps the order of a subquery that has a limit, and to say it again would sort the texts themselves.
 macro_rules! page_statement {
     ($table:literal, $item:literal, $order:literal, $filter:literal) => {
         concat!(
-            "SELECT CAST(coalesce(group_concat(CASE WHEN n <= $2 THEN item END, ',' ORDER BY n), '') AS BLOB), ",
-            "count(*) > $2, (SELECT last_stamp FROM company WHERE id = $1) ",
-            "FROM (SELECT row_number() OVER (ORDER BY moment DESC, id DESC) AS n, item FROM (",
-            "SELECT ",
+            "SELECT coalesce(group_concat(item, ',' || char(10)), ''), count(*), ",
+            "(SELECT last_stamp FROM company WHERE id = $1) FROM (SELECT ",
             $item,
-            " AS item, id, ",
-            $order,
-            " AS moment FROM ",
+            " AS item FROM ",
             $table,
             " WHERE company_id = $1 ",
             $filter,
             " ORDER BY ",
             $order,
-            " DESC, id DESC LIMIT $2 + 1 OFFSET $3))"
+            " DESC, id DESC LIMIT $2 + 1 OFFSET $3)"
         )
     };
 }
