@@ -12,9 +12,9 @@ use tokio::sync::Notify;
 
 use crate::env::Env;
 
-/// Deliveries of one webhook that are held in memory. Small enough that all of them are attempted, or given back,
-/// before their lease ends, also where each attempt takes its full time.
-pub(crate) const LANE_ROOM: usize = 64;
+/// Deliveries of one webhook that are held in memory: enough that a claim and a recording are shared by many. Where
+/// attempts take so long that the lease would end first, the rest is given back.
+pub(crate) const LANE_ROOM: usize = 256;
 /// Deliveries that are held in memory in all.
 const TOTAL_ROOM: usize = 32_768;
 /// How long a claim holds, in milliseconds. Many times the limit of an attempt.
