@@ -149,8 +149,7 @@ impl Invoices<'_> {
 
     /// One invoice as the JSON of the API.
     pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        let pieces = invoices::find_pieces(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
-        Ok(pieces.detail().into_bytes())
+        self.0.inner.store.invoice_detail(self.0.id, id).await
     }
 
     /// A page of invoices.

@@ -232,8 +232,7 @@ impl Quotes<'_> {
 
     /// One quote as the JSON of the API.
     pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        let pieces = quotes::find_pieces(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
-        Ok(pieces.detail().into_bytes())
+        self.0.inner.store.quote_detail(self.0.id, id).await
     }
 
     /// A page of quotes.

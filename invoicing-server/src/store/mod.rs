@@ -15,6 +15,7 @@ pub(crate) mod projects;
 pub(crate) mod quotes;
 pub(crate) mod rows;
 pub(crate) mod sweep;
+mod together;
 mod tx;
 pub(crate) mod webhooks;
 mod writer;
@@ -26,14 +27,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use invoicing_core::{CompanyId, InvoiceId, QuoteId};
 use sqlx::pool::PoolConnection;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{Connection, Sqlite, SqliteConnection, SqlitePool};
+use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool};
 
 use crate::Error;
 use crate::dispatch::Handoff;
 use crate::dispatch::transport::TransportError;
 use crate::env::Env;
+use together::{Together, details_statement};
 pub(crate) use tx::{Tx, Unit};
 use writer::Writer;
 
@@ -41,6 +44,9 @@ use writer::Writer;
 const READERS: u32 = 4;
 /// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for it.
 const CHECKPOINT_PAGES: &str = "10000";
+/// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB, most pages of a list
+/// would be read from the file again and again.
+const CACHE_SIZE: &str = "-16384";
 /// Statements that each connection keeps prepared; every statement of this crate fits.
 const PREPARED: usize = 256;
 
@@ -94,6 +100,8 @@ pub enum OpenError {
 pub(crate) struct Store {
     writer: Writer,
     readers: SqlitePool,
+    quote_details: Together,
+    invoice_details: Together,
 }
 
 impl Store {
@@ -108,22 +116,39 @@ impl Store {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(Duration::from_secs(5))
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+            .pragma("cache_size", CACHE_SIZE)
             .statement_cache_capacity(PREPARED);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         migrate::run(&mut connection).await?;
+        let reading = options.clone().pragma("query_only", "ON");
         let readers = SqlitePoolOptions::new()
             .min_connections(1)
             .max_connections(READERS)
             .acquire_timeout(Duration::from_secs(5))
             .test_before_acquire(false)
-            .connect_with(options.pragma("query_only", "ON"))
+            .connect_with(reading.clone())
             .await?;
-        Ok(Self { writer: Writer::start(Tx::new(connection, env, handoff).await?, lock), readers })
+        Ok(Self {
+            writer: Writer::start(Tx::new(connection, env, handoff).await?, lock),
+            quote_details: Together::new(reading.connect().await?, details_statement!("quote")),
+            invoice_details: Together::new(reading.connect().await?, details_statement!("invoice")),
+            readers,
+        })
     }
 
     /// A connection to read with; one statement is one snapshot.
     pub(crate) async fn read(&self) -> Result<PoolConnection<Sqlite>, Error> {
         self.readers.acquire().await.map_err(Error::unavailable)
+    }
+
+    /// A quote as the JSON of the API.
+    pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
+        self.quote_details.find(company, id.0).await
+    }
+
+    /// An invoice as the JSON of the API.
+    pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
+        self.invoice_details.find(company, id.0).await
     }
 
     /// Runs an operation in a transaction. When this returns `Ok`, the operation is on disk. Dropping the future
@@ -139,6 +164,8 @@ impl Store {
     /// Finishes what is being written and closes the database.
     pub(crate) async fn close(&self) {
         self.writer.close().await;
+        self.quote_details.close().await;
+        self.invoice_details.close().await;
         self.readers.close().await;
     }
 }
