@@ -3,7 +3,8 @@
 //! A peer on the server's core runs the service on a SQLite file with `synchronous=FULL`; this process, on the other
 //! core, is the receiver of all webhooks. The rival runs in the same peer: hyper-util's client pushes the same bytes,
 //! signed, with 64 in flight, and stores nothing. *Fresh* counts from the first operation to the last recorded
-//! outcome, with the operations (16 writers) on the same core; *backlog* finds all events committed.
+//! outcome, with the operations (16 writers that create quotes) on the same core; *backlog* finds all events committed
+//! and shows the dispatcher alone. With one webhook the fresh rate is that of creating quotes, which is given beside it.
 
 mod rival;
 mod service;
@@ -52,7 +53,7 @@ async fn compare() {
         }
         let latencies = latencies(&mut peer, &sink, company).await;
         let p99 = print_latencies(company, &latencies);
-        println!("    targets: p50 <= 3, p99 <= 10{}", if p99 > 10.0 { " (missed)" } else { "" });
+        println!("    targets: p50 <= 3, p99 <= 10{}", if p99 > 10.0 { " (missed in this run)" } else { "" });
     }
     if bench::wanted("hanging") {
         hanging(&mut peer, &sink).await;
@@ -81,7 +82,8 @@ async fn throughput(peer: &mut Peer, sink: &Sink, company: &str, webhooks: usize
             created.push(creating);
         }
     }
-    for (what, ours) in [("fresh", &fresh), ("backlog", &backlog)] {
+    let of_fresh = if webhooks > 1 { target } else { "(bound by creating)" };
+    for (what, ours, target) in [("fresh", &fresh, of_fresh), ("backlog", &backlog, target)] {
         let ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours.0 / bare.0).collect();
         report(&format!("{company}, {what}"), &ratios, target);
         let ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| bare.1 / ours.1).collect();
