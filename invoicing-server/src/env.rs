@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use invoicing_core::Timestamp;
 use uuid::Uuid;
@@ -26,18 +27,20 @@ pub trait Random: Send + Sync {
 pub struct Env {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
+    /// The last identifier's time in milliseconds and, in the lower 12 bits, its place within that millisecond.
+    last_id: Arc<AtomicU64>,
 }
 
 impl Env {
     /// The system's clock and the operating system's randomness.
     pub fn system() -> Self {
-        Self { clock: Arc::new(SystemClock), random: Arc::new(SystemRandom) }
+        Self::new(Arc::new(SystemClock), Arc::new(SystemRandom))
     }
 
     /// A clock and a source of randomness of the host's choice. Randomness that can be guessed gives away keys,
     /// secrets and signing links: it is for tests and demonstrations.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { clock, random }
+        Self { clock, random, last_id: Arc::default() }
     }
 
     /// This environment with another clock.
@@ -51,17 +54,27 @@ impl Env {
         self.clock.now()
     }
 
-    /// A new identifier: `UUIDv7`.
+    /// A new identifier: `UUIDv7`. Each is greater than the ones before it, so that what is listed by id is listed in
+    /// the order in which it was made, also within a millisecond (RFC 9562, section 6.2).
     pub fn uuid(&self) -> Uuid {
-        let millis = u64::try_from(self.now().as_millis()).unwrap_or(0);
-        uuid::Builder::from_unix_timestamp_millis(millis, &self.bytes()).into_uuid()
+        let now = u64::try_from(self.now().as_millis()).unwrap_or(0) << 12;
+        let next = |last: u64| Some(now.max(last + 1));
+        let last =
+            self.last_id.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|last| last);
+        let id = now.max(last + 1);
+        self.uuid_of(id >> 12, id)
     }
 
     /// A `UUIDv7` of another instant than now, ordered by `order` (0 to 4095) among those of the same instant.
     pub(crate) fn uuid_at(&self, at: Timestamp, order: u16) -> Uuid {
-        let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+        self.uuid_of(u64::try_from(at.as_millis()).unwrap_or(0), u64::from(order))
+    }
+
+    /// Time, the lower 12 bits of the place, and chance.
+    fn uuid_of(&self, millis: u64, place: u64) -> Uuid {
+        let [.., high, low] = place.to_be_bytes();
         let mut rest: [u8; 10] = self.bytes();
-        rest[..2].copy_from_slice(&order.to_be_bytes());
+        [rest[0], rest[1]] = [high, low];
         uuid::Builder::from_unix_timestamp_millis(millis, &rest).into_uuid()
     }
 
@@ -132,5 +145,26 @@ impl ManualClock {
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_millis(self.0.load(std::sync::atomic::Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_in_the_order_in_which_they_are_made_whatever_the_clock_does() {
+        let clock = ManualClock::at(Timestamp::from_millis(1_789_378_867_123));
+        let env = Env::system().with_clock(clock.clone());
+        let mut ids: Vec<Uuid> = (0..10_000).map(|_| env.uuid()).collect();
+        clock.set(Timestamp::from_millis(1_789_378_860_000));
+        ids.extend((0..10).map(|_| env.uuid()));
+        clock.set(Timestamp::from_millis(1_789_378_900_000));
+        ids.push(env.uuid());
+        assert!(ids.is_sorted_by(|a, b| a < b));
+        assert!(ids.iter().all(|id| id.get_version_num() == 7));
+        let millis = |id: &Uuid| id.get_timestamp().unwrap().to_unix();
+        assert_eq!(millis(&ids[0]), (1_789_378_867, 123_000_000));
+        assert_eq!(millis(ids.last().unwrap()), (1_789_378_900, 0));
     }
 }
