@@ -2,7 +2,7 @@
 
 use invoicing_core::{Conflict, Invalid, Refusal};
 
-use crate::documents::{FreezeError, StoreError};
+use crate::documents::{FreezeError, RenderError, StoreError};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
@@ -86,6 +86,7 @@ impl From<FreezeError> for Error {
     fn from(error: FreezeError) -> Self {
         match error {
             FreezeError::Store(error) => Self::unavailable(error),
+            FreezeError::Render(RenderError::Text(invalid)) => Self::Invalid(invalid),
             error @ FreezeError::Render(_) => Self::internal(error),
         }
     }

@@ -47,7 +47,7 @@ pub use dispatch::{DispatchReport, Dispatcher};
 pub use documents::MemoryStore;
 pub use documents::{
     ContentHash, DocumentInput, DocumentRenderer, DocumentStore, FolderStore, NotAHash, PlainRenderer,
-    RenderError, StoreError,
+    RenderError, SignedCopy, StoreError,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;

@@ -165,6 +165,8 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
         company: &company,
         quote: &world.company.quotes().get(sent.id).await.unwrap(),
         client_address: None,
+        work_site: None,
+        signed_copy: None,
         issued_on: date("2026-09-14"),
     };
     let frozen = world.company.quotes().open_document(sent.id).await.unwrap();
@@ -273,6 +275,8 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
             company: &company,
             quote: &quotes.get(draft.id).await.unwrap(),
             client_address: None,
+            work_site: None,
+            signed_copy: None,
             issued_on: date("2026-09-14"),
         };
         let frozen = quotes.open_document(draft.id).await.unwrap();

@@ -77,7 +77,14 @@ impl Documents {
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
             let client_address = client_address.as_deref();
-            let input = DocumentInput { company: &company, quote: &quote, client_address, issued_on };
+            let input = DocumentInput {
+                company: &company,
+                quote: &quote,
+                client_address,
+                work_site: None,
+                issued_on,
+                signed_copy: None,
+            };
             renderer.render(&input).map(|bytes| (ContentHash::of(&bytes), Bytes::from(bytes)))
         });
         // A renderer that panics fails this document, not the process.

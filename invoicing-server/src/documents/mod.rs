@@ -21,7 +21,7 @@ pub use hash::{ContentHash, NotAHash};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
 pub use plain::PlainRenderer;
-pub use render::{DocumentInput, DocumentRenderer, RenderError};
+pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentStore, FolderStore, StoreError};
 
 pub(crate) use freeze::{Documents, FreezeError, Frozen};

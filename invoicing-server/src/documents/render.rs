@@ -1,7 +1,9 @@
 //! What a renderer is given, and what it gives back. How a document looks is the renderer's own affair.
 
 use chrono::NaiveDate;
-use invoicing_core::{Company, Quote};
+use invoicing_core::{Company, Invalid, Quote};
+
+use super::ContentHash;
 
 /// Everything that a document may show. All of it is customer-visible: internal costs have no place in these types.
 #[derive(Debug, Clone, Copy)]
@@ -12,8 +14,23 @@ pub struct DocumentInput<'a> {
     pub quote: &'a Quote,
     /// The client's postal address as it is printed, lines separated by `\n`.
     pub client_address: Option<&'a str>,
+    /// Where the work is done, where that is not the client's address; lines separated by `\n`.
+    pub work_site: Option<&'a str>,
     /// Date of the document: the local date of sending, in the company's time zone.
     pub issued_on: NaiveDate,
+    /// The copy that the client signed. There exactly when `quote.terms.signature` is.
+    pub signed_copy: Option<SignedCopy<'a>>,
+}
+
+/// The frozen document that a signature refers to: the one that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedCopy<'a> {
+    /// Its name, `DEV-2026-0042.pdf`.
+    pub file_name: &'a str,
+    /// SHA-256 of its bytes: `documentSha256` of the fingerprint.
+    pub sha256: ContentHash,
+    /// The bytes themselves, so that the signed document can carry them.
+    pub bytes: &'a [u8],
 }
 
 /// Turns a quote into the bytes of a PDF.
@@ -25,14 +42,21 @@ pub trait DocumentRenderer: Send + Sync {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
 }
 
-/// The document cannot be rendered; the source says why.
+/// Why a document was not rendered.
 #[derive(Debug, thiserror::Error)]
-#[error("the document cannot be rendered")]
-pub struct RenderError(#[source] Box<dyn std::error::Error + Send + Sync>);
+#[non_exhaustive]
+pub enum RenderError {
+    /// A text cannot be printed; whoever entered it can change it.
+    #[error(transparent)]
+    Text(#[from] Invalid),
+    /// Anything else; the source says what.
+    #[error("the document cannot be rendered")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
 
 impl RenderError {
     /// Wraps the reason: an error or a text.
     pub fn new(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
-        Self(reason.into())
+        Self::Failed(reason.into())
     }
 }

@@ -99,7 +99,14 @@ fn signature() -> SignatureBlock {
 fn try_render(company: &Company, quote: &Quote) -> Result<Vec<u8>, RenderError> {
     let issued_on = NaiveDate::from_ymd_opt(2026, 9, 14).unwrap();
     let client_address = Some("3 place Royale\n75001 Paris");
-    PlainRenderer::new().render(&DocumentInput { company, quote, client_address, issued_on })
+    PlainRenderer::new().render(&DocumentInput {
+        company,
+        quote,
+        client_address,
+        work_site: None,
+        issued_on,
+        signed_copy: None,
+    })
 }
 
 fn render(quote: &Quote) -> Vec<u8> {
