@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::future::ready;
 
 use invoicing_client::{CatchUp, FileCheckpoint, InvoicingClient, QuoteItem, Quotes};
-use invoicing_core::{NewClient, NewQuote, Percent, QuoteId};
+use invoicing_core::{NewClient, NewQuote, QuoteId};
 use invoicing_examples::{Demo, Failure};
 
 /// The integrator's copy. A real one is a table, written in the handler, before `Ok`.
@@ -58,7 +58,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let lines =
         r#"[{"description": "Peinture", "quantity": 12.5, "unit": "m2", "unitPrice": 24, "tvaRate": 10}]"#;
     let lines = serde_json::from_str(lines)?;
-    let new = NewQuote { client_id: client.id, lines, retention_rate: Percent::ZERO, valid_until: None };
+    let new = NewQuote { lines, ..NewQuote::empty(client.id) };
     let first = quotes.create(&new).await?;
     quotes.create(&new).await?;
 

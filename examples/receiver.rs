@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::routing::post;
 use bytes::Bytes;
-use invoicing_core::{EventKind, NewQuote, Percent};
+use invoicing_core::{EventKind, NewQuote};
 use invoicing_examples::{Demo, Failure};
 use invoicing_server::NewWebhook;
 use serde_json::Value;
@@ -100,9 +100,7 @@ async fn demonstrate() -> Result<(), Failure> {
 
     let client =
         demo.company.clients().create(&invoicing_core::NewClient::named("Claire Lefèvre")).await?.client;
-    let quote =
-        NewQuote { client_id: client.id, lines: vec![], retention_rate: Percent::ZERO, valid_until: None };
-    demo.company.quotes().create(&quote).await?;
+    demo.company.quotes().create(&NewQuote::empty(client.id)).await?;
     let server = axum::serve(listener, router.clone());
     let event = tokio::select! {
         ended = server.into_future() => return Err(format!("the receiver ended: {ended:?}").into()),

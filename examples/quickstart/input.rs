@@ -22,10 +22,9 @@ impl Renovation {
 
     pub(crate) fn quote(&self, client_id: ClientId) -> NewQuote {
         NewQuote {
-            client_id,
             lines: self.lines.clone(),
             retention_rate: self.retention_rate,
-            valid_until: None,
+            ..NewQuote::empty(client_id)
         }
     }
 

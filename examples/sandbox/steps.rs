@@ -294,10 +294,9 @@ impl Business {
 
     fn content(&mut self, client: &Client) -> Result<NewQuote, Error> {
         Ok(NewQuote {
-            client_id: client.id,
             lines: catalogue::lines(&mut self.rng)?,
             retention_rate: catalogue::retention(&mut self.rng),
-            valid_until: None,
+            ..NewQuote::empty(client.id)
         })
     }
 

@@ -6,7 +6,8 @@ use chrono::NaiveDate;
 use serde::{Deserialize, Serialize};
 
 use crate::open::closed_set;
-use crate::{ClientId, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
+use crate::text::{LONG_TEXT, optional_text};
+use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
 
 closed_set! {
     /// Where a quote stands.
@@ -157,6 +158,28 @@ pub struct NewQuote {
     /// Last day on which it can be signed; sending sets one where this is missing.
     #[serde(default)]
     pub valid_until: Option<NaiveDate>,
+    /// Where the work is done, where that is not the client's address, at most 2,000 characters. Printed on the
+    /// document; not part of the record that the API shows.
+    #[serde(default)]
+    pub work_site: Option<String>,
+}
+
+impl NewQuote {
+    /// A quote without lines, retention or validity.
+    pub const fn empty(client_id: ClientId) -> Self {
+        Self {
+            client_id,
+            lines: Vec::new(),
+            retention_rate: Percent::ZERO,
+            valid_until: None,
+            work_site: None,
+        }
+    }
+
+    /// The work site, trimmed, normalised and checked.
+    pub fn check_work_site(&self) -> Result<Option<String>, Invalid> {
+        optional_text("workSite", self.work_site.as_deref(), LONG_TEXT)
+    }
 }
 
 /// The answer to linking a quote: `PATCH /quotes/:id`.

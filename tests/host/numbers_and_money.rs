@@ -208,12 +208,7 @@ async fn totals_are_rounded_per_line_and_per_rate() {
 }
 
 fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) -> NewQuote {
-    NewQuote {
-        client_id: world_client,
-        lines: serde_json::from_value(lines).unwrap(),
-        retention_rate: Percent::ZERO,
-        valid_until: None,
-    }
+    NewQuote { lines: serde_json::from_value(lines).unwrap(), ..NewQuote::empty(world_client) }
 }
 
 #[tokio::test(flavor = "multi_thread")]

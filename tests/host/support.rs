@@ -130,12 +130,7 @@ pub(crate) async fn accepted_of(company: &CompanyHandle) -> Quote {
 pub(crate) fn quote_at(client_id: ClientId, price: &str) -> NewQuote {
     let price: f64 = price.parse().unwrap();
     let line = serde_json::json!({"description": "x", "quantity": 1, "unitPrice": price, "tvaRate": 0});
-    NewQuote {
-        client_id,
-        lines: vec![serde_json::from_value(line).unwrap()],
-        retention_rate: 0.into(),
-        valid_until: None,
-    }
+    NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client_id) }
 }
 
 /// An issued invoice over an amount, without VAT and retention.

@@ -219,10 +219,9 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
         {"description": "Remise", "quantity": -1, "unitPrice": 50, "tvaRate": 10, "costing": costing},
     ]);
     NewQuote {
-        client_id,
         lines: serde_json::from_value(lines).expect("lines"),
         retention_rate: Percent::from(5),
-        valid_until: None,
+        ..NewQuote::empty(client_id)
     }
 }
 

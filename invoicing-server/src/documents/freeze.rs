@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use chrono::NaiveDate;
-use invoicing_core::{Company, Quote};
+use invoicing_core::Quote;
 
 use super::{
-    ContentHash, DocumentInput, DocumentRenderer, DocumentStore, RenderError, StoreError, UrlSigner,
+    ContentHash, DocumentInput, DocumentRenderer, DocumentStore, Particulars, RenderError, SignedCopy,
+    StoreError, UrlSigner,
 };
 
 /// How long a store may take for one call, whichever store it is: a caller waits with an HTTP request open.
@@ -34,6 +34,22 @@ pub(crate) struct Frozen {
     pub(crate) size_bytes: u64,
     /// What it is called when it is downloaded: `DEV-2026-0042.pdf`.
     pub(crate) file_name: String,
+    /// What it says besides the quote.
+    pub(crate) particulars: Particulars,
+}
+
+/// The frozen copy that a signature is about.
+#[derive(Debug, Clone)]
+pub(crate) struct SentCopy {
+    pub(crate) file_name: String,
+    pub(crate) sha256: ContentHash,
+    pub(crate) bytes: Bytes,
+}
+
+impl SentCopy {
+    fn as_signed(&self) -> SignedCopy<'_> {
+        SignedCopy { file_name: &self.file_name, sha256: self.sha256, bytes: &self.bytes }
+    }
 }
 
 /// Why a document was not frozen. Nothing refers to it.
@@ -68,30 +84,23 @@ impl Documents {
     /// in the end, because the transaction was rolled back, stays in the store and does no harm.
     pub(crate) async fn freeze(
         &self,
-        company: Company,
+        particulars: Particulars,
         quote: Quote,
-        client_address: Option<String>,
-        issued_on: NaiveDate,
+        signed: Option<SentCopy>,
     ) -> Result<Frozen, FreezeError> {
         let file_name = file_name(&quote.head.number);
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
-            let client_address = client_address.as_deref();
-            let input = DocumentInput {
-                company: &company,
-                quote: &quote,
-                client_address,
-                work_site: None,
-                issued_on,
-                signed_copy: None,
-            };
-            renderer.render(&input).map(|bytes| (ContentHash::of(&bytes), Bytes::from(bytes)))
+            let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
+            let bytes = renderer.render(&input)?;
+            Ok((ContentHash::of(&bytes), Bytes::from(bytes), particulars))
         });
         // A renderer that panics fails this document, not the process.
-        let (sha256, bytes) = rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))?;
+        let (sha256, bytes, particulars) =
+            rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))?;
         let size_bytes = bytes.len() as u64;
         in_time(self.store.put(sha256, bytes)).await?;
-        Ok(Frozen { sha256, size_bytes, file_name })
+        Ok(Frozen { sha256, size_bytes, file_name, particulars })
     }
 
     /// The frozen bytes.
@@ -128,6 +137,8 @@ fn file_name(number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use chrono::NaiveDate;
+
     use super::super::plain::tests::{company, quote};
     use super::super::{MemoryStore, PlainRenderer};
     use super::*;
@@ -138,8 +149,13 @@ mod tests {
     }
 
     async fn freeze(documents: &Documents) -> Result<Frozen, FreezeError> {
-        let issued_on = NaiveDate::from_ymd_opt(2026, 9, 14).unwrap();
-        documents.freeze(company(), quote(), Some("1 rue Haute".into()), issued_on).await
+        let particulars = Particulars {
+            company: company(),
+            client_address: Some("1 rue Haute".into()),
+            work_site: None,
+            issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
+        };
+        documents.freeze(particulars, quote(), None).await
     }
 
     #[tokio::test]

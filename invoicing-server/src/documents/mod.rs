@@ -24,5 +24,6 @@ pub use plain::PlainRenderer;
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentStore, FolderStore, StoreError};
 
-pub(crate) use freeze::{Documents, FreezeError, Frozen};
+pub(crate) use freeze::{Documents, FreezeError, Frozen, SentCopy};
+pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner, content_disposition};

@@ -2,8 +2,22 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{Company, Invalid, Quote};
+use serde::{Deserialize, Serialize};
 
 use super::ContentHash;
+
+/// What a document says besides the quote, as it stood when the quote was sent.
+///
+/// Kept with the document: the copy that is frozen at the signature says the same as the one that was signed, whatever
+/// the company and the client have changed in the meantime.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Particulars {
+    pub(crate) company: Company,
+    pub(crate) client_address: Option<String>,
+    pub(crate) work_site: Option<String>,
+    pub(crate) issued_on: NaiveDate,
+}
 
 /// Everything that a document may show. All of it is customer-visible: internal costs have no place in these types.
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +34,24 @@ pub struct DocumentInput<'a> {
     pub issued_on: NaiveDate,
     /// The copy that the client signed. There exactly when `quote.terms.signature` is.
     pub signed_copy: Option<SignedCopy<'a>>,
+}
+
+impl<'a> DocumentInput<'a> {
+    /// Puts together what the renderer is given.
+    pub(crate) fn new(
+        particulars: &'a Particulars,
+        quote: &'a Quote,
+        signed_copy: Option<SignedCopy<'a>>,
+    ) -> Self {
+        Self {
+            company: &particulars.company,
+            quote,
+            client_address: particulars.client_address.as_deref(),
+            work_site: particulars.work_site.as_deref(),
+            issued_on: particulars.issued_on,
+            signed_copy,
+        }
+    }
 }
 
 /// The frozen document that a signature refers to: the one that was sent.

@@ -5,9 +5,9 @@ use invoicing_core::{DocumentLink, QuoteId, QuoteStatus};
 
 use super::Quotes;
 use crate::Error;
-use crate::documents::{ContentHash, DOCUMENT_URL_VALID_MS};
+use crate::documents::{ContentHash, DOCUMENT_URL_VALID_MS, Particulars, SentCopy};
 use crate::invoicing::Inner;
-use crate::store::quotes::{DocumentRow, last_document};
+use crate::store::quotes::{DocumentRow, last_document, last_particulars};
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +49,16 @@ impl Quotes<'_> {
         let (hash, (sha256, _, file_name)) = self.frozen(id).await?;
         let bytes = self.0.inner.documents.fetch(hash).await?;
         Ok(OpenedDocument { bytes, file_name, sha256 })
+    }
+
+    /// The last frozen copy, read and checked, and what it says besides the quote.
+    ///
+    /// A signature is about these bytes: where they cannot be had, nobody can sign.
+    pub(super) async fn sent_copy(&self, id: QuoteId) -> Result<(SentCopy, Option<Particulars>), Error> {
+        let (sha256, (.., file_name)) = self.frozen(id).await?;
+        let particulars = last_particulars(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
+        let bytes = self.0.inner.documents.fetch(sha256).await?;
+        Ok((SentCopy { file_name, sha256, bytes }, particulars))
     }
 
     async fn frozen(&self, id: QuoteId) -> Result<(ContentHash, DocumentRow), Error> {

@@ -5,17 +5,17 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, NewQuote, Page, Quote, QuoteId,
-    QuoteImport, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
+    Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines,
+    Quote, QuoteId, QuoteImport, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
 };
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::documents::Frozen;
+use crate::documents::{Frozen, Particulars, SentCopy};
 use crate::secret::Secret;
 use crate::store::companies::{Series, next_number, peek_number};
 use crate::store::page::PageQuery;
-use crate::store::quotes::{DocumentRecord, ProofRecord};
+use crate::store::quotes::{Aside, DocumentRecord, ProofRecord};
 use crate::store::rows::from_json;
 use crate::store::{Tx, Unit, clients, companies, quotes};
 
@@ -31,12 +31,13 @@ pub(super) struct Snapshot {
     pub(super) unit: Unit,
     pub(super) quote: Quote,
     client_address: Option<String>,
+    work_site: Option<String>,
 }
 
 impl Quotes<'_> {
     /// Creates a draft: `quote.created`.
     pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
-        let priced = price_lines(&new.lines)?;
+        let (lines, aside) = check(new)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
         let company = self.0.id;
         self.0
@@ -49,8 +50,8 @@ impl Quotes<'_> {
                     let id = QuoteId(tx.env().uuid());
                     let origin =
                         QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
-                    let changed = Quote::draft(origin, &client, priced.lines, retention_rate, valid_until)?;
-                    store_new(tx, &unit, &changed, &priced.costings).await?;
+                    let changed = Quote::draft(origin, &client, lines, retention_rate, valid_until)?;
+                    store_new(tx, &unit, &changed, &aside).await?;
                     Ok(changed.record)
                 })
             })
@@ -60,7 +61,7 @@ impl Quotes<'_> {
     /// Takes over a quote that was made elsewhere, in the state that it had there. It emits only `quote.created`;
     /// its number is ours. Unless it is a draft, its document is frozen.
     pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let priced = price_lines(&new.lines)?;
+        let (lines, aside) = check(new)?;
         let id = QuoteId(self.0.inner.env.uuid());
         // The document shows the number, which only the transaction allocates: render the one that is next, and
         // start again if somebody else has taken it meanwhile; from then on in turn.
@@ -73,14 +74,16 @@ impl Quotes<'_> {
             let client = self.0.clients().get(new.client_id).await.map_err(no_client)?;
             let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
             let (rate, until) = (new.retention_rate, new.valid_until);
-            let preview =
-                Quote::import(origin, &client, priced.lines.clone(), rate, until, import, unit.today())?;
+            let preview = Quote::import(origin, &client, lines.clone(), rate, until, import, unit.today())?;
             let document = match import.status {
                 QuoteStatus::Draft => None,
-                _ => Some(self.freeze(&unit, &preview.record, client.address.clone()).await?),
+                _ => {
+                    let address = client.address.clone();
+                    let particulars = particulars(&unit, &preview.record, address, aside.work_site.clone());
+                    Some(self.freeze(particulars, &preview.record, None).await?)
+                }
             };
-            if let Some(quote) = self.store_import(number, preview, priced.costings.clone(), document).await?
-            {
+            if let Some(quote) = self.store_import(number, preview, aside.clone(), document).await? {
                 return Ok(quote);
             }
         }
@@ -92,7 +95,7 @@ impl Quotes<'_> {
         &self,
         number: String,
         preview: Changed<Quote>,
-        costings: Vec<Costing>,
+        aside: Aside,
         document: Option<Frozen>,
     ) -> Result<Option<Quote>, Error> {
         let company = self.0.id;
@@ -110,7 +113,7 @@ impl Quotes<'_> {
                     event.timestamp = unit.at;
                 }
                 let changed = Changed { record, events };
-                store_new(tx, &unit, &changed, &costings).await?;
+                store_new(tx, &unit, &changed, &aside).await?;
                 if let Some(document) = document {
                     insert_document(tx, &unit, changed.record.id, document).await?;
                 }
@@ -126,7 +129,7 @@ impl Quotes<'_> {
 
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
-        let priced = price_lines(&content.lines)?;
+        let (lines, aside) = check(content)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
         let company = self.0.id;
         self.0
@@ -136,8 +139,8 @@ impl Quotes<'_> {
                     let quote = quotes::find(tx.connection(), company, id).await?;
                     let client =
                         clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
-                    let changed = quote.edit(&client, priced.lines, retention_rate, valid_until, unit.at)?;
-                    quotes::put_costings(tx.connection(), company, id, &priced.costings).await?;
+                    let changed = quote.edit(&client, lines, retention_rate, valid_until, unit.at)?;
+                    quotes::put_aside(tx.connection(), company, id, &aside).await?;
                     // What the API shows stays, so nothing was modified: the company's stamp stays as well.
                     if changed.record == quote {
                         return Ok(quote);
@@ -158,7 +161,7 @@ impl Quotes<'_> {
             let sent_at = self.0.inner.env.now();
             let preview =
                 before.quote.send(valid_until, sent_at, before.unit.at, before.unit.today())?.record;
-            let document = self.freeze(&before.unit, &preview, before.client_address.clone()).await?;
+            let document = self.freeze(before.particulars(&preview), &preview, None).await?;
             let decided = preview.valid_until;
             let sent = self.change_frozen(&before, Some(document), move |quote, unit| {
                 Ok(quote.send(decided, sent_at, unit.at, unit.today())?)
@@ -176,9 +179,7 @@ impl Quotes<'_> {
             let before = self.snapshot(id).await?;
             let preview = before.quote.accept(before.unit.at)?.record;
             let document = match before.quote.status {
-                QuoteStatus::Draft => {
-                    Some(self.freeze(&before.unit, &preview, before.client_address.clone()).await?)
-                }
+                QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview, None).await?),
                 _ => None,
             };
             let accepted = self.change_frozen(&before, document, |quote, unit| Ok(quote.accept(unit.at)?));
@@ -249,6 +250,11 @@ impl Quotes<'_> {
     /// What the lines cost the company itself, in the order of the lines. Only the host can ask.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
         quotes::find_costings(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+    }
+
+    /// Where the work of a quote is done, as its document says it.
+    pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
+        quotes::find_work_site(&mut *self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// Every frozen document of a quote, oldest first.
@@ -336,7 +342,8 @@ impl Quotes<'_> {
         let quote = quotes::find(&mut connection, self.0.id, id).await?;
         let unit = self.unit(&mut connection).await?;
         let client = clients::find(&mut connection, self.0.id, quote.client_id).await?;
-        Ok(Snapshot { unit, quote, client_address: client.address })
+        let work_site = quotes::find_work_site(&mut connection, self.0.id, id).await?;
+        Ok(Snapshot { unit, quote, client_address: client.address, work_site })
     }
 
     async fn unit(&self, connection: &mut sqlx::SqliteConnection) -> Result<Unit, Error> {
@@ -355,20 +362,35 @@ impl Quotes<'_> {
 
     pub(super) async fn freeze(
         &self,
-        unit: &Unit,
+        particulars: Particulars,
         quote: &Quote,
-        client_address: Option<String>,
+        signed: Option<SentCopy>,
     ) -> Result<Frozen, Error> {
-        let issued_on = unit.date_of(quote.sent_at.unwrap_or(unit.at));
-        let documents = &self.0.inner.documents;
-        Ok(documents.freeze(unit.company.clone(), quote.clone(), client_address, issued_on).await?)
+        Ok(self.0.inner.documents.freeze(particulars, quote.clone(), signed).await?)
     }
 }
 
 impl Snapshot {
-    pub(super) fn client_address(&self) -> Option<String> {
-        self.client_address.clone()
+    /// What a document that is frozen now says besides the quote.
+    pub(super) fn particulars(&self, quote: &Quote) -> Particulars {
+        particulars(&self.unit, quote, self.client_address.clone(), self.work_site.clone())
     }
+}
+
+fn particulars(
+    unit: &Unit,
+    quote: &Quote,
+    client_address: Option<String>,
+    work_site: Option<String>,
+) -> Particulars {
+    let issued_on = unit.date_of(quote.sent_at.unwrap_or(unit.at));
+    Particulars { company: unit.company.clone(), client_address, work_site, issued_on }
+}
+
+/// Checks and prices the content, and takes apart what the API shows and what it does not.
+fn check(content: &NewQuote) -> Result<(Vec<Line>, Aside), Invalid> {
+    let PricedLines { lines, costings } = price_lines(&content.lines)?;
+    Ok((lines, Aside { costings, work_site: content.check_work_site()? }))
 }
 
 async fn next_quote_number(tx: &mut Tx, unit: &Unit) -> Result<String, Error> {
@@ -376,14 +398,9 @@ async fn next_quote_number(tx: &mut Tx, unit: &Unit) -> Result<String, Error> {
     next_number(tx.connection(), unit.id(), Series::Quote, year).await
 }
 
-async fn store_new(
-    tx: &mut Tx,
-    unit: &Unit,
-    changed: &Changed<Quote>,
-    costings: &[Costing],
-) -> Result<(), Error> {
+async fn store_new(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>, aside: &Aside) -> Result<(), Error> {
     let quote = &changed.record;
-    quotes::insert(tx.connection(), unit.id(), quote, costings).await?;
+    quotes::insert(tx.connection(), unit.id(), quote, aside).await?;
     tx.finish(unit, &changed.events).await
 }
 
@@ -406,7 +423,7 @@ async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) 
         file_name: frozen.file_name,
         created_at: unit.at,
     };
-    quotes::insert_document(tx.connection(), unit.id(), id, &document).await
+    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await
 }
 
 const BUSY: &str = "the record keeps changing; try again";

@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{
-    CompanyId, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
-};
+use invoicing_core::{ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint};
 
 use super::CompanyHandle;
 use super::documents::OpenedDocument;
@@ -71,10 +69,12 @@ impl SigningLinks {
         for _ in 0..ATTEMPTS {
             let before = quotes.snapshot(id).await?;
             before.quote.check_signable(before.unit.today())?;
-            let signed_document = self.last_document(company.id(), id).await?;
-            let block = self.block(&before, &evidence, &signed_document);
+            let (sent, particulars) = quotes.sent_copy(id).await?;
+            let document_sha256 = sent.sha256.to_string();
+            let block = self.block(&before, &evidence, &document_sha256);
             let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
-            let frozen = quotes.freeze(&before.unit, &preview, before.client_address()).await?;
+            let particulars = particulars.unwrap_or_else(|| before.particulars(&preview));
+            let frozen = quotes.freeze(particulars, &preview, Some(sent)).await?;
             let proof = ProofRecord {
                 token_hash: sha256(token).to_vec(),
                 ip: signature.ip.map(|ip| ip.to_string()),
@@ -82,7 +82,7 @@ impl SigningLinks {
                     .user_agent
                     .as_ref()
                     .map(|text| text.chars().take(USER_AGENT_LIMIT).collect()),
-                document_sha256: signed_document,
+                document_sha256,
                 fingerprint: block.proof_fingerprint.clone(),
                 signed_at: block.signed_at,
             };
@@ -107,13 +107,6 @@ impl SigningLinks {
         let mut connection = self.0.store.read().await?;
         let (company, quote) = quotes::find_link(&mut connection, &sha256(token)).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
-    }
-
-    async fn last_document(&self, company: CompanyId, quote: QuoteId) -> Result<String, Error> {
-        let mut connection = self.0.store.read().await?;
-        let (_, document) = quotes::last_document(&mut connection, company, quote).await?;
-        let (sha256, ..) = document.ok_or(Error::DocumentUnavailable)?;
-        Ok(sha256)
     }
 
     fn block(

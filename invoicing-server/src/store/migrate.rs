@@ -5,7 +5,10 @@ use sqlx::{Connection, SqliteConnection};
 use super::OpenError;
 
 /// In order; a migration's version is its place, from 1. Never edited once released.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/sqlite/0001_initial.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/sqlite/0001_initial.sql"),
+    include_str!("../../migrations/sqlite/0002_particulars.sql"),
+];
 
 /// The table that remembers; its name leaves room for a host's own in the same database.
 const CREATE: &str =

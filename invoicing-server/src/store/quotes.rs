@@ -8,27 +8,32 @@ use super::companies::one_row;
 use super::page::{PageQuery, PageRow, page_statement, page_statements};
 use super::rows::{Pieces, from_json, to_json};
 use crate::Error;
+use crate::documents::Particulars;
 
 const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT: &str = "INSERT INTO quote \
-     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9); \
+     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms, work_site) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11); \
      INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)";
 const UPDATE_HEAD: &str = "UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, head = $6, terms = $7 \
      WHERE company_id = $1 AND id = $2";
 const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
-const PUT_COSTINGS: &str = "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3) \
-     ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings";
+const PUT_ASIDE: &str = "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3) \
+     ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings; \
+     UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2";
 const FIND_COSTINGS: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
+const FIND_WORK_SITE: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT_DOCUMENT: &str = "INSERT INTO document \
-     (company_id, quote_id, number, sha256, size_bytes, file_name, created_at) \
-     SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6 FROM document \
+     (company_id, quote_id, number, sha256, size_bytes, file_name, created_at, particulars) \
+     SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7 FROM document \
      WHERE company_id = $1 AND quote_id = $2";
 const LIST_DOCUMENTS: &str = "SELECT sha256, size_bytes, file_name, created_at FROM document \
      WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
 const LAST_DOCUMENT: &str = "SELECT q.status, d.sha256, d.size_bytes, d.file_name FROM quote q \
      LEFT JOIN document d ON d.company_id = q.company_id AND d.quote_id = q.id \
      WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
+const LAST_PARTICULARS: &str = "SELECT particulars FROM document \
+     WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
 const INSERT_LINK: &str =
     "INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
 const FIND_LINK: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
@@ -64,11 +69,20 @@ pub(crate) async fn page(
     query.fetch(connection, &PAGES, company, QuoteStatus::as_str).await
 }
 
+/// What a quote has besides the record that the API shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Aside {
+    /// What the lines cost the company itself, in the order of the lines.
+    pub(crate) costings: Vec<Costing>,
+    /// Where the work is done.
+    pub(crate) work_site: Option<String>,
+}
+
 pub(crate) async fn insert(
     connection: &mut SqliteConnection,
     company: CompanyId,
     quote: &Quote,
-    costings: &[Costing],
+    aside: &Aside,
 ) -> Result<(), Error> {
     let Pieces { head, lines, terms } = Pieces::of_quote(quote)?;
     sqlx::query(INSERT)
@@ -81,7 +95,8 @@ pub(crate) async fn insert(
         .bind(head)
         .bind(lines)
         .bind(terms)
-        .bind(to_json(&costings)?)
+        .bind(to_json(&aside.costings)?)
+        .bind(&aside.work_site)
         .execute(connection)
         .await?;
     Ok(())
@@ -121,16 +136,17 @@ pub(crate) async fn update_lines(
     one_row(done.rows_affected(), "quote")
 }
 
-pub(crate) async fn put_costings(
+pub(crate) async fn put_aside(
     connection: &mut SqliteConnection,
     company: CompanyId,
     id: QuoteId,
-    costings: &[Costing],
+    aside: &Aside,
 ) -> Result<(), Error> {
-    sqlx::query(PUT_COSTINGS)
+    sqlx::query(PUT_ASIDE)
         .bind(company.0)
         .bind(id.0)
-        .bind(to_json(&costings)?)
+        .bind(to_json(&aside.costings)?)
+        .bind(&aside.work_site)
         .execute(connection)
         .await?;
     Ok(())
@@ -144,6 +160,16 @@ pub(crate) async fn find_costings(
     let json: Option<String> =
         sqlx::query_scalar(FIND_COSTINGS).bind(company.0).bind(id.0).fetch_optional(connection).await?;
     from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
+}
+
+pub(crate) async fn find_work_site(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Option<String>, Error> {
+    let found: Option<Option<String>> =
+        sqlx::query_scalar(FIND_WORK_SITE).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    found.ok_or(Error::NotFound)
 }
 
 /// A frozen document as its row describes it.
@@ -164,6 +190,7 @@ pub(crate) async fn insert_document(
     company: CompanyId,
     id: QuoteId,
     document: &DocumentRecord,
+    particulars: &Particulars,
 ) -> Result<(), Error> {
     sqlx::query(INSERT_DOCUMENT)
         .bind(company.0)
@@ -172,6 +199,7 @@ pub(crate) async fn insert_document(
         .bind(i64::try_from(document.size_bytes).unwrap_or(i64::MAX))
         .bind(&document.file_name)
         .bind(document.created_at.as_millis())
+        .bind(to_json(particulars)?)
         .execute(connection)
         .await?;
     Ok(())
@@ -208,6 +236,17 @@ pub(crate) async fn last_document(
     let (status, sha256, size, name) = row.ok_or(Error::NotFound)?;
     let status = status.parse().map_err(|cause| Error::bad_row("quote", "status", id, cause))?;
     Ok((status, sha256.zip(size).zip(name).map(|((sha256, size), name)| (sha256, size, name))))
+}
+
+/// What the last document of a quote says besides the quote; `None` in documents that were frozen before it was kept.
+pub(crate) async fn last_particulars(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: QuoteId,
+) -> Result<Option<Particulars>, Error> {
+    let json: Option<Option<String>> =
+        sqlx::query_scalar(LAST_PARTICULARS).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    json.flatten().map(|json| from_json(json, "document", id)).transpose()
 }
 
 pub(crate) async fn insert_link(

@@ -156,7 +156,7 @@ impl Run {
         let lines: Vec<NewLine> = serde_json::from_value(documents::entered(&content.lines)).expect("lines");
         let retention_rate: Percent =
             serde_json::from_value(number(content.retention.into(), 2)).expect("a rate");
-        let new = NewQuote { client_id: id(&client_id), lines, retention_rate, valid_until: until };
+        let new = NewQuote { lines, retention_rate, valid_until: until, ..NewQuote::empty(id(&client_id)) };
         (Entered { client, lines: &content.lines, retention: content.retention, until }, new)
     }
 
@@ -217,10 +217,10 @@ impl Run {
         let client = model.clients.iter().position(|client| client.id == quote.client.0);
         let retention = i64::try_from(quote.priced.retention_rate).map_err(text)?;
         let new = NewQuote {
-            client_id: id(&quote.client.0),
             lines: serde_json::from_value(documents::entered(&quote.lines)).map_err(text)?,
             retention_rate: serde_json::from_value(number(retention.into(), 2)).map_err(text)?,
             valid_until: quote.valid_until,
+            ..NewQuote::empty(id(&quote.client.0))
         };
         let entered = Entered { client, lines: &quote.lines, retention, until: quote.valid_until };
         self.edit(who, nth, entered, &new).await
