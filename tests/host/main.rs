@@ -9,6 +9,7 @@ mod documents_and_evidence;
 mod invoices;
 mod keys;
 mod numbers_and_money;
+mod particulars;
 mod projects;
 mod quotes;
 mod smoke;

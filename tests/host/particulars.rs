@@ -1,0 +1,169 @@
+//! What a document says besides the quote: the work site, and that a signature does not change what was sent.
+
+use std::sync::{Arc, Mutex};
+
+use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan};
+use invoicing_server::{
+    CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, RenderError,
+};
+use invoicing_tests::{World, new_quote};
+use tempfile::TempDir;
+
+use crate::support::{refused, signature};
+
+/// What a renderer was given, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Seen {
+    company: CompanyIdentity,
+    client_address: Option<String>,
+    work_site: Option<String>,
+    issued_on: String,
+    signed: bool,
+    signed_copy: Option<(String, ContentHash, Vec<u8>)>,
+}
+
+/// Writes down what it is given.
+#[derive(Default)]
+struct Recording(Mutex<Vec<Seen>>);
+
+impl DocumentRenderer for Recording {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        let signed_copy =
+            input.signed_copy.map(|copy| (copy.file_name.to_owned(), copy.sha256, copy.bytes.to_vec()));
+        let seen = Seen {
+            company: input.company.identity.clone(),
+            client_address: input.client_address.map(str::to_owned),
+            work_site: input.work_site.map(str::to_owned),
+            issued_on: input.issued_on.to_string(),
+            signed: input.quote.terms.signature.is_some(),
+            signed_copy,
+        };
+        let bytes = format!("{seen:?}").into_bytes();
+        self.0.lock().unwrap().push(seen);
+        Ok(bytes)
+    }
+}
+
+impl Recording {
+    fn last(&self) -> Seen {
+        self.0.lock().unwrap().last().unwrap().clone()
+    }
+}
+
+struct Shop {
+    invoicing: Invoicing,
+    company: CompanyHandle,
+    renderer: Arc<Recording>,
+    _folder: TempDir,
+}
+
+fn identity(address: &str) -> CompanyIdentity {
+    CompanyIdentity { address: Some(address.into()), ..CompanyIdentity::default() }
+}
+
+async fn shop() -> Shop {
+    let folder = tempfile::tempdir().unwrap();
+    let renderer = Arc::new(Recording::default());
+    let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+        .renderer(renderer.clone())
+        .document_store(Arc::new(MemoryStore::new()))
+        .open()
+        .await
+        .unwrap();
+    let new = NewCompany {
+        identity: identity("1 rue du Départ"),
+        ..NewCompany::named("Martin Peinture", Plan::Team)
+    };
+    let company = invoicing.companies().create(&new).await.unwrap();
+    let company = invoicing.company(company.id);
+    Shop { invoicing, company, renderer, _folder: folder }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
+    let Shop { invoicing, company, renderer, _folder } = shop().await;
+    let client = NewClient { address: Some("2 rue Haute".into()), ..NewClient::named("Lefèvre") };
+    let client = company.clients().create(&client).await.unwrap().client;
+    let new = NewQuote { work_site: Some("Chantier, 3 quai Bas".into()), ..new_quote(client.id) };
+    let quote = company.quotes().create(&new).await.unwrap();
+    company.quotes().send(quote.id, None).await.unwrap();
+    let sent = renderer.last();
+    assert_eq!(sent.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
+    assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute"));
+    assert_eq!((sent.signed, &sent.signed_copy), (false, &None));
+
+    // Everything moves between sending and signing.
+    company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
+    let moved = ClientChange {
+        name: "Lefèvre".into(),
+        address: Some("99 route Neuve".into()),
+        ..ClientChange::default()
+    };
+    company.clients().change(client.id, &moved).await.unwrap();
+    let copy = company.quotes().open_document(quote.id).await.unwrap();
+    let token = company.quotes().signing_link(quote.id).await.unwrap();
+    invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+
+    let hash = ContentHash::of(&copy.bytes);
+    let expected =
+        Seen { signed: true, signed_copy: Some((copy.file_name.clone(), hash, copy.bytes.to_vec())), ..sent };
+    assert_eq!(renderer.last(), expected);
+    assert_eq!(company.quotes().proof(quote.id).await.unwrap().unwrap().document_sha256, hash.to_string());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sending_again_says_what_holds_by_then() {
+    let Shop { company, renderer, _folder, .. } = shop().await;
+    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client;
+    let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
+    company.quotes().send(quote.id, None).await.unwrap();
+    company.quotes().reject(quote.id).await.unwrap();
+    company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
+    let until = company.quotes().get(quote.id).await.unwrap().valid_until;
+    company.quotes().send(quote.id, until).await.unwrap();
+    assert_eq!(renderer.last().company, identity("9 avenue d'Ailleurs"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let client = world.client("Lefèvre").await;
+    let with = |site: &str| NewQuote { work_site: Some(site.into()), ..new_quote(client) };
+    let quote = quotes.create(&with("  3 quai Bas\n75001 Paris ")).await.unwrap();
+    assert_eq!(quotes.work_site(quote.id).await.unwrap().as_deref(), Some("3 quai Bas\n75001 Paris"));
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+    assert!(!String::from_utf8_lossy(&detail.bytes).contains("quai Bas"));
+    assert!(detail.json.get("workSite").is_none());
+
+    // The API does not show it, so that nothing was modified in the eyes of `since`.
+    let edited = quotes.edit(quote.id, &with("4 quai Haut")).await.unwrap();
+    assert_eq!(edited, quote);
+    assert_eq!(quotes.work_site(quote.id).await.unwrap().as_deref(), Some("4 quai Haut"));
+    quotes.edit(quote.id, &new_quote(client)).await.unwrap();
+    assert_eq!(quotes.work_site(quote.id).await.unwrap(), None);
+
+    let long = "x".repeat(2_001);
+    for refusal in [
+        refused(&world, "a long site", quotes.create(&with(&long))).await,
+        refused(&world, "a long site", quotes.edit(quote.id, &with(&long))).await,
+    ] {
+        assert!(matches!(&refusal, Error::Invalid(invalid) if invalid.field == "workSite"), "{refusal:?}");
+    }
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    assert!(matches!(other.quotes().work_site(quote.id).await, Err(Error::NotFound)));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_signs_what_cannot_be_shown_any_more() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let quotes = world.company.quotes();
+    let token = quotes.signing_link(sent.id).await.unwrap();
+    world.documents.fail(true);
+    let links = world.invoicing.signing_links();
+    let refusal = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
+    assert!(matches!(refusal, Error::StorageUnavailable(_)), "{refusal:?}");
+    world.documents.fail(false);
+    links.sign(token.reveal(), &signature()).await.unwrap();
+}
