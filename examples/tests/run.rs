@@ -1,5 +1,7 @@
 //! Runs every example as a user would, and the check of the sandbox in another language.
 
+mod proof;
+
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::document::sha256_hex;
-use crate::{QuoteId, Timestamp};
+use crate::{Quote, QuoteId, Timestamp};
 
 /// What a signature is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -26,6 +26,23 @@ pub struct ProofParts<'a> {
     pub signed_by_name: &'a str,
 }
 
+impl<S> Quote<S> {
+    /// The parts of the signature's fingerprint, from the detail and the SHA-256 of the document that was sent (64
+    /// lowercase hex digits). `None` while nobody has signed.
+    pub fn proof_parts<'a>(&'a self, document_sha256: &'a str) -> Option<ProofParts<'a>> {
+        let signature = self.terms.signature.as_ref()?;
+        Some(ProofParts {
+            accepted_text: &signature.accepted_text,
+            document_sha256,
+            number: &self.head.number,
+            quote_id: self.head.id,
+            signed_at: signature.signed_at,
+            signed_by_email: &signature.signed_by_email,
+            signed_by_name: &signature.signed_by_name,
+        })
+    }
+}
+
 /// `sha256:` and the SHA-256 of the parts as canonical JSON (RFC 8785), in lowercase hex.
 ///
 /// Anyone who has the detail of a quote and the PDF that was sent can compute it again.
@@ -38,6 +55,8 @@ pub fn proof_fingerprint(parts: &ProofParts<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::QuoteStatus;
+    use crate::fixtures::quote_in;
 
     #[test]
     fn the_fingerprint_is_the_hash_of_canonical_json() {
@@ -54,5 +73,19 @@ mod tests {
         // ensure_ascii=False).encode()).hexdigest()
         let expected = "sha256:51ae762051be78c28e30745c1056b80376f2de2a0f1deaaf87b641d72bf11f9c";
         assert_eq!(proof_fingerprint(&parts), expected);
+    }
+
+    #[test]
+    fn a_detail_has_the_parts_once_it_is_signed() {
+        assert_eq!(quote_in(QuoteStatus::Sent).proof_parts(""), None);
+        let quote = quote_in(QuoteStatus::Accepted);
+        let signature = quote.terms.signature.clone().unwrap();
+        let parts = quote.proof_parts("cd").unwrap();
+        assert_eq!((parts.quote_id, parts.number, parts.document_sha256), (quote.id, &*quote.number, "cd"));
+        assert_eq!((parts.accepted_text, parts.signed_at), (&*signature.accepted_text, signature.signed_at));
+        assert_eq!(
+            (parts.signed_by_name, parts.signed_by_email),
+            (&*signature.signed_by_name, &*signature.signed_by_email)
+        );
     }
 }

@@ -1,0 +1,120 @@
+//! `verify_proof` on what the service made, and on what somebody made of it.
+
+use std::path::PathBuf;
+
+use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
+use invoicing_server::{Invoicing, Signature};
+use serde_json::{Value, json};
+
+/// A signed quote: its documents and its detail, as files.
+struct Signed {
+    folder: tempfile::TempDir,
+    sha256: String,
+}
+
+impl Signed {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).open().await.unwrap();
+        let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await;
+        let company = invoicing.company(company.unwrap().id);
+        let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap().client.id;
+        let line = json!({"description": "Peinture", "quantity": 12.5, "unitPrice": 40, "tvaRate": 10});
+        let new = NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client) };
+        let quotes = company.quotes();
+        let id = quotes.create(&new).await.unwrap().id;
+        quotes.send(id, None).await.unwrap();
+        let sent = quotes.open_document(id).await.unwrap();
+        let token = quotes.signing_link(id).await.unwrap();
+        let evidence = SignatureEvidence {
+            signed_by_name: "Claire Lefèvre".into(),
+            signed_by_email: "claire@exemple.fr".into(),
+            accepted_text: "Bon pour accord".into(),
+        };
+        let signature = Signature { evidence, ip: None, user_agent: None };
+        invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
+        let signed = quotes.open_document(id).await.unwrap();
+        let files = Self { folder, sha256: signed.sha256 };
+        files.write("sent.pdf", &sent.bytes);
+        files.write("signed.pdf", &signed.bytes);
+        files.write("detail.json", &quotes.detail(id).await.unwrap());
+        files
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    /// The detail with one value changed.
+    fn forge(&self, pointer: &str, value: impl Into<Value>) {
+        let mut detail: Value = serde_json::from_slice(&self.read("detail.json")).unwrap();
+        *detail.pointer_mut(pointer).unwrap() = value.into();
+        self.write("forged.json", detail.to_string().as_bytes());
+    }
+
+    fn verify(&self, pdf: &str, detail: &str, options: &[&str]) -> (Option<i32>, String) {
+        let files = [self.path(pdf), self.path(detail)];
+        let files = files.iter().map(|file| file.to_str().unwrap());
+        let args: Vec<&str> = files.chain(options.iter().copied()).collect();
+        let output = super::run("verify_proof", &args);
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.code(), String::from_utf8(said).unwrap())
+    }
+}
+
+#[tokio::test]
+async fn verify_proof_tells_what_belongs_together_from_what_does_not() {
+    let (ours, other) = (Signed::new().await, Signed::new().await);
+    let extracted = ours.path("extracted.pdf");
+    let extract = ["--extract", extracted.to_str().unwrap(), "--sha256", &ours.sha256.to_uppercase()];
+    let (code, said) = ours.verify("signed.pdf", "detail.json", &extract);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(ours.read("extracted.pdf") == ours.read("sent.pdf"), "the carried copy is the one that was sent");
+
+    let (code, said) = ours.verify("signed.pdf", "detail.json", &["--sha256", &other.sha256]);
+    assert_eq!(code, Some(1), "{said}");
+    for (pointer, value) in [
+        ("/number", "DEV-2026-9999"),
+        ("/id", "0192abcd-0000-7000-8000-000000000001"),
+        ("/signature/acceptedText", "Bon pour un autre accord"),
+        ("/signature/signedByName", "Claire Lefevre"),
+        ("/signature/signedByEmail", "claire@exemple.com"),
+        ("/signature/signedAt", "2026-09-14T09:41:07.123Z"),
+        ("/signature/proofFingerprint", &*format!("sha256:{}", "0".repeat(64))),
+    ] {
+        ours.forge(pointer, value);
+        let (code, said) = ours.verify("signed.pdf", "forged.json", &[]);
+        assert_eq!(code, Some(1), "{pointer}: {said}");
+        assert!(said.contains("do NOT belong together"), "{pointer}: {said}");
+    }
+    ours.forge("/signature", Value::Null);
+    assert_eq!(ours.verify("signed.pdf", "forged.json", &[]).0, Some(1));
+    assert_eq!(ours.verify("sent.pdf", "detail.json", &[]).0, Some(1), "a copy that is not signed");
+    ours.write("other.json", &other.read("detail.json"));
+    assert_eq!(ours.verify("signed.pdf", "other.json", &[]).0, Some(1), "the detail of another quote");
+}
+
+#[tokio::test]
+async fn verify_proof_says_when_it_cannot_tell() {
+    let signed = Signed::new().await;
+    signed.write("text.pdf", b"not a PDF");
+    signed.write("half.json", &signed.read("detail.json")[..40]);
+    for (pdf, detail) in [("text.pdf", "detail.json"), ("signed.pdf", "half.json"), ("none.pdf", "detail.json")] {
+        let (code, said) = signed.verify(pdf, detail, &[]);
+        assert_eq!(code, Some(2), "{pdf} {detail}: {said}");
+    }
+    for args in [&[][..], &["a.pdf"], &["a.pdf", "b.json", "c"], &["--wrong"], &["a.pdf", "b.json", "--sha256"]] {
+        let output = super::run("verify_proof", args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: verify_proof"), "{args:?}");
+    }
+    assert!(super::run("verify_proof", &["--help"]).status.success());
+}

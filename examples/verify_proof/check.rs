@@ -1,0 +1,78 @@
+//! What must hold for a signed PDF and a detail to belong together.
+
+use invoicing_core::{Open, Quote, QuoteStatus, proof_fingerprint, sha256_hex};
+use serde_json::Value;
+
+use crate::pdf::Attachment;
+
+/// Name of the file in which the PDF says what was signed.
+const PROOF: &str = "proof.json";
+
+/// Something that must hold, and whether it does.
+pub(crate) struct Finding {
+    pub(crate) holds: bool,
+    pub(crate) what: String,
+}
+
+/// What is looked at.
+pub(crate) struct Subject {
+    pub(crate) pdf_sha256: String,
+    pub(crate) files: Vec<Attachment>,
+    pub(crate) quote: Quote<Open<QuoteStatus>>,
+}
+
+impl Subject {
+    /// Everything that must hold. After something without which the rest has no meaning, the list ends.
+    pub(crate) fn findings(&self, sha256: Option<&str>) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let mut note = |holds: bool, what: String| {
+            findings.push(Finding { holds, what });
+            holds
+        };
+        if let Some(expected) = sha256 {
+            note(self.pdf_sha256 == expected, format!("the PDF's own SHA-256 is {expected}"));
+        }
+        let Some(signature) = &self.quote.terms.signature else {
+            note(false, format!("the detail of {} has a signature", self.quote.number));
+            return findings;
+        };
+        let Some(proof) = self.proof() else {
+            note(false, format!("the PDF carries one {PROOF} that can be read"));
+            return findings;
+        };
+        let claimed = proof["documentSha256"].as_str().unwrap_or_default();
+        let carried = self.copy(claimed).is_some();
+        note(carried, format!("the PDF carries the copy that was signed, SHA-256 {claimed}"));
+        let computed = self.quote.proof_parts(claimed).map(|parts| proof_fingerprint(&parts));
+        let expected = &signature.proof_fingerprint;
+        note(
+            computed.as_ref() == Some(expected),
+            format!(
+                "that copy, {}, the accepted text, the signer and the instant give {expected}",
+                self.quote.number
+            ),
+        );
+        let said = proof["proofFingerprint"].as_str() == Some(expected);
+        note(said, "the PDF names the same fingerprint".to_owned());
+        findings
+    }
+
+    /// The copy that was signed, where the PDF carries it.
+    pub(crate) fn signed_copy(&self) -> Option<&[u8]> {
+        self.copy(self.proof()?["documentSha256"].as_str()?)
+    }
+
+    /// What the PDF says was signed.
+    fn proof(&self) -> Option<Value> {
+        let mut proofs = self.files.iter().filter(|file| file.name == PROOF);
+        match (proofs.next(), proofs.next()) {
+            (Some(proof), None) => serde_json::from_slice(&proof.bytes).ok(),
+            _ => None,
+        }
+    }
+
+    fn copy(&self, sha256: &str) -> Option<&[u8]> {
+        let bytes = self.files.iter().map(|file| &*file.bytes);
+        bytes.into_iter().find(|bytes| sha256_hex(bytes) == sha256)
+    }
+}
