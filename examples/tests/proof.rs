@@ -107,11 +107,15 @@ async fn verify_proof_says_when_it_cannot_tell() {
     let signed = Signed::new().await;
     signed.write("text.pdf", b"not a PDF");
     signed.write("half.json", &signed.read("detail.json")[..40]);
-    for (pdf, detail) in [("text.pdf", "detail.json"), ("signed.pdf", "half.json"), ("none.pdf", "detail.json")] {
+    for (pdf, detail) in
+        [("text.pdf", "detail.json"), ("signed.pdf", "half.json"), ("none.pdf", "detail.json")]
+    {
         let (code, said) = signed.verify(pdf, detail, &[]);
         assert_eq!(code, Some(2), "{pdf} {detail}: {said}");
     }
-    for args in [&[][..], &["a.pdf"], &["a.pdf", "b.json", "c"], &["--wrong"], &["a.pdf", "b.json", "--sha256"]] {
+    for args in
+        [&[][..], &["a.pdf"], &["a.pdf", "b.json", "c"], &["--wrong"], &["a.pdf", "b.json", "--sha256"]]
+    {
         let output = super::run("verify_proof", args);
         assert_eq!(output.status.code(), Some(2), "{args:?}");
         assert!(String::from_utf8(output.stderr).unwrap().contains("Usage: verify_proof"), "{args:?}");
