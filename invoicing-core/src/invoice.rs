@@ -3,8 +3,10 @@
 use std::ops::Deref;
 
 use chrono::NaiveDate;
-use serde::{Deserialize, Serialize};
+use serde::de::MapAccess;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::flat::{self, Beside, Slot};
 use crate::open::closed_set;
 use crate::{ClientId, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
 
@@ -85,20 +87,18 @@ pub struct InvoiceTerms {
 }
 
 /// An invoice as a list shows it; `lines` only with `include=lines`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InvoiceItem<S = InvoiceStatus> {
     /// The head.
     #[serde(flatten)]
     pub head: InvoiceHead<S>,
     /// The lines, where the request asked for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
 }
 
 /// An invoice with everything that the API shows of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invoice<S = InvoiceStatus> {
     /// The head.
     #[serde(flatten)]
@@ -108,6 +108,40 @@ pub struct Invoice<S = InvoiceStatus> {
     /// VAT shares.
     #[serde(flatten)]
     pub terms: InvoiceTerms,
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for InvoiceItem<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (head, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        Ok(Self { head, lines: lines.optional() })
+    }
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (head, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
+        let terms = InvoiceTerms { vat_breakdown: beside.vat_breakdown.required("vatBreakdown")? };
+        Ok(Self { head, lines: beside.lines.required("lines")?, terms })
+    }
+}
+
+/// What stands beside the head in a detail, as far as it has been read.
+#[derive(Default)]
+struct DetailBeside {
+    lines: Slot<Vec<Line>>,
+    vat_breakdown: Slot<Vec<VatShare>>,
+}
+
+impl<'de> Beside<'de> for DetailBeside {
+    const NAMES: &'static [&'static str] = &["lines", "vatBreakdown"];
+
+    fn take<A: MapAccess<'de>>(&mut self, place: usize, map: &mut A) -> Result<(), A::Error> {
+        let name = Self::NAMES[place];
+        match place {
+            0 => self.lines.fill(name, map),
+            _ => self.vat_breakdown.fill(name, map),
+        }
+    }
 }
 
 impl<S> Deref for InvoiceItem<S> {

@@ -28,6 +28,7 @@ mod document;
 mod error;
 mod event;
 mod fixed;
+mod flat;
 #[cfg(test)]
 mod fixtures;
 mod ids;

@@ -3,8 +3,10 @@
 use std::ops::Deref;
 
 use chrono::NaiveDate;
-use serde::{Deserialize, Serialize};
+use serde::de::MapAccess;
+use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::flat::{self, Beside, Slot};
 use crate::open::closed_set;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
@@ -102,20 +104,18 @@ pub struct SignatureBlock {
 }
 
 /// A quote as a list shows it; `lines` only with `include=lines`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuoteItem<S = QuoteStatus> {
     /// The head.
     #[serde(flatten)]
     pub head: QuoteHead<S>,
     /// The lines, where the request asked for them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
 }
 
 /// A quote with everything that the API shows of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(bound(deserialize = "S: Deserialize<'de>"))]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quote<S = QuoteStatus> {
     /// The head.
     #[serde(flatten)]
@@ -125,6 +125,52 @@ pub struct Quote<S = QuoteStatus> {
     /// Retention, VAT shares and signature.
     #[serde(flatten)]
     pub terms: QuoteTerms,
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for QuoteItem<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (head, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        Ok(Self { head, lines: lines.optional() })
+    }
+}
+
+impl<'de, S: Deserialize<'de>> Deserialize<'de> for Quote<S> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (head, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
+        let terms = QuoteTerms {
+            retention_rate: beside.retention_rate.required("retentionRate")?,
+            retention_amount: beside.retention_amount.required("retentionAmount")?,
+            vat_breakdown: beside.vat_breakdown.required("vatBreakdown")?,
+            signature: beside.signature.optional(),
+        };
+        Ok(Self { head, lines: beside.lines.required("lines")?, terms })
+    }
+}
+
+/// What stands beside the head in a detail, as far as it has been read.
+#[derive(Default)]
+struct DetailBeside {
+    lines: Slot<Vec<Line>>,
+    retention_rate: Slot<Percent>,
+    retention_amount: Slot<Money>,
+    vat_breakdown: Slot<Vec<VatShare>>,
+    signature: Slot<Option<SignatureBlock>>,
+}
+
+impl<'de> Beside<'de> for DetailBeside {
+    const NAMES: &'static [&'static str] =
+        &["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature"];
+
+    fn take<A: MapAccess<'de>>(&mut self, place: usize, map: &mut A) -> Result<(), A::Error> {
+        let name = Self::NAMES[place];
+        match place {
+            0 => self.lines.fill(name, map),
+            1 => self.retention_rate.fill(name, map),
+            2 => self.retention_amount.fill(name, map),
+            3 => self.vat_breakdown.fill(name, map),
+            _ => self.signature.fill(name, map),
+        }
+    }
 }
 
 impl<S> Deref for QuoteItem<S> {
