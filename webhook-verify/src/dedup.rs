@@ -2,7 +2,7 @@
 //!
 //! Reading the three members out of the body, and remembering the keys, is the receiver's part.
 
-use core::fmt;
+use core::fmt::{self, Write as _};
 
 /// What two deliveries of one event have in common.
 ///
@@ -44,12 +44,27 @@ impl<'a> DedupKey<'a> {
     }
 }
 
-/// The parts separated by spaces, to be stored as one text. Event kinds, ids and timestamps hold no space.
+/// The parts separated by spaces, to be stored as one text: different keys have different texts. The kinds, ids and
+/// timestamps of the interface hold neither space nor backslash; where a part does, a backslash goes before it.
 impl fmt::Display for DedupKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.event, self.id)?;
-        self.timestamp.map_or(Ok(()), |timestamp| write!(f, " {timestamp}"))
+        escaped(f, self.event)?;
+        for part in [Some(self.id), self.timestamp].into_iter().flatten() {
+            f.write_char(' ')?;
+            escaped(f, part)?;
+        }
+        Ok(())
     }
+}
+
+fn escaped(f: &mut fmt::Formatter<'_>, part: &str) -> fmt::Result {
+    for piece in part.split_inclusive([' ', '\\']) {
+        match piece.strip_suffix([' ', '\\']) {
+            Some(before) => write!(f, "{before}\\{}", &piece[before.len()..])?,
+            None => f.write_str(piece)?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -65,5 +80,21 @@ mod tests {
         assert_ne!(at("a"), DedupKey::documented("project.completed", "1"));
         assert_ne!(DedupKey::documented("quote.signed", "1"), DedupKey::documented("quote.accepted", "1"));
         assert_eq!(at("a").to_string(), "project.completed 1 a");
+    }
+
+    #[test]
+    fn different_keys_have_different_texts() {
+        let parts = ["", " ", "a", "a ", " a", "\\", "a\\", "\\ ", "a b"];
+        let mut texts = alloc::collections::BTreeSet::new();
+        let mut count = 0;
+        for event in parts {
+            for id in parts {
+                for timestamp in parts.into_iter().map(Some).chain([None]) {
+                    count += 1;
+                    texts.insert(DedupKey { event, id, timestamp }.to_string());
+                }
+            }
+        }
+        assert_eq!(texts.len(), count);
     }
 }

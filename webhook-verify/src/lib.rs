@@ -55,11 +55,10 @@
 //! It parses no JSON and no HTTP, remembers nothing between calls (so it does not drop repeats by itself), and
 //! does not wipe memory: a [`Verifier`] or [`Signer`] keeps a state derived from the secret for as long as it lives.
 
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 extern crate alloc;
-#[cfg(feature = "std")]
-extern crate std;
 
 #[cfg(feature = "std")]
 mod clock;
@@ -71,6 +70,15 @@ mod key;
 mod signer;
 mod verifier;
 
+#[cfg(feature = "events")]
+pub mod events;
+#[cfg(feature = "inbox")]
+pub mod inbox;
+#[cfg(feature = "tower")]
+pub mod receiver;
+
+#[cfg(feature = "std")]
+pub use clock::Clock;
 pub use dedup::DedupKey;
 pub use error::{EmptySecret, Malformed, VerifyError};
 pub use explain::{BodyChange, Diagnosis, Scheme, SecretChange, explain, explain_within};
