@@ -76,6 +76,8 @@ pub mod events;
 pub mod inbox;
 #[cfg(feature = "tower")]
 pub mod receiver;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 #[cfg(feature = "std")]
 pub use clock::Clock;

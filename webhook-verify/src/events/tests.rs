@@ -53,7 +53,10 @@ fn each_kind_is_read_and_written_again() {
             "a known kind has a type: {event}"
         );
         let written = serde_json::to_string(&read).unwrap();
-        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), serde_json::from_slice::<Value>(&body).unwrap());
+        assert_eq!(
+            serde_json::from_str::<Value>(&written).unwrap(),
+            serde_json::from_slice::<Value>(&body).unwrap()
+        );
         assert_eq!(Event::parse(written.as_bytes()).unwrap(), read);
     }
 }
@@ -95,7 +98,10 @@ fn what_is_not_an_event_says_why() {
         (format!("\u{feff}{text}"), "not a JSON object"),
         (format!("{text}}}"), "trailing characters"),
         (r#"{"event":"ping"}"#.to_owned(), "missing field `timestamp`"),
-        (text.replace("1200.12", "\"1200.12\""), "not a quote.created as documented: data: expected a number"),
+        (
+            text.replace("1200.12", "\"1200.12\""),
+            "not a quote.created as documented: data: expected a number",
+        ),
         (text.replace("1200.12", "1e400"), "kept exactly"),
         (text.replace("totalTTC", "total"), "missing field `totalTTC`"),
         (text.replacen(AT, "yesterday", 2), "timestamp"),
@@ -133,7 +139,8 @@ fn json_value() -> impl Strategy<Value = Value> {
         let names = prop_oneof!["[a-z]{1,3}", Just("id".to_owned()), Just("status".to_owned())];
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::btree_map(names, inner, 0..4).prop_map(|map| Value::Object(map.into_iter().collect())),
+            prop::collection::btree_map(names, inner, 0..4)
+                .prop_map(|map| Value::Object(map.into_iter().collect())),
         ]
     })
 }

@@ -1,0 +1,137 @@
+//! Everything that a receiver answers, as one service: verified, kept, 204.
+
+use std::convert::Infallible;
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body::Body;
+use http_body_util::Full;
+use tower_service::Service;
+
+use super::{Inbox, InboxError, Receipt};
+use crate::events::Envelope;
+use crate::receiver::{Delivery, Receiver, Refusal};
+
+/// A service that verifies deliveries, puts them into an inbox and answers; a [`Worker`](super::Worker) handles them.
+///
+/// It answers before the work is done, so that slow work does not run into the sender's limit of 5 s. It fits
+/// `axum::Router::route_service`, and a hyper connection by `hyper_util::service::TowerToHyperService`.
+///
+/// ```
+/// # fn router() -> Result<axum::Router, webhook_verify::EmptySecret> {
+/// use std::sync::Arc;
+///
+/// use webhook_verify::Verifier;
+/// use webhook_verify::inbox::{Intake, MemoryInbox};
+/// use webhook_verify::receiver::Receiver;
+///
+/// let receiver = Receiver::new(Verifier::new("whsec_example")?);
+/// let intake = Intake::new(receiver, Arc::new(MemoryInbox::new()));
+/// # Ok(
+/// axum::Router::new().route_service("/hook", intake)
+/// # )}
+/// # router().expect("a secret");
+/// ```
+pub struct Intake<I: ?Sized> {
+    receiver: Receiver,
+    key: KeyKind,
+    inbox: Arc<I>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum KeyKind {
+    Recommended,
+    Documented,
+}
+
+impl<I: Inbox + ?Sized> Intake<I> {
+    /// Takes what the receiver takes, once for each of the recommended keys.
+    pub fn new(receiver: Receiver, inbox: Arc<I>) -> Self {
+        Self { receiver, key: KeyKind::Recommended, inbox }
+    }
+
+    /// The same with the documented pair of kind and id as the key, which takes a real second occurrence, such as a
+    /// project that is completed twice, for a repeat.
+    #[must_use]
+    pub fn documented_key(self) -> Self {
+        Self { key: KeyKind::Documented, ..self }
+    }
+
+    /// Puts a delivery into the inbox that a [`Receiver`] has accepted.
+    ///
+    /// # Errors
+    ///
+    /// The body is not the body of an event, or the inbox is in trouble.
+    pub async fn keep(&self, delivery: &Delivery) -> Result<Receipt, Refusal> {
+        let envelope = Envelope::parse(&delivery.body)?;
+        let key = match self.key {
+            KeyKind::Recommended => envelope.key(),
+            KeyKind::Documented => envelope.documented_key(),
+        };
+        Ok(self.inbox.receive(key, &delivery.body).await?)
+    }
+}
+
+impl From<InboxError> for Refusal {
+    fn from(error: InboxError) -> Self {
+        Self::Unavailable(error.source().unwrap_or(&error).to_string())
+    }
+}
+
+impl<I: ?Sized> Clone for Intake<I> {
+    fn clone(&self) -> Self {
+        Self { receiver: self.receiver.clone(), key: self.key, inbox: Arc::clone(&self.inbox) }
+    }
+}
+
+impl<I: ?Sized> fmt::Debug for Intake<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Intake")
+            .field("receiver", &self.receiver)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<I, B> Service<Request<B>> for Intake<I>
+where
+    I: Inbox + ?Sized + 'static,
+    B: Body + Send + 'static,
+    B::Data: Send,
+    B::Error: Send,
+{
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let intake = self.clone();
+        Box::pin(async move {
+            let kept = match intake.receiver.accept(request).await {
+                Ok(delivery) => intake.keep(&delivery).await,
+                Err(refusal) => Err(refusal),
+            };
+            Ok(match kept {
+                Ok(receipt) => received(receipt),
+                Err(refusal) => refusal.response(),
+            })
+        })
+    }
+}
+
+/// 204, with the receipt among the extensions.
+fn received(receipt: Receipt) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::default());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.extensions_mut().insert(receipt);
+    response
+}

@@ -1,0 +1,186 @@
+//! An inbox in a SQLite file: what was answered with a 2xx survives a crash of the process and of the machine.
+//!
+//! One table, `webhook_inbox`, made when the inbox is opened. Each operation is one statement, so that there is nothing
+//! to be left half done.
+
+use std::path::Path;
+use std::pin::Pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteConnection, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
+    SqliteSynchronous,
+};
+use tokio::sync::Notify;
+
+use super::{Answer, Claim, Inbox, InboxError, Receipt, SHORTEST_MEMORY, millis};
+use crate::{Clock, DedupKey};
+
+/// How long an operation waits for the connection, and then for another process's lock: the answer must be out before
+/// the sender's 5 s are over.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// `due_at` is set while a letter waits, `done_at` once it is handled; its body is dropped then. All times are Unix
+/// milliseconds. `attempts` is also the fence: a claim holds as long as it names the last one.
+const CREATE: &str = "
+CREATE TABLE IF NOT EXISTS webhook_inbox (
+    key         TEXT    NOT NULL PRIMARY KEY,
+    body        BLOB,
+    received_at INTEGER NOT NULL,
+    due_at      INTEGER,
+    done_at     INTEGER,
+    attempts    INTEGER NOT NULL DEFAULT 0,
+    trouble     TEXT,
+    CHECK ((due_at IS NULL) <> (done_at IS NULL) AND (due_at IS NULL) = (body IS NULL))
+) STRICT;
+CREATE INDEX IF NOT EXISTS webhook_inbox_due ON webhook_inbox (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX IF NOT EXISTS webhook_inbox_done ON webhook_inbox (done_at) WHERE done_at IS NOT NULL;
+";
+const RECEIVE: &str = "INSERT INTO webhook_inbox (key, body, received_at, due_at) VALUES ($1, $2, $3, $3)
+    ON CONFLICT (key) DO NOTHING";
+const CLAIM: &str = "UPDATE webhook_inbox SET due_at = $2, attempts = attempts + 1
+    WHERE key = (SELECT key FROM webhook_inbox WHERE due_at <= $1 ORDER BY due_at LIMIT 1)
+    RETURNING key, body, received_at, attempts";
+const DONE: &str = "UPDATE webhook_inbox SET done_at = $3, due_at = NULL, body = NULL, trouble = NULL
+    WHERE key = $1 AND attempts = $2 AND due_at IS NOT NULL";
+const POSTPONE: &str = "UPDATE webhook_inbox SET due_at = $3, trouble = $4
+    WHERE key = $1 AND attempts = $2 AND due_at IS NOT NULL";
+const PRUNE: &str = "DELETE FROM webhook_inbox WHERE done_at < $1";
+const WAITING: &str = "SELECT count(*) FROM webhook_inbox WHERE due_at IS NOT NULL";
+
+/// Deliveries in the table `webhook_inbox` of a SQLite database.
+///
+/// Several processes may share the file. The column `trouble` tells what the handler of a waiting letter last failed
+/// of.
+#[derive(Debug)]
+pub struct SqliteInbox {
+    pool: SqlitePool,
+    clock: Clock,
+    arrived: Notify,
+}
+
+impl SqliteInbox {
+    /// Opens a file, or makes it: write-ahead log, synced at each commit.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be opened or is no database.
+    pub async fn open(path: impl AsRef<Path>) -> Result<Self, InboxError> {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(BUSY);
+        // SQLite has one writer at a time, and every operation here writes.
+        let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(BUSY);
+        Self::with_pool(pool.connect_with(options).await?).await
+    }
+
+    /// Keeps its table in the receiver's own database, beside what the handlers write.
+    ///
+    /// How durable a receipt is, is up to the pool's options: `synchronous` should be `FULL`.
+    ///
+    /// # Errors
+    ///
+    /// The table cannot be made.
+    pub async fn with_pool(pool: SqlitePool) -> Result<Self, InboxError> {
+        sqlx::raw_sql(CREATE).execute(&pool).await?;
+        Ok(Self { pool, clock: Clock::default(), arrived: Notify::new() })
+    }
+
+    /// The same with another clock, for tests.
+    #[must_use]
+    pub fn clock(self, clock: Clock) -> Self {
+        Self { clock, ..self }
+    }
+
+    /// Marks a letter as handled in the handler's own transaction: the work and the mark are committed together or not
+    /// at all, so that the work is done exactly once. On `false`, roll back: somebody else has the letter, or has
+    /// handled it.
+    ///
+    /// # Errors
+    ///
+    /// The statement failed; roll back.
+    pub async fn done_within(
+        &self,
+        transaction: &mut SqliteConnection,
+        claim: &Claim,
+    ) -> Result<bool, InboxError> {
+        let done = sqlx::query(DONE).bind(&claim.key).bind(claim.attempt).bind(self.clock.unix_millis());
+        Ok(done.execute(transaction).await?.rows_affected() == 1)
+    }
+
+    /// Waits until what is under way is written, and closes the file.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+impl Inbox for SqliteInbox {
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
+        Box::pin(async move {
+            let insert = sqlx::query(RECEIVE).bind(key.to_string()).bind(&body[..]);
+            let inserted = insert.bind(self.clock.unix_millis()).execute(&self.pool).await?;
+            if inserted.rows_affected() == 0 {
+                return Ok(Receipt::Seen);
+            }
+            self.arrived.notify_one();
+            Ok(Receipt::New)
+        })
+    }
+
+    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
+        Box::pin(async move {
+            let now = self.clock.unix_millis();
+            let claim = sqlx::query_as::<_, (String, Vec<u8>, i64, u32)>(CLAIM).bind(now);
+            let row = claim.bind(now.saturating_add(millis(lease))).fetch_optional(&self.pool).await?;
+            Ok(row.map(|(key, body, received_at, attempt)| Claim {
+                key,
+                body: body.into(),
+                received_at,
+                attempt,
+            }))
+        })
+    }
+
+    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let mut connection = self.pool.acquire().await?;
+            self.done_within(&mut connection, claim).await
+        })
+    }
+
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
+        Box::pin(async move {
+            let due_at = self.clock.unix_millis().saturating_add(millis(pause));
+            let postpone = sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempt).bind(due_at).bind(why);
+            Ok(postpone.execute(&self.pool).await?.rows_affected() == 1)
+        })
+    }
+
+    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
+        Box::pin(async move {
+            let done_before = self.clock.unix_millis().saturating_sub(millis(memory.max(SHORTEST_MEMORY)));
+            Ok(sqlx::query(PRUNE).bind(done_before).execute(&self.pool).await?.rows_affected())
+        })
+    }
+
+    fn waiting(&self) -> Answer<'_, u64> {
+        Box::pin(async move {
+            let waiting: i64 = sqlx::query_scalar(WAITING).fetch_one(&self.pool).await?;
+            Ok(waiting.unsigned_abs())
+        })
+    }
+
+    fn arrived(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.arrived.notified())
+    }
+}
+
+impl From<sqlx::Error> for InboxError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::new(error)
+    }
+}

@@ -1,0 +1,74 @@
+//! Bodies to deliver.
+
+use std::fmt::Write as _;
+
+use bytes::Bytes;
+
+use super::chance::Chance;
+
+/// As many bodies as asked for, of all kinds, each with an id of its own; every tenth is of a kind that no version
+/// knows yet.
+pub fn sample_bodies(seed: u64, count: usize) -> Vec<Bytes> {
+    let mut chance = Chance::new(seed);
+    (0..count).map(|index| body(&mut chance, index).into()).collect()
+}
+
+fn body(chance: &mut Chance, index: usize) -> String {
+    const QUOTES: [&str; 3] = ["quote.created", "quote.signed", "quote.accepted"];
+    const INVOICES: [&str; 2] = ["invoice.created", "invoice.paid"];
+    let (id, other) = (uuid(chance), uuid(chance));
+    let cents = chance.below(10_000_000);
+    let totals = format!(
+        r#""totalHT":{},"totalTTC":{},"tvaRate":20"#,
+        amount(cents),
+        amount(cents.saturating_mul(6) / 5)
+    );
+    let client = r#""clientName":"Léa “Peinture” Lefèvre","clientEmail":null"#;
+    let at = time(chance);
+    let (event, data) = match index % 10 {
+        kind @ 0..=4 => {
+            let data = format!(r#""number":"DEV-2026-{index:04}","status":"ACCEPTED",{client},{totals}"#);
+            (QUOTES[kind % 3], data)
+        }
+        kind @ 5..=7 => {
+            let money = format!(r#"{totals},"amountPaid":0,"amountDue":{}"#, amount(cents));
+            let dates = r#""issueDate":"2026-09-14","dueDate":null"#;
+            let head = format!(r#""number":"FAC-2026-{index:04}","status":"PAID","quoteId":"{other}""#);
+            (INVOICES[kind % 2], format!("{head},{client},{money},{dates}"))
+        }
+        8 => {
+            let data = format!(
+                r#""name":"Hall","status":"COMPLETED",{client},"quoteIds":["{other}"],"completedAt":"{at}""#
+            );
+            ("project.completed", data)
+        }
+        _ => ("quote.viewed", r#""by":{"name":"Léa"}"#.to_owned()),
+    };
+    format!(r#"{{"event":"{event}","timestamp":"{at}","data":{{"id":"{id}",{data}}}}}"#)
+}
+
+fn uuid(chance: &mut Chance) -> String {
+    let (high, low) = (chance.next(), chance.next());
+    let mut text = format!("{:08x}-{:04x}-7", high >> 32, high >> 16 & 0xffff);
+    // Writing to a `String` cannot fail.
+    let _ = write!(
+        text,
+        "{:03x}-{:04x}-{:012x}",
+        high & 0xfff,
+        low >> 48 & 0x3fff | 0x8000,
+        low & 0xffff_ffff_ffff
+    );
+    text
+}
+
+/// The shortest JSON number of an amount in cents.
+fn amount(cents: u64) -> String {
+    let text = format!("{}.{:02}", cents / 100, cents % 100);
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+fn time(chance: &mut Chance) -> String {
+    let mut part = |bound| chance.below(bound);
+    let (day, hour, minute, second, milli) = (part(28) + 1, part(24), part(60), part(60), part(1000));
+    format!("2026-09-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+}
