@@ -19,6 +19,17 @@ pub struct Settings {
     pub target: TargetPolicy,
     /// How webhooks are delivered.
     pub dispatch: DispatchSettings,
+    /// How documents are handed out.
+    pub documents: DocumentSettings,
+}
+
+/// How documents are handed out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct DocumentSettings {
+    /// Whether a link to a document leads to the store itself, where the store has such URLs (S3, Google Cloud Storage
+    /// and Azure have, a folder has not). The service then does not see the bytes again, and does not check them.
+    pub presigned_urls: bool,
 }
 
 /// How webhooks are delivered.
@@ -43,6 +54,7 @@ impl Default for Settings {
             quota: 30,
             target: TargetPolicy::default(),
             dispatch: DispatchSettings::default(),
+            documents: DocumentSettings::default(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use invoicing_core::{Conflict, Invalid, Refusal};
 
-use crate::documents::{FreezeError, RenderError, StoreError};
+use crate::documents::{RenderError, StoreError};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
@@ -82,12 +82,11 @@ impl From<StoreError> for Error {
     }
 }
 
-impl From<FreezeError> for Error {
-    fn from(error: FreezeError) -> Self {
+impl From<RenderError> for Error {
+    fn from(error: RenderError) -> Self {
         match error {
-            FreezeError::Store(error) => Self::unavailable(error),
-            FreezeError::Render(RenderError::Text(invalid)) => Self::Invalid(invalid),
-            error @ FreezeError::Render(_) => Self::internal(error),
+            RenderError::Text(invalid) => Self::Invalid(invalid),
+            error @ RenderError::Failed(_) => Self::internal(error),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::Error;
 use crate::config::Settings;
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{Dispatcher, Endpoints, Handoff};
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, FolderStore, PlainRenderer, UrlSigner};
+use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, PlainRenderer, UrlSigner};
 use crate::env::Env;
 use crate::operations::{Companies, CompanyHandle, KeyCache, SigningLinks, SweepReport};
 use crate::service::ApiService;
@@ -70,7 +70,8 @@ impl Builder {
         Self { renderer, ..self }
     }
 
-    /// Where frozen documents are kept; a folder beside the database otherwise, `<database>.documents`.
+    /// Where frozen documents are kept; a folder beside the database otherwise, `<database>.documents`. See
+    /// [`ObjectStorage`].
     #[must_use]
     pub fn document_store(self, store: Arc<dyn DocumentStore>) -> Self {
         Self { store: Some(store), ..self }
@@ -95,11 +96,10 @@ impl Builder {
         let handoff = Arc::new(Handoff::new(&self.env));
         let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
         let signer = UrlSigner::new(&url_key(&store, &self.env).await?);
-        let documents = self.store.unwrap_or_else(|| {
-            let mut folder = self.database.into_os_string();
-            folder.push(".documents");
-            Arc::new(FolderStore::new(folder))
-        });
+        let documents = match self.store {
+            Some(store) => store,
+            None => beside(&self.database)?,
+        };
         let limit = Duration::from_millis(self.settings.dispatch.attempt_timeout_ms);
         let transport = Transport::builder(self.settings.target).connect_timeout(limit);
         let transport = (self.transport)(transport).build()?;
@@ -116,6 +116,14 @@ impl Builder {
         });
         Ok(Invoicing(inner))
     }
+}
+
+/// The folder for documents beside the database.
+fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
+    let mut folder = database.as_os_str().to_owned();
+    folder.push(".documents");
+    let storage = ObjectStorage::folder(folder).map_err(OpenError::Documents)?;
+    Ok(Arc::new(storage))
 }
 
 /// The key of document URLs: made once per database.
@@ -174,7 +182,7 @@ impl Invoicing {
     }
 
     /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old
-    /// attempts are deleted. To be called at least once an hour.
+    /// attempts and documents that nothing came of are deleted. To be called at least once an hour.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweep().await
     }

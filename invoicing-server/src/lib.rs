@@ -39,15 +39,15 @@ mod serve;
 mod service;
 mod store;
 
-pub use config::{DispatchSettings, Settings};
+pub use config::{DispatchSettings, DocumentSettings, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
 pub use documents::{
-    ContentHash, DocumentInput, DocumentRenderer, DocumentStore, FolderStore, NotAHash, PlainRenderer,
-    RenderError, SignedCopy, StoreError,
+    ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, NotAHash,
+    ObjectStorage, PlainRenderer, RenderError, SignedCopy, StorageSetupError, StoreError,
 };
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;
@@ -55,6 +55,8 @@ pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
+/// What [`ObjectStorage`] is made from, in the version that it takes.
+pub use object_store;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use invoicing_core::{EventId, Invoice, InvoiceStatus, Quote, QuoteStatus, Timestamp};
-use invoicing_server::{CompanyHandle, EventRecord, FolderStore, Invoicing, PageQuery, PageWindow};
+use invoicing_server::{CompanyHandle, EventRecord, Invoicing, ObjectStorage, PageQuery, PageWindow};
 use invoicing_tests::Received;
 use serde_json::Value;
 
@@ -58,7 +58,7 @@ struct Found {
 }
 
 pub(crate) async fn open(site: &Site) -> Invoicing {
-    let documents = std::sync::Arc::new(FolderStore::new(site.documents()));
+    let documents = std::sync::Arc::new(ObjectStorage::folder(site.documents()).expect("the folder opens"));
     Invoicing::builder(site.database()).document_store(documents).open().await.expect("the files open")
 }
 

@@ -16,7 +16,7 @@ use invoicing_core::{
     QuoteImport, QuoteStatus, SignatureEvidence, Timestamp,
 };
 use invoicing_server::{
-    CompanyHandle, FolderStore, Invoicing, NewPayment, NewProject, NewWebhook, PageQuery, PageWindow,
+    CompanyHandle, Invoicing, NewPayment, NewProject, NewWebhook, ObjectStorage, PageQuery, PageWindow,
     PaymentMethod, ServeLimits, Settings, Signature, TargetPolicy, serve,
 };
 use invoicing_tests::new_quote;
@@ -56,7 +56,7 @@ async fn run() -> Result<(), Failure> {
         Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..Settings::default() };
     let invoicing = Invoicing::builder(database)
         .settings(settings)
-        .document_store(Arc::new(FolderStore::new(documents)))
+        .document_store(Arc::new(ObjectStorage::folder(documents)?))
         .open()
         .await?;
     let companies = companies(&invoicing, &hooks).await?;

@@ -2,14 +2,17 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::Quote;
+use tokio::sync::Semaphore;
+use uuid::Uuid;
 
 use super::{
-    ContentHash, DocumentInput, DocumentRenderer, DocumentStore, Particulars, RenderError, SignedCopy,
-    StoreError, UrlSigner,
+    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
+    DocumentStore, Particulars, RenderError, SignedCopy, StoreError, UrlSigner,
 };
 
 /// How long a store may take for one call, whichever store it is: a caller waits with an HTTP request open.
@@ -23,6 +26,17 @@ pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
     signer: UrlSigner,
+    /// Places for renderings: what asks for more would take the memory and the threads of everything else.
+    rendering: Arc<Semaphore>,
+}
+
+/// A document that was rendered and lies nowhere yet.
+#[derive(Debug)]
+pub(crate) struct Rendered {
+    /// Where it is to lie.
+    pub(crate) key: DocumentKey,
+    file: DocumentFile,
+    particulars: Particulars,
 }
 
 /// A document that was rendered and lies in the store.
@@ -36,6 +50,8 @@ pub(crate) struct Frozen {
     pub(crate) file_name: String,
     /// What it says besides the quote.
     pub(crate) particulars: Particulars,
+    /// The upload that the transaction which refers to it has to settle.
+    pub(crate) upload: Uuid,
 }
 
 /// The frozen copy that a signature is about.
@@ -52,17 +68,6 @@ impl SentCopy {
     }
 }
 
-/// Why a document was not frozen. Nothing refers to it.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FreezeError {
-    /// The renderer failed.
-    #[error(transparent)]
-    Render(#[from] RenderError),
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
 impl Documents {
     /// Puts the three parts together.
     pub(crate) fn new(
@@ -70,7 +75,8 @@ impl Documents {
         store: Arc<dyn DocumentStore>,
         signer: UrlSigner,
     ) -> Self {
-        Self { renderer, store, signer }
+        let cores = available_parallelism().map_or(1, usize::from);
+        Self { renderer, store, signer, rendering: Arc::new(Semaphore::new(cores)) }
     }
 
     /// Signs and verifies the URLs under which documents are served.
@@ -78,44 +84,69 @@ impl Documents {
         &self.signer
     }
 
-    /// Renders the quote as it stands and stores the bytes under their hash.
-    ///
-    /// `Ok` means that they are safe on disk; a transaction may now refer to them. A document that nothing refers to
-    /// in the end, because the transaction was rolled back, stays in the store and does no harm.
-    pub(crate) async fn freeze(
+    /// Renders the quote as it stands. As many at once as there are processors; the others wait.
+    pub(crate) async fn render(
         &self,
         particulars: Particulars,
         quote: Quote,
         signed: Option<SentCopy>,
-    ) -> Result<Frozen, FreezeError> {
-        let file_name = file_name(&quote.head.number);
+    ) -> Result<Rendered, RenderError> {
+        let place = Arc::clone(&self.rendering).acquire_owned().await.map_err(RenderError::new)?;
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
+            // Kept to the end of the work, also where nobody waits for it any more.
+            let _place = place;
             let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
-            let bytes = renderer.render(&input)?;
-            Ok((ContentHash::of(&bytes), Bytes::from(bytes), particulars))
+            let bytes = Bytes::from(renderer.render(&input)?);
+            let key = DocumentKey { company: particulars.company.id, sha256: ContentHash::of(&bytes) };
+            let file = DocumentFile { bytes, file_name: file_name(&quote.head.number) };
+            Ok(Rendered { key, file, particulars })
         });
         // A renderer that panics fails this document, not the process.
-        let (sha256, bytes, particulars) =
-            rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))?;
-        let size_bytes = bytes.len() as u64;
-        in_time(self.store.put(sha256, bytes)).await?;
-        Ok(Frozen { sha256, size_bytes, file_name, particulars })
+        rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))
+    }
+
+    /// Stores a document, for which an upload has been written down.
+    ///
+    /// `Ok` means that it is safe on disk; a transaction may now settle the upload and refer to the document.
+    pub(crate) async fn keep(&self, rendered: Rendered, upload: Uuid) -> Result<Frozen, StoreError> {
+        let Rendered { key, file, particulars } = rendered;
+        let (size_bytes, file_name) = (file.bytes.len() as u64, file.file_name.clone());
+        in_time(self.store.put(key, file)).await?;
+        Ok(Frozen { sha256: key.sha256, size_bytes, file_name, particulars, upload })
     }
 
     /// The frozen bytes.
-    pub(crate) async fn fetch(&self, hash: ContentHash) -> Result<Bytes, StoreError> {
-        let bytes = in_time(self.store.get(hash)).await?;
+    pub(crate) async fn fetch(&self, key: DocumentKey) -> Result<Bytes, StoreError> {
+        let bytes = in_time(self.store.get(key)).await?;
         // Promised for every store, so not left to a host's store.
-        if ContentHash::of(&bytes) == hash { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        if ContentHash::of(&bytes) == key.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
 
     /// Whether the document can be had: it is there and has the size that it was frozen with.
-    pub(crate) async fn available(&self, hash: ContentHash, size_bytes: u64) -> Result<(), StoreError> {
-        match in_time(self.store.size(hash)).await? {
+    pub(crate) async fn available(&self, key: DocumentKey, size_bytes: u64) -> Result<(), StoreError> {
+        match in_time(self.store.size(key)).await? {
             None => Err(StoreError::NotFound),
             Some(size) if size == size_bytes => Ok(()),
             Some(_) => Err(StoreError::Corrupt),
+        }
+    }
+
+    /// Deletes a document to which nothing refers, nor can refer while this goes on.
+    pub(crate) async fn delete(&self, key: DocumentKey) -> Result<(), StoreError> {
+        in_time(self.store.delete(key)).await
+    }
+
+    /// A URL of the store itself, good for [`DOCUMENT_URL_VALID_MS`]; `None` where the store makes none.
+    pub(crate) async fn presign(
+        &self,
+        key: DocumentKey,
+        file_name: &str,
+    ) -> Result<Option<String>, StoreError> {
+        let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
+        match in_time(self.store.presign(key, file_name.to_owned(), valid)).await {
+            Err(StoreError::Refused(_)) => Ok(None),
+            signed => signed,
         }
     }
 }
@@ -142,20 +173,26 @@ mod tests {
     use super::super::plain::tests::{company, quote};
     use super::super::{MemoryStore, PlainRenderer};
     use super::*;
+    use crate::Error;
 
     fn documents() -> (Documents, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::new());
         (Documents::new(Arc::new(PlainRenderer::new()), store.clone(), UrlSigner::new(&[7; 32])), store)
     }
 
-    async fn freeze(documents: &Documents) -> Result<Frozen, FreezeError> {
+    fn key(sha256: ContentHash) -> DocumentKey {
+        DocumentKey { company: company().id, sha256 }
+    }
+
+    async fn freeze(documents: &Documents) -> Result<Frozen, Error> {
         let particulars = Particulars {
             company: company(),
             client_address: Some("1 rue Haute".into()),
             work_site: None,
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         };
-        documents.freeze(particulars, quote(), None).await
+        let rendered = documents.render(particulars, quote(), None).await?;
+        Ok(documents.keep(rendered, Uuid::nil()).await?)
     }
 
     #[tokio::test]
@@ -163,10 +200,10 @@ mod tests {
         let (documents, store) = documents();
         let frozen = freeze(&documents).await.unwrap();
         assert_eq!(frozen.file_name, "DEV-2026-0042.pdf");
-        let bytes = documents.fetch(frozen.sha256).await.unwrap();
+        let bytes = documents.fetch(key(frozen.sha256)).await.unwrap();
         assert_eq!(ContentHash::of(&bytes), frozen.sha256);
         assert_eq!(bytes.len() as u64, frozen.size_bytes);
-        documents.available(frozen.sha256, frozen.size_bytes).await.unwrap();
+        documents.available(key(frozen.sha256), frozen.size_bytes).await.unwrap();
         assert_eq!(freeze(&documents).await.unwrap(), frozen);
         assert_eq!(store.count(), 1);
     }
@@ -175,12 +212,12 @@ mod tests {
     async fn a_failing_store_is_an_error_and_recovers() {
         let (documents, store) = documents();
         store.fail(true);
-        assert!(matches!(freeze(&documents).await, Err(FreezeError::Store(StoreError::Unavailable(_)))));
+        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
         store.fail(false);
         let frozen = freeze(&documents).await.unwrap();
         store.fail(true);
-        assert!(matches!(documents.fetch(frozen.sha256).await, Err(StoreError::Unavailable(_))));
-        let available = documents.available(frozen.sha256, frozen.size_bytes).await;
+        assert!(matches!(documents.fetch(key(frozen.sha256)).await, Err(StoreError::Unavailable(_))));
+        let available = documents.available(key(frozen.sha256), frozen.size_bytes).await;
         assert!(matches!(available, Err(StoreError::Unavailable(_))));
     }
 
@@ -190,9 +227,9 @@ mod tests {
         store.hang(true);
         let begun = tokio::time::Instant::now();
         let hash = ContentHash::of(b"x");
-        assert!(matches!(documents.fetch(hash).await, Err(StoreError::TimedOut)));
-        assert!(matches!(documents.available(hash, 1).await, Err(StoreError::TimedOut)));
-        assert!(matches!(freeze(&documents).await, Err(FreezeError::Store(StoreError::TimedOut))));
+        assert!(matches!(documents.fetch(key(hash)).await, Err(StoreError::TimedOut)));
+        assert!(matches!(documents.available(key(hash), 1).await, Err(StoreError::TimedOut)));
+        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
         assert_eq!(begun.elapsed().as_secs(), 15);
     }
 
@@ -201,13 +238,13 @@ mod tests {
         let (documents, store) = documents();
         let frozen = freeze(&documents).await.unwrap();
         let missing = ContentHash::of(b"missing");
-        assert!(matches!(documents.available(missing, 7).await, Err(StoreError::NotFound)));
-        assert!(matches!(documents.fetch(missing).await, Err(StoreError::NotFound)));
+        assert!(matches!(documents.available(key(missing), 7).await, Err(StoreError::NotFound)));
+        assert!(matches!(documents.fetch(key(missing)).await, Err(StoreError::NotFound)));
         store.damage(frozen.sha256);
-        let available = documents.available(frozen.sha256, frozen.size_bytes).await;
+        let available = documents.available(key(frozen.sha256), frozen.size_bytes).await;
         assert!(matches!(available, Err(StoreError::Corrupt)));
-        assert!(matches!(documents.fetch(frozen.sha256).await, Err(StoreError::Corrupt)));
-        assert!(matches!(freeze(&documents).await, Err(FreezeError::Store(StoreError::Corrupt))));
+        assert!(matches!(documents.fetch(key(frozen.sha256)).await, Err(StoreError::Corrupt)));
+        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
     }
 
     #[tokio::test]
@@ -220,7 +257,7 @@ mod tests {
         }
         let store = Arc::new(MemoryStore::new());
         let documents = Documents::new(Arc::new(Panics), store.clone(), UrlSigner::new(&[7; 32]));
-        assert!(matches!(freeze(&documents).await, Err(FreezeError::Render(_))));
+        assert!(matches!(freeze(&documents).await, Err(Error::Internal(_))));
         assert_eq!(store.count(), 0);
     }
 

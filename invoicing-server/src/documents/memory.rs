@@ -8,12 +8,14 @@ use std::sync::{Mutex, PoisonError};
 use bytes::Bytes;
 use futures_util::future::{self, BoxFuture, FutureExt};
 
-use super::{ContentHash, DocumentStore, StoreError};
+use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, StoreError};
+
+type Contents = HashMap<DocumentKey, Bytes>;
 
 /// Documents in memory, for tests. It forgets them when it is dropped.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    documents: Mutex<HashMap<ContentHash, Bytes>>,
+    documents: Mutex<Contents>,
     failing: AtomicBool,
     hanging: AtomicBool,
 }
@@ -36,49 +38,70 @@ impl MemoryStore {
 
     /// How many documents there are.
     pub fn count(&self) -> usize {
-        self.documents.lock().unwrap_or_else(PoisonError::into_inner).len()
+        self.contents(|documents| documents.len())
     }
 
-    /// Damages a stored document: its last byte is cut off.
+    /// Where there are documents, in order.
+    pub fn keys(&self) -> Vec<DocumentKey> {
+        let mut keys = self.contents(|documents| documents.keys().copied().collect::<Vec<_>>());
+        keys.sort_unstable();
+        keys
+    }
+
+    /// Damages a document wherever it is stored: its last byte is cut off.
     pub fn damage(&self, hash: ContentHash) {
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(bytes) = documents.get_mut(&hash) {
-            bytes.truncate(bytes.len().saturating_sub(1));
-        }
+        self.contents(|documents| {
+            for (_, bytes) in documents.iter_mut().filter(|(key, _)| key.sha256 == hash) {
+                bytes.truncate(bytes.len().saturating_sub(1));
+            }
+        });
+    }
+
+    fn contents<T>(&self, work: impl FnOnce(&mut Contents) -> T) -> T {
+        work(&mut self.documents.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn answer<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut HashMap<ContentHash, Bytes>) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut Contents) -> Result<T, StoreError>,
     ) -> BoxFuture<'_, Result<T, StoreError>> {
         if self.hanging.load(Ordering::SeqCst) {
             return future::pending().boxed();
         }
         if self.failing.load(Ordering::SeqCst) {
             let error = io::Error::other("the test wants the document store to fail");
-            return future::ready(Err(StoreError::from(error))).boxed();
+            return future::ready(Err(StoreError::Unavailable(error.into()))).boxed();
         }
-        let mut documents = self.documents.lock().unwrap_or_else(PoisonError::into_inner);
-        future::ready(work(&mut documents)).boxed()
+        future::ready(self.contents(work)).boxed()
     }
 }
 
 impl DocumentStore for MemoryStore {
-    fn put(&self, hash: ContentHash, bytes: Bytes) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
         self.answer(|documents| {
-            let stored = documents.entry(hash).or_insert_with(|| bytes.clone());
-            if ContentHash::of(stored) == hash { Ok(()) } else { Err(StoreError::Corrupt) }
+            if ContentHash::of(&file.bytes) != key.sha256 {
+                return Err(StoreError::Corrupt);
+            }
+            let stored = documents.entry(key).or_insert(file.bytes);
+            if ContentHash::of(stored) == key.sha256 { Ok(()) } else { Err(StoreError::Corrupt) }
         })
     }
 
-    fn get(&self, hash: ContentHash) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
         self.answer(|documents| {
-            let bytes = documents.get(&hash).ok_or(StoreError::NotFound)?;
-            if ContentHash::of(bytes) == hash { Ok(bytes.clone()) } else { Err(StoreError::Corrupt) }
+            let bytes = documents.get(&key).ok_or(StoreError::NotFound)?;
+            if ContentHash::of(bytes) == key.sha256 { Ok(bytes.clone()) } else { Err(StoreError::Corrupt) }
         })
     }
 
-    fn size(&self, hash: ContentHash) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
-        self.answer(|documents| Ok(documents.get(&hash).map(|bytes| bytes.len() as u64)))
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        self.answer(|documents| Ok(documents.get(&key).map(|bytes| bytes.len() as u64)))
+    }
+
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.answer(|documents| {
+            documents.remove(&key);
+            Ok(())
+        })
     }
 }

@@ -5,7 +5,7 @@
 //! opens no transaction, and speaks neither HTTP nor SQL: operations call it before the transaction that refers to
 //! the hash.
 //!
-//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; [`PlainRenderer`] and [`FolderStore`] are
+//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; [`PlainRenderer`] and [`ObjectStorage`] are
 //! what it gets otherwise.
 
 mod freeze;
@@ -22,8 +22,9 @@ pub use hash::{ContentHash, NotAHash};
 pub use memory::MemoryStore;
 pub use plain::PlainRenderer;
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
-pub use store::{DocumentStore, FolderStore, StoreError};
+pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
-pub(crate) use freeze::{Documents, FreezeError, Frozen, SentCopy};
+pub(crate) use freeze::{Documents, Frozen, Rendered, SentCopy};
 pub(crate) use render::Particulars;
-pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner, content_disposition};
+pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};
+pub(crate) use store::CONTENT_TYPE;

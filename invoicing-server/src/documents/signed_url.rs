@@ -6,13 +6,13 @@
 use std::fmt::{self, Write};
 
 use hmac::{Hmac, KeyInit, Mac};
-use invoicing_core::{CompanyId, Timestamp};
+use invoicing_core::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::ContentHash;
+use super::DocumentKey;
 
 /// How long a URL is good for, in milliseconds.
 pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
@@ -53,7 +53,7 @@ impl fmt::Debug for Key {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grant {
     /// The document.
-    pub(crate) hash: ContentHash,
+    pub(crate) key: DocumentKey,
     /// What it is to be called when it is downloaded.
     pub(crate) file_name: String,
 }
@@ -69,17 +69,11 @@ impl UrlSigner {
     /// Path and query of a document, good up to and including `expires_at`.
     ///
     /// `/api/v1/documents/{company}/{sha256}?name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
-    pub(crate) fn sign(
-        &self,
-        company: CompanyId,
-        hash: &ContentHash,
-        file_name: &str,
-        expires_at: Timestamp,
-    ) -> String {
+    pub(crate) fn sign(&self, key: DocumentKey, file_name: &str, expires_at: Timestamp) -> String {
         let name = utf8_percent_encode(file_name, QUERY);
         let expires = expires_at.as_millis();
-        let mut url = format!("/api/v1/documents/{company}/{hash}?name={name}&expires={expires}&signature=");
-        for byte in self.mac(company, *hash, file_name, expires) {
+        let mut url = format!("/api/v1/documents/{key}?name={name}&expires={expires}&signature=");
+        for byte in self.mac(key, file_name, expires) {
             // Writing to a string cannot fail.
             let _ = write!(url, "{byte:02x}");
         }
@@ -96,19 +90,20 @@ impl UrlSigner {
         let (expires, _signature) = rest.split_once("&signature=")?;
         let file_name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
         let expires_at = Timestamp::from_millis(expires.parse().ok()?);
-        let hash = sha256.parse().ok()?;
-        let expected = self.sign(company.parse().ok()?, &hash, &file_name, expires_at);
+        let key = DocumentKey { company: company.parse().ok()?, sha256: sha256.parse().ok()? };
+        let expected = self.sign(key, &file_name, expires_at);
         let given = format!("/api/v1/documents/{company}/{sha256}?{query}");
         let genuine = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
-        (genuine && now <= expires_at).then_some(Grant { hash, file_name })
+        (genuine && now <= expires_at).then_some(Grant { key, file_name })
     }
 
     /// HMAC-SHA256 over the domain and the parts, each after its length, so that no two inputs look alike.
-    fn mac(&self, company: CompanyId, hash: ContentHash, file_name: &str, expires: i64) -> [u8; 32] {
+    fn mac(&self, key: DocumentKey, file_name: &str, expires: i64) -> [u8; 32] {
         let block: &[u8; 64] = &self.key.0;
         let mut mac = Hmac::<Sha256>::new(block.into());
         let expires = expires.to_be_bytes();
-        for part in [DOMAIN, company.0.as_bytes(), hash.as_bytes(), file_name.as_bytes(), &expires] {
+        for part in [DOMAIN, key.company.0.as_bytes(), key.sha256.as_bytes(), file_name.as_bytes(), &expires]
+        {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
@@ -127,13 +122,19 @@ pub(crate) fn content_disposition(file_name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use invoicing_core::CompanyId;
     use proptest::prelude::*;
     use uuid::Uuid;
 
+    use super::super::ContentHash;
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_789_378_867_123);
     const COMPANY: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0001));
+
+    fn key() -> DocumentKey {
+        DocumentKey { company: COMPANY, sha256: ContentHash::of(b"x") }
+    }
 
     fn signer() -> UrlSigner {
         UrlSigner::new(&[7; 32])
@@ -141,7 +142,7 @@ mod tests {
 
     fn sign(file_name: &str) -> String {
         let expires_at = NOW.plus_millis(DOCUMENT_URL_VALID_MS);
-        signer().sign(COMPANY, &ContentHash::of(b"x"), file_name, expires_at)
+        signer().sign(key(), file_name, expires_at)
     }
 
     fn open_at(url: &str, now: Timestamp) -> Option<Grant> {
@@ -233,7 +234,7 @@ mod tests {
         #[test]
         fn any_file_name_goes_there_and_back(file_name in any::<String>()) {
             let grant = open_at(&sign(&file_name), NOW);
-            prop_assert_eq!(grant, Some(Grant { hash: ContentHash::of(b"x"), file_name }));
+            prop_assert_eq!(grant, Some(Grant { key: key(), file_name }));
         }
 
         #[test]

@@ -8,13 +8,13 @@ use matchit::Params;
 use serde::Deserialize;
 
 use super::call::Call;
+use super::download::Download;
 use super::error::ApiError;
 use super::json::nullable;
 use super::query::{DocumentQuery, NoParameters};
 use super::reply::Reply;
 use super::routes::Endpoint;
 use crate::Invoicing;
-use crate::documents::content_disposition;
 use crate::store::page::{ClientQuery, PageQuery};
 
 type Answer = Result<Reply, ApiError>;
@@ -47,8 +47,12 @@ pub(crate) async fn serve(call: &Call<'_>, body: Bytes) -> Answer {
 pub(crate) async fn frozen_document(invoicing: &Invoicing, params: &Params<'_, '_>, head: &Parts) -> Answer {
     let segment = |name| params.get(name).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
-    let document = invoicing.inner().open_document(segment("company"), segment("sha256"), query).await?;
-    Reply::pdf(document.bytes, &content_disposition(&document.file_name))
+    let grant = invoicing.inner().document_grant(segment("company"), segment("sha256"), query)?;
+    let download = Download::new(&head.method, &head.headers, grant.key.sha256);
+    if download.is_known() {
+        return download.not_modified();
+    }
+    download.reply(invoicing.inner().open_granted(&grant).await?, &grant.file_name)
 }
 
 async fn list_quotes(call: &Call<'_>) -> Answer {

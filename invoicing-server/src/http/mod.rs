@@ -8,6 +8,7 @@ pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod call;
 mod content_type;
+mod download;
 pub(crate) mod error;
 pub(crate) mod handlers;
 mod json;

@@ -11,7 +11,6 @@ use super::request_id::X_REQUEST_ID;
 use crate::Error;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
-const PDF: HeaderValue = HeaderValue::from_static("application/pdf");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 const RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
@@ -32,7 +31,8 @@ pub(crate) struct Reply {
 #[derive(Debug)]
 enum Content {
     Json,
-    Pdf { disposition: HeaderValue },
+    /// Something else, with the headers that go with it.
+    File(HeaderMap),
 }
 
 impl Reply {
@@ -46,23 +46,25 @@ impl Reply {
         Ok(Self::json(status, serde_json::to_vec(record).map_err(Error::internal)?))
     }
 
-    /// A frozen document, to be saved under its name.
-    pub(crate) fn pdf(body: Bytes, disposition: &str) -> Result<Self, ApiError> {
-        let disposition = HeaderValue::from_str(disposition).map_err(Error::internal)?;
-        Ok(Self { status: StatusCode::OK, content: Content::Pdf { disposition }, body })
+    /// A file, or what is to be said of one, with its own headers.
+    pub(crate) fn file(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
+        Self { status, content: Content::File(headers), body }
     }
 
     /// The answer with its headers. To `HEAD` it has the headers of `GET`, and no body.
     pub(crate) fn into_response(self, about: &About, is_head: bool) -> Response<Full<Bytes>> {
-        let mut headers = HeaderMap::with_capacity(HEADERS);
-        match self.content {
-            Content::Json => headers.insert(header::CONTENT_TYPE, JSON),
-            Content::Pdf { disposition } => {
-                headers.insert(header::CONTENT_DISPOSITION, disposition);
-                headers.insert(header::CONTENT_TYPE, PDF)
+        let mut headers = match self.content {
+            Content::Json => {
+                let mut headers = HeaderMap::with_capacity(HEADERS);
+                headers.insert(header::CONTENT_TYPE, JSON);
+                headers
             }
+            Content::File(headers) => headers,
         };
-        headers.insert(header::CONTENT_LENGTH, self.body.len().into());
+        // There it would be the length of what is not sent (RFC 9110, section 8.6).
+        if self.status != StatusCode::NOT_MODIFIED {
+            headers.insert(header::CONTENT_LENGTH, self.body.len().into());
+        }
         headers.insert(header::CACHE_CONTROL, NO_STORE);
         headers.insert(X_REQUEST_ID, about.request_id.clone());
         if let Some(rate) = about.rate {

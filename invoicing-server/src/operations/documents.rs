@@ -1,13 +1,16 @@
 //! The frozen document of a quote: the signed URL to it, and the file behind one.
 
 use bytes::Bytes;
-use invoicing_core::{DocumentLink, QuoteId, QuoteStatus};
+use invoicing_core::{DocumentLink, QuoteId, QuoteStatus, Timestamp};
 
 use super::Quotes;
 use crate::Error;
-use crate::documents::{ContentHash, DOCUMENT_URL_VALID_MS, Particulars, SentCopy};
+use crate::documents::{
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Grant, Particulars, Rendered, SentCopy,
+};
 use crate::invoicing::Inner;
 use crate::store::quotes::{DocumentRow, last_document, last_particulars};
+use crate::store::uploads;
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,18 +30,17 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] while the quote is in DRAFT, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        let (hash, (sha256, size_bytes, file_name)) = self.frozen(id).await?;
+        let (key, (sha256, size_bytes, file_name)) = self.frozen(id).await?;
         let inner = &self.0.inner;
         let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
-        inner.documents.available(hash, size_bytes).await?;
-        let expires_at = inner.env.now().plus_millis(DOCUMENT_URL_VALID_MS);
-        let path = inner.documents.signer().sign(self.0.id, &hash, &file_name, expires_at);
+        inner.documents.available(key, size_bytes).await?;
+        let (url, expires_at) = inner.document_url(key, &file_name).await?;
         Ok(DocumentLink {
-            url: format!("{}{path}", inner.settings.base_url.trim_end_matches('/')),
+            url,
             expires_at,
             document_type: "pdf".to_owned(),
             file_name,
-            content_type: "application/pdf".to_owned(),
+            content_type: CONTENT_TYPE.to_owned(),
             size_bytes,
             sha256,
         })
@@ -46,8 +48,8 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        let (hash, (sha256, _, file_name)) = self.frozen(id).await?;
-        let bytes = self.0.inner.documents.fetch(hash).await?;
+        let (key, (sha256, _, file_name)) = self.frozen(id).await?;
+        let bytes = self.0.inner.documents.fetch(key).await?;
         Ok(OpenedDocument { bytes, file_name, sha256 })
     }
 
@@ -55,13 +57,13 @@ impl Quotes<'_> {
     ///
     /// A signature is about these bytes: where they cannot be had, nobody can sign.
     pub(super) async fn sent_copy(&self, id: QuoteId) -> Result<(SentCopy, Option<Particulars>), Error> {
-        let (sha256, (.., file_name)) = self.frozen(id).await?;
+        let (key, (.., file_name)) = self.frozen(id).await?;
         let particulars = last_particulars(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
-        let bytes = self.0.inner.documents.fetch(sha256).await?;
-        Ok((SentCopy { file_name, sha256, bytes }, particulars))
+        let bytes = self.0.inner.documents.fetch(key).await?;
+        Ok((SentCopy { file_name, sha256: key.sha256, bytes }, particulars))
     }
 
-    async fn frozen(&self, id: QuoteId) -> Result<(ContentHash, DocumentRow), Error> {
+    async fn frozen(&self, id: QuoteId) -> Result<(DocumentKey, DocumentRow), Error> {
         let found = last_document(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
         let document = match found {
             (QuoteStatus::Draft, _) => return Err(Error::DocumentUnavailable),
@@ -75,22 +77,50 @@ impl Quotes<'_> {
                 ));
             }
         };
-        let hash = document.0.parse().map_err(|cause| Error::bad_row("document", "sha256", id, cause))?;
-        Ok((hash, document))
+        let sha256 = document.0.parse().map_err(|cause| Error::bad_row("document", "sha256", id, cause))?;
+        Ok((DocumentKey { company: self.0.id, sha256 }, document))
     }
 }
 
 impl Inner {
-    /// The document behind a signed URL. Anything that is not exactly a URL of ours in its time is not found.
-    pub(crate) async fn open_document(
-        &self,
-        company: &str,
-        sha256: &str,
-        query: &str,
-    ) -> Result<OpenedDocument, Error> {
-        let signer = self.documents.signer();
-        let grant = signer.verify(company, sha256, query, self.env.now()).ok_or(Error::NotFound)?;
-        let bytes = self.documents.fetch(grant.hash).await?;
-        Ok(OpenedDocument { bytes, file_name: grant.file_name, sha256: grant.hash.to_string() })
+    /// Stores a document for a transaction that is about to refer to it.
+    ///
+    /// That it is coming is on disk before its first byte. So what a crash, a failure or a refusal leaves in the store
+    /// is known, and the sweep deletes it.
+    pub(crate) async fn keep(&self, rendered: Rendered) -> Result<Frozen, Error> {
+        let (id, key) = (self.env.uuid(), rendered.key);
+        let upload = self.store.write(move |tx| {
+            Box::pin(async move {
+                let now = tx.env().now();
+                uploads::begin(tx.connection(), id, key, now).await
+            })
+        });
+        let upload = upload.await?.ok_or_else(|| Error::unavailable("the same document is being deleted"))?;
+        Ok(self.documents.keep(rendered, upload).await?)
+    }
+
+    /// A URL under which anybody may download the document, and until when.
+    async fn document_url(&self, key: DocumentKey, file_name: &str) -> Result<(String, Timestamp), Error> {
+        let now = self.env.now();
+        if self.settings.documents.presigned_urls
+            && let Some(url) = self.documents.presign(key, file_name).await?
+        {
+            // Stores count from the whole second in which they sign.
+            let second = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
+            return Ok((url, second.plus_millis(DOCUMENT_URL_VALID_MS)));
+        }
+        let expires_at = now.plus_millis(DOCUMENT_URL_VALID_MS);
+        let path = self.documents.signer().sign(key, file_name, expires_at);
+        Ok((format!("{}{path}", self.settings.base_url.trim_end_matches('/')), expires_at))
+    }
+
+    /// What a signed URL gives access to. Anything that is not exactly a URL of ours in its time is not found.
+    pub(crate) fn document_grant(&self, company: &str, sha256: &str, query: &str) -> Result<Grant, Error> {
+        self.documents.signer().verify(company, sha256, query, self.env.now()).ok_or(Error::NotFound)
+    }
+
+    /// The document behind a signed URL.
+    pub(crate) async fn open_granted(&self, grant: &Grant) -> Result<Bytes, Error> {
+        Ok(self.documents.fetch(grant.key).await?)
     }
 }

@@ -17,7 +17,7 @@ use crate::store::companies::{Series, next_number, peek_number};
 use crate::store::page::PageQuery;
 use crate::store::quotes::{Aside, DocumentRecord, ProofRecord};
 use crate::store::rows::from_json;
-use crate::store::{Tx, Unit, clients, companies, quotes};
+use crate::store::{Tx, Unit, clients, companies, quotes, uploads};
 
 /// How often an operation starts again because the record changed while its document was being rendered.
 const ATTEMPTS: usize = 8;
@@ -114,8 +114,10 @@ impl Quotes<'_> {
                 }
                 let changed = Changed { record, events };
                 store_new(tx, &unit, &changed, &aside).await?;
-                if let Some(document) = document {
-                    insert_document(tx, &unit, changed.record.id, document).await?;
+                if let Some(document) = document
+                    && !insert_document(tx, &unit, changed.record.id, document).await?
+                {
+                    return Err(busy());
                 }
                 Ok(changed.record)
             })
@@ -290,7 +292,8 @@ impl Quotes<'_> {
             .await
     }
 
-    /// A change whose document is already stored. `None` where the record is no longer the one of the snapshot.
+    /// A change whose document is already stored. `None` where the record is no longer the one of the snapshot,
+    /// or the document has been given up.
     pub(super) async fn change_frozen<F>(
         &self,
         before: &Snapshot,
@@ -324,8 +327,10 @@ impl Quotes<'_> {
                         return Ok(None);
                     }
                     let changed = decide(&quote, &unit)?;
-                    if let Some(document) = document {
-                        insert_document(tx, &unit, id, document).await?;
+                    if let Some(document) = document
+                        && !insert_document(tx, &unit, id, document).await?
+                    {
+                        return Ok(None);
                     }
                     if let Some(proof) = proof {
                         quotes::insert_proof(tx.connection(), company, id, &proof).await?;
@@ -366,7 +371,8 @@ impl Quotes<'_> {
         quote: &Quote,
         signed: Option<SentCopy>,
     ) -> Result<Frozen, Error> {
-        Ok(self.0.inner.documents.freeze(particulars, quote.clone(), signed).await?)
+        let rendered = self.0.inner.documents.render(particulars, quote.clone(), signed).await?;
+        self.0.inner.keep(rendered).await
     }
 }
 
@@ -416,14 +422,19 @@ async fn store(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>) -> Result<(),
     Ok(())
 }
 
-async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<(), Error> {
+/// `false` where the document has been given up in the meantime, so that nothing may refer to it: freeze it again.
+async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<bool, Error> {
+    if !uploads::settle(tx.connection(), unit.id(), frozen.upload).await? {
+        return Ok(false);
+    }
     let document = DocumentRecord {
         sha256: frozen.sha256.to_string(),
         size_bytes: frozen.size_bytes,
         file_name: frozen.file_name,
         created_at: unit.at,
     };
-    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await
+    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await?;
+    Ok(true)
 }
 
 const BUSY: &str = "the record keeps changing; try again";

@@ -3,6 +3,8 @@
 //! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them. A host calls this
 //! at least once an hour; calling it more often does no harm.
 
+mod orphans;
+
 use std::sync::Arc;
 
 use invoicing_core::{Company, CompanyId, Timestamp};
@@ -29,6 +31,8 @@ pub struct SweepReport {
     pub revoked_keys: u64,
     /// Attempts of more than 30 days ago that were deleted.
     pub pruned_attempts: u64,
+    /// Documents that were deleted because no record had come to refer to them within an hour.
+    pub swept_documents: u64,
 }
 
 impl Inner {
@@ -37,11 +41,21 @@ impl Inner {
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
         let all: Vec<Company> = companies::list(&mut *self.store.read().await?).await?;
         let mut failed = None;
-        for Company { id, .. } in all {
-            // One company's bad row must not keep the others from being swept.
-            if let Err(error) = self.sweep_company(id, &mut report).await {
-                tracing::error!(error = &error as &dyn std::error::Error, company = %id, "company not swept");
-                failed.get_or_insert(error);
+        // One company's bad row must not keep the others from being swept.
+        let mut fail = |id: CompanyId, error: Error| {
+            tracing::error!(error = &error as &dyn std::error::Error, company = %id, "company not swept");
+            failed.get_or_insert(error);
+        };
+        for Company { id, .. } in &all {
+            if let Err(error) = self.sweep_company(*id, &mut report).await {
+                fail(*id, error);
+            }
+        }
+        // Last, as nothing else is to wait for a document store that hangs.
+        for Company { id, .. } in &all {
+            match self.sweep_orphans(*id).await {
+                Ok(deleted) => report.swept_documents += deleted,
+                Err(error) => fail(*id, error),
             }
         }
         failed.map_or(Ok(report), Err)

@@ -17,6 +17,7 @@ pub(crate) mod rows;
 pub(crate) mod sweep;
 mod together;
 mod tx;
+pub(crate) mod uploads;
 pub(crate) mod webhooks;
 mod writer;
 
@@ -35,6 +36,7 @@ use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool};
 use crate::Error;
 use crate::dispatch::Handoff;
 use crate::dispatch::transport::TransportError;
+use crate::documents::StorageSetupError;
 use crate::env::Env;
 use together::{Together, details_statement};
 pub(crate) use tx::{Tx, Unit};
@@ -83,6 +85,9 @@ pub enum OpenError {
     /// The service could not read or write what it keeps about itself.
     #[error("the service cannot start")]
     Start(#[source] Error),
+    /// The folder for documents beside the database cannot be used.
+    #[error("the document store cannot be opened")]
+    Documents(#[source] StorageSetupError),
     /// The webhook client cannot be set up.
     #[error("the webhook client cannot be set up")]
     Transport(#[from] TransportError),

@@ -1,0 +1,124 @@
+//! Stores behind a network: S3 and what speaks its protocol, Google Cloud Storage, Azure Blob Storage.
+//!
+//! Each is a feature of its own. All of them use the TLS of the rest of the crate, rustls with aws-lc.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Method;
+#[cfg(feature = "s3")]
+use object_store::aws::AmazonS3Builder;
+#[cfg(feature = "azure")]
+use object_store::azure::MicrosoftAzureBuilder;
+#[cfg(feature = "gcs")]
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::signer::{SignedUrlOptions, Signer};
+use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
+
+use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
+use crate::documents::content_disposition;
+
+/// Within the time that a call has, whoever makes it.
+fn retry() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(1),
+            base: 2.0,
+        },
+        max_retries: 3,
+        retry_timeout: Duration::from_secs(4),
+    }
+}
+
+impl ObjectStorage {
+    /// Amazon S3, or a store that speaks its protocol. The builder's own retries are replaced by ones that end within
+    /// 4 s, and its bulk deletions, which not every such store has, by single ones.
+    ///
+    /// A presigned URL ends earlier than promised where the credentials that it was made with do.
+    #[cfg(feature = "s3")]
+    pub fn s3(builder: AmazonS3Builder) -> Result<Self, StorageSetupError> {
+        Ok(Self::signing(builder.with_retry(retry()).with_disable_bulk_delete(true).build()?))
+    }
+
+    /// Google Cloud Storage. The builder's own retries are replaced by ones that end within 4 s.
+    #[cfg(feature = "gcs")]
+    pub fn gcs(builder: GoogleCloudStorageBuilder) -> Result<Self, StorageSetupError> {
+        Ok(Self::signing(builder.with_retry(retry()).build()?))
+    }
+
+    /// Azure Blob Storage. The builder's own retries are replaced by ones that end within 4 s.
+    #[cfg(feature = "azure")]
+    pub fn azure(builder: MicrosoftAzureBuilder) -> Result<Self, StorageSetupError> {
+        Ok(Self::signing(builder.with_retry(retry()).build()?))
+    }
+
+    /// Makes presigned URLs with this, usually the store itself.
+    #[must_use]
+    pub fn with_signer(self, signer: Arc<dyn Signer>) -> Self {
+        Self { signer: Some(signer), ..self }
+    }
+
+    pub(super) async fn signed_url(
+        &self,
+        key: DocumentKey,
+        file_name: String,
+        valid: Duration,
+    ) -> Result<Option<String>, StoreError> {
+        let Some(signer) = &self.signer else { return Ok(None) };
+        let location = self.location(key);
+        // Also where the object has these attributes: it may have been put under another name.
+        let options = SignedUrlOptions::new().with_query([
+            ("response-content-disposition", content_disposition(&file_name)),
+            ("response-content-type", CONTENT_TYPE.to_owned()),
+        ]);
+        let url = match signer.signed_url_opts(Method::GET, &location, valid, &options).await {
+            Err(Error::NotSupported { .. }) => signer.signed_url(Method::GET, &location, valid).await?,
+            signed => signed?,
+        };
+        Ok(Some(url.into()))
+    }
+
+    fn signing(store: impl ObjectStore + Signer) -> Self {
+        let store = Arc::new(store);
+        Self::new(Arc::clone(&store) as Arc<dyn ObjectStore>).with_signer(store)
+    }
+}
+
+type Options = (String, String);
+
+/// A builder with every option, by `object_store`'s names.
+macro_rules! configured {
+    ($builder:ty, $url:expr, $options:expr) => {{
+        let mut builder = <$builder>::new().with_url($url);
+        for (name, value) in $options {
+            let key = name.to_ascii_lowercase().parse().map_err(|_| StorageSetupError::Option(name))?;
+            builder = builder.with_config(key, value);
+        }
+        builder
+    }};
+}
+
+#[cfg(feature = "s3")]
+pub(super) fn s3(
+    url: &str,
+    options: impl Iterator<Item = Options>,
+) -> Result<ObjectStorage, StorageSetupError> {
+    ObjectStorage::s3(configured!(AmazonS3Builder, url, options))
+}
+
+#[cfg(feature = "gcs")]
+pub(super) fn gcs(
+    url: &str,
+    options: impl Iterator<Item = Options>,
+) -> Result<ObjectStorage, StorageSetupError> {
+    ObjectStorage::gcs(configured!(GoogleCloudStorageBuilder, url, options))
+}
+
+#[cfg(feature = "azure")]
+pub(super) fn azure(
+    url: &str,
+    options: impl Iterator<Item = Options>,
+) -> Result<ObjectStorage, StorageSetupError> {
+    ObjectStorage::azure(configured!(MicrosoftAzureBuilder, url, options))
+}

@@ -1,0 +1,167 @@
+//! Documents as objects: in a local folder, or in what `object_store` can reach.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use object_store::path::Path;
+use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
+
+use super::folder::Folder;
+use super::setup::StorageSetupError;
+use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError};
+use crate::documents::{ContentHash, content_disposition};
+
+/// Documents as objects named `<company>/<ab>/<hash>.pdf`, where `ab` begins the hash.
+///
+/// The store must be able to create an object only where there is none (`If-None-Match: *` or its like). Several
+/// processes may share it. Nothing is ever listed.
+///
+/// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then linked to its own, so
+/// that a name always stands for whole contents; the file system must have hard links. Temporary files that a crash
+/// leaves behind are never read, and may be deleted while no program uses the folder.
+#[derive(Debug, Clone)]
+pub struct ObjectStorage {
+    store: Arc<dyn ObjectStore>,
+    prefix: Path,
+    #[cfg(feature = "cloud")]
+    pub(super) signer: Option<Arc<dyn object_store::signer::Signer>>,
+    folder: Option<Folder>,
+}
+
+impl ObjectStorage {
+    /// Uses a store of the host's choice. Whether `Ok` means that bytes survive a loss of power is then up to it.
+    ///
+    /// Its own retries should end within 4 s: a call is given up after 5.
+    pub fn new(store: Arc<dyn ObjectStore>) -> Self {
+        Self {
+            store,
+            prefix: Path::default(),
+            folder: None,
+            #[cfg(feature = "cloud")]
+            signer: None,
+        }
+    }
+
+    /// A folder of this machine. It is made where it is missing, for its owner only.
+    pub fn folder(path: impl Into<PathBuf>) -> Result<Self, StorageSetupError> {
+        let (folder, store) = Folder::open(path.into())?;
+        Ok(Self { folder: Some(folder), ..Self::new(Arc::new(store)) })
+    }
+
+    /// Puts everything below this path, `documents/2026`.
+    pub fn below(self, prefix: &str) -> Result<Self, StorageSetupError> {
+        let below = Path::parse(prefix).map_err(Error::from)?;
+        Ok(Self { prefix: self.prefix.parts().chain(below.parts()).collect(), ..self })
+    }
+
+    pub(super) fn location(&self, key: DocumentKey) -> Path {
+        let name = key.sha256.to_string();
+        let own = [key.company.to_string(), name[..2].to_owned(), format!("{name}.pdf")];
+        self.prefix.parts().chain(own.iter().map(|part| part.as_str().into())).collect()
+    }
+
+    async fn create(&self, key: DocumentKey, file: DocumentFile) -> Result<(), StoreError> {
+        if ContentHash::of(&file.bytes) != key.sha256 {
+            return Err(StoreError::Corrupt);
+        }
+        let location = self.location(key);
+        match self.put_new(&location, &file).await {
+            Ok(()) => {}
+            // What is there may be damaged, and evidence is not painted over.
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => drop(self.read(key).await?),
+            Err(error) => return Err(error.into()),
+        }
+        self.settle(&location).await
+    }
+
+    async fn put_new(&self, location: &Path, file: &DocumentFile) -> Result<(), Error> {
+        let put = async |attributes| {
+            let options = PutOptions { mode: PutMode::Create, attributes, ..PutOptions::default() };
+            self.store.put_opts(location, file.bytes.clone().into(), options).await.map(drop)
+        };
+        if self.folder.is_some() {
+            return put(Attributes::new()).await;
+        }
+        match put(attributes(&file.file_name)).await {
+            // Not every store of the host's choice keeps attributes, and none of ours is read again.
+            Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => put(Attributes::new()).await,
+            done => done,
+        }
+    }
+
+    async fn read(&self, key: DocumentKey) -> Result<Bytes, StoreError> {
+        let bytes = self.store.get(&self.location(key)).await?.bytes().await?;
+        if ContentHash::of(&bytes) == key.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+    }
+
+    async fn remove(&self, key: DocumentKey) -> Result<(), StoreError> {
+        let location = self.location(key);
+        match self.store.delete(&location).await {
+            Ok(()) | Err(Error::NotFound { .. }) => self.settle(&location).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn settle(&self, location: &Path) -> Result<(), StoreError> {
+        match &self.folder {
+            Some(folder) => folder.settle(location).await,
+            None => Ok(()),
+        }
+    }
+}
+
+fn attributes(file_name: &str) -> Attributes {
+    Attributes::from_iter([
+        (Attribute::ContentType, CONTENT_TYPE.to_owned()),
+        (Attribute::ContentDisposition, content_disposition(file_name)),
+    ])
+}
+
+impl DocumentStore for ObjectStorage {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.create(key, file))
+    }
+
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+        Box::pin(self.read(key))
+    }
+
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        Box::pin(async move {
+            match self.store.head(&self.location(key)).await {
+                Ok(found) => Ok(Some(found.size)),
+                Err(Error::NotFound { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        })
+    }
+
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.remove(key))
+    }
+
+    #[cfg(feature = "cloud")]
+    fn presign(
+        &self,
+        key: DocumentKey,
+        file_name: String,
+        valid: std::time::Duration,
+    ) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
+        Box::pin(self.signed_url(key, file_name, valid))
+    }
+}
+
+impl From<Error> for StoreError {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::NotFound { .. } => Self::NotFound,
+            Error::PermissionDenied { .. }
+            | Error::Unauthenticated { .. }
+            | Error::NotSupported { .. }
+            | Error::NotImplemented { .. } => Self::Refused(error.into()),
+            _ => Self::Unavailable(error.into()),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Setting a store up from what a host has in its settings: a URL and options.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use object_store::ObjectStoreScheme;
+use object_store::memory::InMemory;
+use url::Url;
+
+use super::ObjectStorage;
+
+/// Why a document store cannot be set up.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StorageSetupError {
+    /// The text is no URL, or of a kind that is not known, or whose feature is not switched on.
+    #[error("{0} is not the URL of a document store; s3, gcs and azure are features")]
+    Url(String),
+    /// The store has no such option.
+    #[error("the document store has no option {0}")]
+    Option(String),
+    /// The folder cannot be made or opened.
+    #[error("the folder {} cannot be used", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// What the store is set up with is not complete or not usable.
+    #[error("the document store cannot be set up")]
+    Store(#[from] object_store::Error),
+}
+
+impl ObjectStorage {
+    /// The store at a URL: `file:///var/lib/invoicing/documents`, `s3://bucket/prefix`, `gs://bucket/prefix`,
+    /// `az://container/prefix`, or `memory:///`, which forgets everything. The last three but one need the features
+    /// `s3`, `gcs` and `azure`.
+    ///
+    /// The options are those of `object_store`'s builders by their names, such as `aws_region`, `aws_access_key_id`,
+    /// `aws_endpoint`. Nothing is taken from the environment; a host that wants that passes a builder.
+    pub fn from_url<K, V>(
+        url: &str,
+        options: impl IntoIterator<Item = (K, V)>,
+    ) -> Result<Self, StorageSetupError>
+    where
+        K: AsRef<str>,
+        V: Into<String>,
+    {
+        let unknown = || StorageSetupError::Url(url.to_owned());
+        let parsed = Url::parse(url).map_err(|_| unknown())?;
+        let (scheme, path) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
+        let mut options = options.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value.into()));
+        match scheme {
+            ObjectStoreScheme::Local => {
+                no_more(&mut options)?;
+                Self::folder(parsed.to_file_path().map_err(|()| unknown())?)
+            }
+            ObjectStoreScheme::Memory => {
+                no_more(&mut options)?;
+                Self::new(Arc::new(InMemory::new())).below(path.as_ref())
+            }
+            #[cfg(feature = "s3")]
+            ObjectStoreScheme::AmazonS3 => super::cloud::s3(url, options)?.below(path.as_ref()),
+            #[cfg(feature = "gcs")]
+            ObjectStoreScheme::GoogleCloudStorage => super::cloud::gcs(url, options)?.below(path.as_ref()),
+            #[cfg(feature = "azure")]
+            ObjectStoreScheme::MicrosoftAzure => super::cloud::azure(url, options)?.below(path.as_ref()),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+fn no_more(options: &mut impl Iterator<Item = (String, String)>) -> Result<(), StorageSetupError> {
+    options.next().map_or(Ok(()), |(name, _)| Err(StorageSetupError::Option(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NONE: [(&str, &str); 0] = [];
+
+    #[test]
+    fn a_folder_is_made_at_once_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let documents = folder.path().join("a/b/documents");
+        let url = Url::from_file_path(&documents).unwrap();
+        ObjectStorage::from_url(url.as_str(), NONE).unwrap();
+        assert!(documents.is_dir());
+        std::fs::write(folder.path().join("file"), b"").unwrap();
+        let in_the_way = ObjectStorage::folder(folder.path().join("file/documents"));
+        assert!(matches!(in_the_way, Err(StorageSetupError::Folder { .. })), "{in_the_way:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_that_is_made_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let documents = folder.path().join("documents");
+        ObjectStorage::folder(&documents).unwrap();
+        assert_eq!(std::fs::metadata(documents).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for url in ["", "documents", "ftp://host/documents", "https://example.com/documents"] {
+            let refused = ObjectStorage::from_url(url, NONE);
+            assert!(matches!(refused, Err(StorageSetupError::Url(_))), "{url}: {refused:?}");
+        }
+        let refused = ObjectStorage::from_url("memory:///", [("aws_region", "eu-west-3")]);
+        assert!(matches!(refused, Err(StorageSetupError::Option(name)) if name == "aws_region"));
+        assert!(ObjectStorage::from_url("memory:///below/this", NONE).is_ok());
+    }
+
+    #[cfg(feature = "s3")]
+    #[test]
+    fn the_names_of_s3_options_are_checked() {
+        let refused = ObjectStorage::from_url("s3://bucket/below", [("aws_regoin", "eu-west-3")]);
+        assert!(matches!(refused, Err(StorageSetupError::Option(name)) if name == "aws_regoin"));
+        ObjectStorage::from_url("s3://bucket/below", [("aws_region", "eu-west-3")]).unwrap();
+    }
+}

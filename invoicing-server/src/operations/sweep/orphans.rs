@@ -1,0 +1,124 @@
+//! Documents that lie in the store and that no record came to refer to: after a crash, a failure, or a refusal.
+//!
+//! What may be one is known from the uploads that were written down before the bytes were put, so the store is never
+//! listed. One transaction claims them, from which on nothing can begin to refer to them; then they are deleted, with no
+//! transaction open; then another one forgets the uploads. A sweep that ends in between is taken up by a later one, but
+//! not before it is sure that nothing of it is still under way.
+
+use futures_util::stream::{self, StreamExt};
+use invoicing_core::{CompanyId, Timestamp};
+
+use crate::Error;
+use crate::documents::{ContentHash, DocumentKey, StoreError};
+use crate::invoicing::Inner;
+use crate::store::uploads;
+
+/// How long a document may be on its way from its upload to its record: 1 h in milliseconds.
+const UPLOAD_LIMIT_MS: i64 = 60 * 60 * 1_000;
+/// How long nobody else takes what a sweep has claimed: 1 min in milliseconds.
+const CLAIM_MS: i64 = 60 * 1_000;
+/// How long after its claim a sweep may still begin to delete. A deletion is given up after 5 s, so that everything
+/// has ended well before the claim does.
+const BEGIN_WITHIN_MS: i64 = 30 * 1_000;
+/// Objects per claim: even where each takes its 5 s, they are begun in time.
+const BATCH: u32 = 16;
+/// Deletions at once.
+const AT_ONCE: usize = 8;
+
+/// What one claim has taken.
+#[derive(Debug)]
+struct Claimed {
+    company: CompanyId,
+    at: Timestamp,
+    hashes: Vec<ContentHash>,
+}
+
+/// What became of it in the store.
+#[derive(Debug, Default)]
+struct Outcome {
+    deleted: Vec<ContentHash>,
+    /// The store will never delete these, so there is no use in trying.
+    refused: Vec<ContentHash>,
+    failed: Option<StoreError>,
+}
+
+impl Inner {
+    /// Deletes the orphans of a company; how many it deleted.
+    pub(super) async fn sweep_orphans(&self, company: CompanyId) -> Result<u64, Error> {
+        let mut deleted = 0;
+        loop {
+            let claimed = self.claim_orphans(company).await?;
+            if claimed.hashes.is_empty() {
+                return Ok(deleted);
+            }
+            let outcome = self.delete_orphans(&claimed).await;
+            deleted += outcome.deleted.len() as u64;
+            self.forget_orphans(&claimed, &outcome).await?;
+            if let Some(error) = outcome.failed {
+                return Err(error.into());
+            }
+        }
+    }
+
+    async fn claim_orphans(&self, company: CompanyId) -> Result<Claimed, Error> {
+        self.store
+            .write(move |tx| {
+                Box::pin(async move {
+                    let at = tx.env().now();
+                    let claim = uploads::Claim {
+                        now: at,
+                        before: at.plus_millis(-UPLOAD_LIMIT_MS),
+                        abandoned: at.plus_millis(-CLAIM_MS),
+                        limit: BATCH,
+                    };
+                    let hashes = uploads::claim(tx.connection(), company, claim).await?;
+                    Ok(Claimed { company, at, hashes })
+                })
+            })
+            .await
+    }
+
+    async fn delete_orphans(&self, claimed: &Claimed) -> Outcome {
+        let until = claimed.at.plus_millis(BEGIN_WITHIN_MS);
+        let deletions = claimed.hashes.iter().map(|sha256| async move {
+            let key = DocumentKey { company: claimed.company, sha256: *sha256 };
+            // Whoever was held up for long may have lost the claim.
+            let now = self.env.now();
+            let done = if now >= claimed.at && now < until {
+                self.documents.delete(key).await
+            } else {
+                Err(StoreError::TimedOut)
+            };
+            (*sha256, done)
+        });
+        let mut done = stream::iter(deletions).buffer_unordered(AT_ONCE);
+        let mut outcome = Outcome::default();
+        while let Some((sha256, done)) = done.next().await {
+            match done {
+                Ok(()) => outcome.deleted.push(sha256),
+                Err(StoreError::Refused(cause)) => {
+                    tracing::warn!(%cause, company = %claimed.company, %sha256, "an orphan has to stay in the store");
+                    outcome.refused.push(sha256);
+                }
+                Err(error) => outcome.failed = Some(error),
+            }
+        }
+        outcome
+    }
+
+    async fn forget_orphans(&self, claimed: &Claimed, outcome: &Outcome) -> Result<(), Error> {
+        let (company, at) = (claimed.company, claimed.at);
+        let ended = [&outcome.deleted[..], &outcome.refused].concat();
+        if ended.is_empty() {
+            return Ok(());
+        }
+        self.store
+            .write(move |tx| {
+                Box::pin(async move { uploads::finish(tx.connection(), company, at, &ended).await })
+            })
+            .await
+    }
+}
+
+#[cfg(test)]
+mod tests;
