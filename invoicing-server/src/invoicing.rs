@@ -10,7 +10,7 @@ use crate::Error;
 use crate::config::Settings;
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{Dispatcher, Endpoints, Handoff};
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, PlainRenderer, UrlSigner};
+use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::operations::{Companies, CompanyHandle, KeyCache, SigningLinks, SweepReport};
 use crate::service::ApiService;
@@ -46,7 +46,7 @@ pub struct Builder {
     database: PathBuf,
     settings: Settings,
     env: Env,
-    renderer: Arc<dyn DocumentRenderer>,
+    renderer: Option<Arc<dyn DocumentRenderer>>,
     store: Option<Arc<dyn DocumentStore>>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
 }
@@ -64,10 +64,11 @@ impl Builder {
         Self { env, ..self }
     }
 
-    /// What turns quotes into documents; [`PlainRenderer`] otherwise.
+    /// What turns quotes into documents; `PdfRenderer` otherwise. Without the feature `pdf` there is none, and a host
+    /// must give one.
     #[must_use]
     pub fn renderer(self, renderer: Arc<dyn DocumentRenderer>) -> Self {
-        Self { renderer, ..self }
+        Self { renderer: Some(renderer), ..self }
     }
 
     /// Where frozen documents are kept; a folder beside the database otherwise, `<database>.documents`. See
@@ -93,6 +94,9 @@ impl Builder {
     /// usable.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
+        let renderer = self.renderer.or_else(default_renderer);
+        let rule = "must be given where the feature `pdf` is off";
+        let renderer = renderer.ok_or(OpenError::Setting { name: "renderer", rule })?;
         let handoff = Arc::new(Handoff::new(&self.env));
         let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
         let signer = UrlSigner::new(&url_key(&store, &self.env).await?);
@@ -108,7 +112,7 @@ impl Builder {
             store,
             env: self.env,
             settings: self.settings,
-            documents: Documents::new(self.renderer, documents, signer),
+            documents: Documents::new(renderer, documents, signer),
             keys: KeyCache::default(),
             handoff,
             endpoints,
@@ -124,6 +128,16 @@ fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     folder.push(".documents");
     let storage = ObjectStorage::folder(folder).map_err(OpenError::Documents)?;
     Ok(Arc::new(storage))
+}
+
+#[cfg(feature = "pdf")]
+fn default_renderer() -> Option<Arc<dyn DocumentRenderer>> {
+    Some(Arc::new(crate::documents::PdfRenderer::new()))
+}
+
+#[cfg(not(feature = "pdf"))]
+fn default_renderer() -> Option<Arc<dyn DocumentRenderer>> {
+    None
 }
 
 /// The key of document URLs: made once per database.
@@ -150,7 +164,7 @@ impl Invoicing {
             database: database.as_ref().to_owned(),
             settings: Settings::default(),
             env: Env::system(),
-            renderer: Arc::new(PlainRenderer::new()),
+            renderer: None,
             store: None,
             transport: Box::new(|transport| transport),
         }

@@ -47,16 +47,18 @@ pub use dispatch::{DispatchReport, Dispatcher};
 pub use documents::MemoryStore;
 pub use documents::{
     ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, NotAHash,
-    ObjectStorage, PlainRenderer, RenderError, SignedCopy, StorageSetupError, StoreError,
+    ObjectStorage, RenderError, SignedCopy, StorageSetupError, StoreError,
 };
+#[cfg(feature = "pdf")]
+pub use documents::{NotAFont, PdfRenderer};
+/// What [`ObjectStorage`] is made from, in the version that it takes.
+pub use object_store;
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
-/// What [`ObjectStorage`] is made from, in the version that it takes.
-pub use object_store;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,

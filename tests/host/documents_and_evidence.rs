@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use invoicing_core::{
     ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, proof_fingerprint,
 };
-use invoicing_server::{ContentHash, DocumentInput, DocumentRenderer, Error, PlainRenderer, Signature};
+use invoicing_server::{ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, Signature};
 use invoicing_tests::{CANARY, World, new_quote};
 use serde_json::Value;
 
@@ -170,7 +170,7 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
         issued_on: date("2026-09-14"),
     };
     let frozen = world.company.quotes().open_document(sent.id).await.unwrap();
-    assert!(PlainRenderer::new().render(&input).unwrap() == frozen.bytes);
+    assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
     assert!(frozen.bytes.starts_with(b"%PDF-"));
     let contains = |needle: &[u8]| frozen.bytes.windows(needle.len()).any(|window| window == needle);
     assert!(!contains(CANARY.as_bytes()) && !contains(b"777.77") && !contains(b"888.88"));
@@ -280,7 +280,7 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
             issued_on: date("2026-09-14"),
         };
         let frozen = quotes.open_document(draft.id).await.unwrap();
-        assert!(PlainRenderer::new().render(&input).unwrap() == frozen.bytes);
+        assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
         conflict(&world, "edit after sending", quotes.edit(draft.id, &other)).await;
     }
 }

@@ -170,14 +170,14 @@ fn file_name(number: &str) -> String {
 mod tests {
     use chrono::NaiveDate;
 
-    use super::super::plain::tests::{company, quote};
-    use super::super::{MemoryStore, PlainRenderer};
+    use super::super::pdf::tests::{company, quote};
+    use super::super::{MemoryStore, PdfRenderer};
     use super::*;
     use crate::Error;
 
     fn documents() -> (Documents, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::new());
-        (Documents::new(Arc::new(PlainRenderer::new()), store.clone(), UrlSigner::new(&[7; 32])), store)
+        (Documents::new(Arc::new(PdfRenderer::new()), store.clone(), UrlSigner::new(&[7; 32])), store)
     }
 
     fn key(sha256: ContentHash) -> DocumentKey {

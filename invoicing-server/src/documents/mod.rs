@@ -5,14 +5,15 @@
 //! opens no transaction, and speaks neither HTTP nor SQL: operations call it before the transaction that refers to
 //! the hash.
 //!
-//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; [`PlainRenderer`] and [`ObjectStorage`] are
-//! what it gets otherwise.
+//! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
+//! [`ObjectStorage`] are what it gets otherwise.
 
 mod freeze;
 mod hash;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
-mod plain;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod render;
 mod signed_url;
 mod store;
@@ -20,7 +21,8 @@ mod store;
 pub use hash::{ContentHash, NotAHash};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
-pub use plain::PlainRenderer;
+#[cfg(feature = "pdf")]
+pub use pdf::{NotAFont, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 

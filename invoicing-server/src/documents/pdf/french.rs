@@ -1,11 +1,30 @@
 //! Numbers and dates as they are written in French.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 use invoicing_core::{Money, Percent, Quantity, UnitPrice};
 use rust_decimal::Decimal;
 
-/// Groups of three digits, and a number and its unit, stay on one line.
+/// Between a number and its unit, which stay on one line.
 const NO_BREAK_SPACE: char = '\u{a0}';
+/// Between groups of three digits.
+const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
+/// As wide as a figure, unlike a hyphen.
+const MINUS: &str = "\u{2212}";
+
+const MONTHS: [&str; 12] = [
+    "janvier",
+    "février",
+    "mars",
+    "avril",
+    "mai",
+    "juin",
+    "juillet",
+    "août",
+    "septembre",
+    "octobre",
+    "novembre",
+    "décembre",
+];
 
 /// `1 234,50 €`; a currency other than the euro keeps its code.
 pub(super) fn money(amount: Money, currency: &str) -> String {
@@ -33,19 +52,29 @@ pub(super) fn percent(rate: Percent) -> String {
     format!("{}{NO_BREAK_SPACE}%", decimal(rate.get(), 0))
 }
 
-/// `14/09/2026`.
+/// `14 septembre 2026`, `1er mars 2026`.
 pub(super) fn date(date: NaiveDate) -> String {
-    date.format("%d/%m/%Y").to_string()
+    let month = MONTHS[date.month0() as usize];
+    let day = if date.day() == 1 { "1er".to_owned() } else { date.day().to_string() };
+    format!("{day}{NO_BREAK_SPACE}{month} {}", date.year())
+}
+
+/// `732 829 320 00074`: company and establishment. What has not 14 digits stays as it is.
+pub(super) fn siret(siret: &str) -> String {
+    if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) {
+        return siret.to_owned();
+    }
+    [&siret[..3], &siret[3..6], &siret[6..9], &siret[9..]].join("\u{a0}")
 }
 
 fn decimal(value: Decimal, least_places: usize) -> String {
     let value = value.normalize();
     let text = value.abs().to_string();
     let (whole, places) = text.split_once('.').unwrap_or((&text, ""));
-    let mut out = String::from(if value.is_sign_negative() && !value.is_zero() { "-" } else { "" });
+    let mut out = String::from(if value.is_sign_negative() && !value.is_zero() { MINUS } else { "" });
     for (index, digit) in whole.chars().enumerate() {
         if index > 0 && (whole.len() - index).is_multiple_of(3) {
-            out.push(NO_BREAK_SPACE);
+            out.push(NARROW_NO_BREAK_SPACE);
         }
         out.push(digit);
     }
@@ -68,12 +97,14 @@ mod tests {
         let cases = [
             ("0", "0,00 €"),
             ("1234.5", "1 234,50 €"),
-            ("-1234567.89", "-1 234 567,89 €"),
+            ("-1234567.89", "−1 234 567,89 €"),
             ("999", "999,00 €"),
             ("9999999999999.99", "9 999 999 999 999,99 €"),
         ];
         for (amount, expected) in cases {
-            assert_eq!(money(amount.parse().unwrap(), "EUR").replace(NO_BREAK_SPACE, " "), expected);
+            let written =
+                money(amount.parse().unwrap(), "EUR").replace([NO_BREAK_SPACE, NARROW_NO_BREAK_SPACE], " ");
+            assert_eq!(written, expected);
         }
         assert_eq!(money(Money::from(5), "CHF"), "5,00\u{a0}CHF");
         assert_eq!(amount_of(Decimal::new(-0, 2), "EUR"), "0,00\u{a0}€");
@@ -83,17 +114,20 @@ mod tests {
     fn prices_quantities_and_rates_have_what_they_need() {
         assert_eq!(unit_price("12".parse().unwrap(), "EUR"), "12,00\u{a0}€");
         assert_eq!(unit_price("0.1234".parse().unwrap(), "EUR"), "0,1234\u{a0}€");
-        assert_eq!(quantity("-1500.25".parse().unwrap()), "-1\u{a0}500,25");
+        assert_eq!(quantity("-1500.25".parse().unwrap()), "−1\u{202f}500,25");
         assert_eq!(quantity("3".parse().unwrap()), "3");
         assert_eq!(percent("5.5".parse().unwrap()), "5,5\u{a0}%");
-        assert_eq!(date(NaiveDate::from_ymd_opt(2026, 9, 4).unwrap()), "04/09/2026");
+        assert_eq!(date(NaiveDate::from_ymd_opt(2026, 9, 4).unwrap()), "4\u{a0}septembre 2026");
+        assert_eq!(date(NaiveDate::from_ymd_opt(2026, 3, 1).unwrap()), "1er\u{a0}mars 2026");
+        assert_eq!(siret("73282932000074"), "732\u{a0}829\u{a0}320\u{a0}00074");
+        assert_eq!(siret("1234567890123é"), "1234567890123é");
     }
 
     proptest! {
         #[test]
         fn a_written_amount_reads_back(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
             let amount = Money::new(Decimal::new(cents, 2)).unwrap();
-            let written = money(amount, "EUR").replace(['\u{a0}', '€'], "").replace(',', ".");
+            let written = money(amount, "EUR").replace(['\u{a0}', '\u{202f}', '€'], "").replace(',', ".").replace('−', "-");
             prop_assert_eq!(written.parse::<Money>().unwrap(), amount);
         }
     }

@@ -1,0 +1,132 @@
+//! The renderer that comes with the service: a French quote, typeset.
+//!
+//! The file is PDF/A-3a and PDF/UA-1: it can be kept for ever and read aloud. It carries its fonts, and once signed
+//! also the copy that was signed and the proof. Texts in Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and
+//! many symbols are printed as they were written; what no font has is an error that names the field and the
+//! character, never an empty box. How direction controls are treated stands in the module `clean`.
+//!
+//! The way: `parties`, `table`, `totals` and `closing` say what a document says, `compose` sets it in columns and
+//! strips, `typeset` turns text into glyphs, `flow` breaks pages, `tags` keeps the structure, `write` makes the file.
+
+mod clean;
+mod closing;
+mod compose;
+mod flow;
+mod fonts;
+mod french;
+mod groups;
+mod parties;
+mod table;
+mod tags;
+#[cfg(test)]
+pub(super) mod tests;
+mod totals;
+mod typeset;
+mod write;
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use self::compose::{Composer, Field, Look, WIDTH, too_long};
+use self::flow::{Flow, Ink, Page};
+use self::fonts::Fonts;
+use self::tags::Tags;
+use self::typeset::{Line, Typesetter};
+use self::write::{Footer, Writer};
+use super::{DocumentInput, DocumentRenderer, RenderError};
+
+pub use self::fonts::NotAFont;
+
+/// A blue that is dark enough to be read and to be photocopied.
+const ACCENT: [u8; 3] = [22, 72, 110];
+
+const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
+
+/// Renders quotes as A4 pages, in French.
+///
+/// Cheap to clone: the fonts are parsed once per process.
+#[derive(Clone)]
+pub struct PdfRenderer {
+    fonts: Arc<Fonts>,
+    accent: [u8; 3],
+}
+
+impl std::fmt::Debug for PdfRenderer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PdfRenderer").field("accent", &self.accent).finish_non_exhaustive()
+    }
+}
+
+impl Default for PdfRenderer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl PdfRenderer {
+    /// The renderer with the fonts of this crate and a dark blue as the one colour.
+    pub fn new() -> Self {
+        Self { fonts: Fonts::embedded(), accent: ACCENT }
+    }
+
+    /// Red, green and blue (sRGB) of the title, the names of lots and the total. Light colours are hard to read.
+    #[must_use]
+    pub fn with_accent(self, accent: [u8; 3]) -> Self {
+        Self { accent, ..self }
+    }
+
+    /// Adds a font for characters that the others lack, such as Chinese: a static OpenType font that may be embedded.
+    ///
+    /// # Errors
+    /// [`NotAFont`] for anything else.
+    pub fn with_fallback(self, font_bytes: impl Into<Vec<u8>>) -> Result<Self, NotAFont> {
+        let mut fonts = Arc::unwrap_or_clone(self.fonts);
+        fonts.add_fallback(Arc::new(font_bytes.into()))?;
+        Ok(Self { fonts: Arc::new(fonts), ..self })
+    }
+
+    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer), RenderError> {
+        let mut composer =
+            Composer { set: Typesetter::new(&self.fonts), flow: Flow::new(), tags: Tags::default() };
+        parties::head(&mut composer, input)?;
+        table::table(&mut composer, input)?;
+        totals::totals(&mut composer, input)?;
+        closing::mentions(&mut composer, input)?;
+        closing::signature(&mut composer, input)?;
+        let pages = std::mem::replace(&mut composer.flow, Flow::new()).finish().map_err(too_long)?;
+        let footer = footer(&mut composer, input, pages.len())?;
+        Ok((pages, composer.tags, footer))
+    }
+}
+
+impl DocumentRenderer for PdfRenderer {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        let (pages, tags, footer) = self.compose(input)?;
+        Writer { fonts: &self.fonts, accent: self.accent, tags }.write(input, &pages, &footer)
+    }
+}
+
+/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line; a company's name that is too long is cut.
+fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer, RenderError> {
+    let mut number = |text: &str| first(to, text);
+    let numbers = (1..=pages)
+        .map(|page| number(&format!(" — page {page} / {pages}")))
+        .collect::<Result<Vec<_>, _>>()?;
+    let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
+    let name = |name: &str| format!("Devis {} — {name}", input.quote.head.number);
+    let full = &input.company.name;
+    let mut text = first(to, &name(full))?;
+    let mut kept = full.chars().count();
+    while text.width > room && kept > 0 {
+        kept -= kept.div_ceil(8);
+        let cut: String = full.chars().take(kept).collect();
+        text = first(to, &name(&format!("{}…", cut.trim_end())))?;
+    }
+    Ok(Footer { text, numbers })
+}
+
+/// The only line of a text of the footer.
+fn first(to: &mut Composer<'_>, text: &str) -> Result<Rc<Line>, RenderError> {
+    let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
+    lines.first().cloned().ok_or_else(|| RenderError::new("the footer is empty"))
+}

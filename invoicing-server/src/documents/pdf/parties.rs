@@ -1,0 +1,116 @@
+//! The head of a quote: who offers what to whom, and until when.
+
+use invoicing_core::{Company, Quote};
+use krilla::tagging::Tag;
+
+use super::compose::{Column, Composer, Field, Look, Side, WIDTH, heading, strip};
+use super::flow::{Edge, Ink, LEFT, RIGHT};
+use super::french;
+use super::tags::NodeId;
+use crate::documents::{DocumentInput, RenderError};
+
+/// Left edge of the client's block: where the window of an envelope is.
+const CLIENT: f32 = 318.0;
+/// Left edges and widths of the facts beside it.
+const DATES: (f32, f32) = (LEFT, 116.0);
+const SITE: (f32, f32) = (178.0, 126.0);
+/// Room between the company and the title.
+const GUTTER: f32 = 24.0;
+
+const NAME: Look = Look::new(14.0).bold();
+const TITLE: Look = Look::new(25.0).bold().ink(Ink::Accent);
+const NUMBER: Look = Look::new(11.0).bold();
+const DETAIL: Look = Look::new(8.5).ink(Ink::Muted);
+const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
+const VALUE: Look = Look::new(9.5);
+const STRONG: Look = Look::new(10.5).bold();
+
+/// The company and the title, and below them the dates, the site and the client.
+pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+    // The title is the first that is read, although the company stands before it.
+    let section = to.tags.add(None, Tag::Div);
+    let (title, title_width) = title(to, input.quote, section)?;
+    let issuer = issuer(to, input.company, section, WIDTH - title_width - GUTTER)?;
+    let rule = (LEFT, RIGHT);
+    let top = strip([title, issuer], 0.0);
+    let top = super::flow::Strip { height: top.height + 20.0, ..top };
+    to.push(top.rule(rule, 1.5, Edge::Bottom(0.0), Ink::Accent))?;
+
+    let facts = to.tags.add(None, Tag::Div);
+    let dates = dates(to, input, facts)?;
+    let mut site = Column::new(SITE.0, SITE.1);
+    if let Some(address) = input.work_site {
+        to.put_in(&mut site, (Field::Own, "Chantier"), LABEL, facts, Tag::P)?;
+        to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts, Tag::P)?;
+    }
+    let client = client(to, input, facts)?;
+    to.push(strip([dates, site, client], 0.0).gap(22.0))
+}
+
+/// The title at the right, as wide as it is.
+fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32), RenderError> {
+    let number = (Field::Named("number"), quote.head.number.as_str());
+    let node = to.tags.add(Some(parent), heading(1, &super::write::title(number.1)));
+    to.tags.outline(node, 0, super::write::title(number.1));
+    let word = to.lines(Field::Own, "Devis", TITLE.style, None)?;
+    let lines = to.lines(number.0, number.1, NUMBER.style, Some(WIDTH * 0.45))?;
+    let width = word.iter().chain(lines.iter()).map(|line| line.width).fold(0.0, f32::max);
+    let mut column = Column::new(RIGHT - width, width);
+    column.add(&word, TITLE, Side::Right, node);
+    column.add(&lines, NUMBER, Side::Right, node);
+    Ok((column, width))
+}
+
+fn issuer(
+    to: &mut Composer<'_>,
+    company: &Company,
+    parent: NodeId,
+    width: f32,
+) -> Result<Column, RenderError> {
+    let identity = &company.identity;
+    let mut column = Column::new(LEFT, width);
+    column.space(6.0);
+    to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent, Tag::P)?;
+    column.space(3.0);
+    let siret = identity.siret.as_deref().map(french::siret);
+    let details = [
+        ("company.address", "", identity.address.as_deref()),
+        ("company.phone", "Tél. : ", identity.phone.as_deref()),
+        ("company.email", "E-mail : ", identity.email.as_deref()),
+        ("company.siret", "SIRET : ", siret.as_deref()),
+        ("company.vatNumber", "N° TVA : ", identity.vat_number.as_deref()),
+    ];
+    for (field, label, value) in details {
+        let Some(value) = value else { continue };
+        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent, Tag::P)?;
+    }
+    Ok(column)
+}
+
+fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
+    let mut column = Column::new(DATES.0, DATES.1);
+    let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.head.valid_until)];
+    for (label, day) in facts {
+        let Some(day) = day else { continue };
+        to.put_in(&mut column, (Field::Own, label), LABEL, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Own, &french::date(day)), VALUE, parent, Tag::P)?;
+        column.space(7.0);
+    }
+    Ok(column)
+}
+
+fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
+    let head = &input.quote.head;
+    let mut column = Column::new(CLIENT, RIGHT - CLIENT);
+    to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent, Tag::P)?;
+    to.put_in(&mut column, (Field::Named("clientName"), &head.client_name), STRONG, parent, Tag::P)?;
+    if let Some(address) = input.client_address {
+        to.put_in(&mut column, (Field::Named("client.address"), address), VALUE, parent, Tag::P)?;
+    }
+    if let Some(email) = &head.client_email {
+        column.space(2.0);
+        let text = format!("E-mail : {email}");
+        to.put_in(&mut column, (Field::Named("clientEmail"), &text), DETAIL, parent, Tag::P)?;
+    }
+    Ok(column)
+}

@@ -1,0 +1,261 @@
+//! The table of a quote: its lines under their lots and sections, with subtotals.
+
+use std::num::NonZeroU32;
+
+use invoicing_core::Line;
+use krilla::tagging::{TableHeaderScope, Tag};
+use rust_decimal::Decimal;
+
+use super::compose::{Column, Composer, Field, Look, Side, WIDTH, strip, too_long};
+use super::flow::{Edge, Ink, LEFT, RIGHT, Strip};
+use super::french;
+use super::groups::{Lot, Section, by_lot_and_section};
+use super::tags::NodeId;
+use crate::documents::{DocumentInput, RenderError};
+
+const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
+const TEXT: Look = Look::new(9.0);
+const FIGURES: Look = TEXT.figures();
+const LOT: Look = Look::new(10.5).bold().ink(Ink::Accent);
+const SECTION: Look = Look::new(9.0).bold();
+const SUBTOTAL: Look = Look::new(8.5).ink(Ink::Muted);
+const SUBTOTAL_FIGURES: Look = Look::new(8.5).bold().figures();
+
+/// Between two columns, in points.
+const GUTTER: f32 = 12.0;
+/// Above and below the text of a row.
+const PADDING: f32 = 4.5;
+/// A description is never narrower than this; rather the figures are printed smaller.
+const DESCRIPTION: f32 = 170.0;
+/// A unit is never wider than this; rather it is broken.
+const UNIT: f32 = 52.0;
+
+const LABELS: [&str; 6] = ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
+const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
+const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
+
+/// The table, from its head to the last subtotal.
+pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+    let currency = input.quote.head.currency.as_str();
+    let lots = by_lot_and_section(&input.quote.lines);
+    let grid = Grid::measured(to, &lots, currency)?;
+    let root = to.tags.add(None, Tag::Table);
+    let head = grid.head(to, root)?;
+    to.push(Strip { repeats: true, ..head.gap(26.0).kept() })?;
+    let body = to.tags.add(Some(root), Tag::TBody);
+    let mut table = Table { grid, body, currency };
+    for lot in &lots {
+        table.lot(to, lot)?;
+    }
+    to.flow.repeat_no_more().map_err(too_long)
+}
+
+/// Where the columns stand.
+struct Grid {
+    /// Left edges and widths.
+    columns: [(f32, f32); 6],
+    /// How much smaller than usual the figures are.
+    scale: f32,
+}
+
+impl Grid {
+    /// As wide as the figures ask for; the description gets the rest.
+    fn measured(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<Self, RenderError> {
+        let mut widths = [0.0_f32; 6];
+        for (width, label) in widths.iter_mut().zip(LABELS) {
+            *width = to
+                .lines(Field::Own, label, HEAD.style, None)?
+                .iter()
+                .map(|line| line.width)
+                .fold(0.0, f32::max);
+        }
+        let sections = || lots.iter().flat_map(|lot| &lot.sections);
+        for (index, line) in sections().flat_map(|section| &section.lines) {
+            for (width, (field, text)) in widths[1..].iter_mut().zip(figures(*index, line, currency)) {
+                let lines = to.lines(field, &text, FIGURES.style, None)?;
+                *width = lines.iter().map(|line| line.width).fold(*width, f32::max);
+            }
+        }
+        let sums = lots.iter().map(Lot::total_ht).chain(sections().map(Section::total_ht));
+        for sum in sums {
+            let text = french::amount_of(sum, currency);
+            let lines = to.lines(Field::Named("currency"), &text, SUBTOTAL_FIGURES.style, None)?;
+            widths[5] = lines.iter().map(|line| line.width).fold(widths[5], f32::max);
+        }
+        widths[2] = widths[2].min(UNIT);
+        Ok(Self::of(widths))
+    }
+
+    fn of([_, quantity, unit, price, rate, total]: [f32; 6]) -> Self {
+        let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
+        let scale = (room / (quantity + price + rate + total)).min(1.0);
+        let widths = [quantity * scale, unit, price * scale, rate * scale, total * scale];
+        let description = WIDTH - widths.iter().sum::<f32>() - 5.0 * GUTTER;
+        let mut columns = [(LEFT, description); 6];
+        let mut x = LEFT + description;
+        for (column, width) in columns[1..].iter_mut().zip(widths) {
+            *column = (x + GUTTER, width);
+            x += GUTTER + width;
+        }
+        Self { columns, scale }
+    }
+
+    /// Figures stand at the right, texts at the left.
+    fn side(column: usize) -> Side {
+        if matches!(column, 0 | 2) { Side::Left } else { Side::Right }
+    }
+
+    fn head(&self, to: &mut Composer<'_>, table: NodeId) -> Result<Strip, RenderError> {
+        let section = to.tags.add(Some(table), Tag::THead);
+        let row = to.tags.add(Some(section), Tag::TR);
+        let mut columns = Vec::new();
+        for (index, label) in LABELS.into_iter().enumerate() {
+            let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
+            let (x, width) = self.columns[index];
+            let mut column = Column::new(x, width);
+            let look = if Self::side(index) == Side::Right { HEAD.scaled(self.scale) } else { HEAD };
+            let lines = to.lines(Field::Own, label, look.style, Some(width + 0.1))?;
+            column.add(&lines, look, Self::side(index), cell);
+            columns.push(column);
+        }
+        Ok(strip(columns, PADDING).rule((LEFT, RIGHT), 0.8, Edge::Bottom(0.0), Ink::Text))
+    }
+}
+
+/// The texts of a line's other columns, and where they were entered.
+fn figures(index: usize, line: &Line, currency: &str) -> [(Field, String); 5] {
+    let own = |text| (Field::Named("currency"), text);
+    [
+        own(french::quantity(line.quantity)),
+        (Field::Line(index, "unit"), line.unit.clone().unwrap_or_default()),
+        own(french::unit_price(line.unit_price, currency)),
+        own(french::percent(line.tva_rate)),
+        own(french::money(line.total_ht, currency)),
+    ]
+}
+
+struct Table<'q> {
+    grid: Grid,
+    body: NodeId,
+    currency: &'q str,
+}
+
+impl Table<'_> {
+    fn lot(&mut self, to: &mut Composer<'_>, lot: &Lot<'_>) -> Result<(), RenderError> {
+        if let Some(name) = lot.name {
+            let field = Field::Line(lot.sections[0].lines[0].0, "lot");
+            let cell = self.group(to, (field, name), LOT, 14.0)?;
+            to.tags.outline(cell, 1, name.to_owned());
+        }
+        let last = lot.sections.len() - 1;
+        for (index, section) in lot.sections.iter().enumerate() {
+            let closes_lot = index == last && lot.name.is_some();
+            self.section(to, section, closes_lot)?;
+        }
+        match lot.name {
+            Some(name) => self.subtotal(to, name, lot.total_ht(), false, Ink::Accent),
+            None => Ok(()),
+        }
+    }
+
+    fn section(
+        &mut self,
+        to: &mut Composer<'_>,
+        section: &Section<'_>,
+        closes_lot: bool,
+    ) -> Result<(), RenderError> {
+        if let Some(name) = section.name {
+            let field = Field::Line(section.lines[0].0, "section");
+            self.group(to, (field, name), SECTION, 8.0)?;
+        }
+        let last = section.lines.len() - 1;
+        for (place, (index, line)) in section.lines.iter().enumerate() {
+            // A subtotal is not the first on its page.
+            let keep = place == last && (section.name.is_some() || closes_lot);
+            self.row(to, *index, line, keep)?;
+        }
+        match section.name {
+            Some(name) => self.subtotal(to, name, section.total_ht(), closes_lot, Ink::Text),
+            None => Ok(()),
+        }
+    }
+
+    /// The name of a lot or section across the table.
+    fn group(
+        &mut self,
+        to: &mut Composer<'_>,
+        text: (Field, &str),
+        look: Look,
+        gap: f32,
+    ) -> Result<NodeId, RenderError> {
+        let row = to.tags.add(Some(self.body), Tag::TR);
+        let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS)));
+        let mut column = Column::new(LEFT, WIDTH);
+        to.put(&mut column, text, look, cell)?;
+        to.push(strip([column], 3.0).gap(gap).kept())?;
+        Ok(cell)
+    }
+
+    fn row(
+        &mut self,
+        to: &mut Composer<'_>,
+        index: usize,
+        line: &Line,
+        keep: bool,
+    ) -> Result<(), RenderError> {
+        let row = to.tags.add(Some(self.body), Tag::TR);
+        let description = (Field::Line(index, "description"), line.description.as_str());
+        let mut columns = Vec::with_capacity(6);
+        let (x, width) = self.grid.columns[0];
+        let mut column = Column::new(x, width);
+        to.put_in(&mut column, description, TEXT, row, Tag::TD)?;
+        columns.push(column);
+        for (place, (field, text)) in (1..).zip(figures(index, line, self.currency)) {
+            let cell = to.tags.add(Some(row), Tag::TD);
+            let (x, width) = self.grid.columns[place];
+            let mut column = Column::new(x, width);
+            if Grid::side(place) == Side::Left {
+                to.put(&mut column, (field, &text), TEXT, cell)?;
+            } else {
+                let look = FIGURES.scaled(self.grid.scale);
+                let lines = to.lines(field, &text, look.style, None)?;
+                // A smaller size keeps the line, so that all amounts of a row stand on one.
+                column.add(
+                    &lines,
+                    Look { leading: look.leading / self.grid.scale, ..look },
+                    Side::Right,
+                    cell,
+                );
+            }
+            columns.push(column);
+        }
+        let strip = strip(columns, PADDING).rule((LEFT, RIGHT), 0.4, Edge::Bottom(0.0), Ink::Hairline);
+        to.push(if keep { strip.kept() } else { strip })
+    }
+
+    fn subtotal(
+        &mut self,
+        to: &mut Composer<'_>,
+        name: &str,
+        sum: Decimal,
+        keep: bool,
+        ink: Ink,
+    ) -> Result<(), RenderError> {
+        let row = to.tags.add(Some(self.body), Tag::TR);
+        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
+        let label = to.tags.add(Some(row), scope);
+        let cell = to.tags.add(Some(row), Tag::TD);
+        let (x, width) = self.grid.columns[5];
+        let mut left = Column::new(LEFT, x - GUTTER - LEFT);
+        // The name was checked where the group begins.
+        let text = format!("Sous-total {name}");
+        let lines = to.lines(Field::Own, &text, SUBTOTAL.style, Some(x - GUTTER - LEFT))?;
+        left.add(&lines, SUBTOTAL, Side::Right, label);
+        let mut right = Column::new(x, width);
+        let look = SUBTOTAL_FIGURES.scaled(self.grid.scale).ink(ink);
+        let lines = to.lines(Field::Own, &french::amount_of(sum, self.currency), look.style, None)?;
+        right.add(&lines, Look { leading: look.leading / self.grid.scale, ..look }, Side::Right, cell);
+        let strip = strip([left, right], PADDING);
+        to.push(if keep { strip.kept() } else { strip })
+    }
+}

@@ -1,0 +1,77 @@
+//! What the quote adds up to.
+
+use invoicing_core::VatShare;
+use krilla::tagging::{TableHeaderScope, Tag};
+
+use super::compose::{Column, Composer, Field, Look, Side, strip};
+use super::flow::{Edge, Ink, RIGHT};
+use super::french;
+use crate::documents::{DocumentInput, RenderError};
+
+/// Left edge of the totals.
+const X: f32 = 290.0;
+/// Between a label and its amount, in points.
+const GUTTER: f32 = 14.0;
+
+const PLAIN: Look = Look::new(9.0);
+const STRONG: Look = Look::new(9.0).bold();
+const GRAND: Look = Look::new(13.0).bold().ink(Ink::Accent);
+
+struct Row {
+    label: String,
+    amount: String,
+    look: Look,
+    /// The rule above, in points and its colour.
+    rule: Option<(f32, Ink)>,
+}
+
+/// Total without VAT, VAT by rate, total with VAT, retention: kept together where a page can hold them.
+pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+    let rows = rows(input);
+    let table = to.tags.add(None, Tag::Table);
+    let last = rows.len() - 1;
+    for (index, row) in rows.into_iter().enumerate() {
+        let tr = to.tags.add(Some(table), Tag::TR);
+        let label = to.tags.add(Some(tr), Tag::TH(TableHeaderScope::Row));
+        let cell = to.tags.add(Some(tr), Tag::TD);
+        let figures = row.look.figures();
+        let amount = to.lines(Field::Named("currency"), &row.amount, figures.style, None)?;
+        let width = amount.iter().map(|line| line.width).fold(0.0, f32::max);
+        let mut left = Column::new(X, RIGHT - X - width - GUTTER);
+        to.put(&mut left, (Field::Own, &row.label), row.look.ink(label_ink(row.look.ink)), label)?;
+        let mut right = Column::new(RIGHT - width, width);
+        right.add(&amount, figures, Side::Right, cell);
+        let mut strip = strip([left, right], 3.0).gap(if index == 0 { 16.0 } else { 0.0 });
+        if let Some((height, ink)) = row.rule {
+            strip = strip.rule((X, RIGHT), height, Edge::Top(0.0), ink);
+        }
+        to.push(if index == last { strip } else { strip.kept() })?;
+    }
+    Ok(())
+}
+
+/// Labels are in the amount's colour only where it is not the text's.
+fn label_ink(amount: Ink) -> Ink {
+    if amount == Ink::Text { Ink::Muted } else { amount }
+}
+
+fn rows(input: &DocumentInput<'_>) -> Vec<Row> {
+    let (head, terms) = (&input.quote.head, &input.quote.terms);
+    let currency = head.currency.as_str();
+    let row = |label: String, amount, look| Row { label, amount, look, rule: None };
+    let mut rows = vec![row("Total HT".to_owned(), french::money(head.total_ht, currency), STRONG)];
+    for VatShare { tva_rate, base_ht, amount_tva } in &terms.vat_breakdown {
+        let label = format!("TVA {} sur {}", french::percent(*tva_rate), french::money(*base_ht, currency));
+        rows.push(row(label, french::money(*amount_tva, currency), PLAIN));
+    }
+    let total = row("Total TTC".to_owned(), french::money(head.total_ttc, currency), GRAND);
+    rows.push(Row { rule: Some((1.0, Ink::Accent)), ..total });
+    if !terms.retention_rate.is_zero() {
+        let label = format!("Retenue de garantie {}", french::percent(terms.retention_rate));
+        let retained = row(label, french::amount_of(-terms.retention_amount.get(), currency), PLAIN);
+        rows.push(Row { rule: Some((0.4, Ink::Hairline)), ..retained });
+        let rest = head.total_ttc.get() - terms.retention_amount.get();
+        rows.push(row("Net à payer hors retenue".to_owned(), french::amount_of(rest, currency), STRONG));
+    }
+    rows
+}
