@@ -1,5 +1,8 @@
 //! One logical call as a value: what is asked, and the HTTP request that asks it. Nothing is sent here.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderName, HeaderValue, Method};
@@ -7,6 +10,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::ConfigError;
+use crate::catch_up::WaitObserver;
 
 /// Carries an id that the service's log knows too.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -33,6 +37,7 @@ pub(crate) struct Call {
     method: Method,
     target: Target,
     body: Option<Bytes>,
+    observer: Option<Arc<dyn WaitObserver>>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,13 +57,14 @@ impl Call {
             method: Method::GET,
             target: Target::Api(path, vec![]),
             body: None,
+            observer: None,
         }
     }
 
     /// Reads a document from its own URL.
     pub(crate) fn document(operation: &'static str, url: Url) -> Self {
         let target = Target::Document(url);
-        Self { operation, repeatable: true, method: Method::GET, target, body: None }
+        Self { operation, repeatable: true, method: Method::GET, target, body: None, observer: None }
     }
 
     /// Changes something to a stated value, which is repeatable.
@@ -88,12 +94,29 @@ impl Call {
         self
     }
 
+    /// Names who is told of waits for the quota.
+    pub(crate) fn observed(self, observer: Option<Arc<dyn WaitObserver>>) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// A wait for the quota begins: tells who wants to know.
+    pub(crate) fn waits(&self, wait: Duration) {
+        if let Some(observer) = &self.observer {
+            observer.waiting(wait);
+        }
+    }
+
     /// The path, for the log. A document's URL is a permission and is not shown.
     pub(crate) fn path(&self) -> &str {
         match &self.target {
             Target::Api(path, _) => path,
             Target::Document(_) => "(document)",
         }
+    }
+
+    /// Whether the service counts it in the key's quota.
+    pub(crate) fn is_counted(&self) -> bool {
+        matches!(self.target, Target::Api(..))
     }
 
     /// The method, for the log.

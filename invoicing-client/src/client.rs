@@ -6,12 +6,13 @@ use std::sync::Arc;
 use crate::call::Endpoint;
 use crate::config::Limits;
 use crate::env::Env;
-use crate::transport::Transport;
-use crate::{ApiKey, ClientBuilder, Clients, Invoices, Quotes};
+use crate::pace::Pace;
+use crate::{ApiKey, ClientBuilder, Clients, Invoices, Quotes, Transport};
 
 /// A client of the API for one company's key.
 ///
-/// Cloning is cheap; clones share connections and settings. Calls need a tokio runtime with time and I/O.
+/// Cloning is cheap; clones share connections, settings and the pace. So make one client per key, and clone it. Calls
+/// need a tokio runtime with time and I/O; without one, see the `blocking` feature.
 #[derive(Clone)]
 pub struct InvoicingClient(Arc<Shared>);
 
@@ -22,6 +23,8 @@ pub(crate) struct Shared {
     pub(crate) limits: Limits,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) env: Arc<dyn Env>,
+    /// `None` where pacing is off.
+    pub(crate) pace: Option<Pace>,
 }
 
 impl InvoicingClient {
@@ -62,6 +65,7 @@ impl fmt::Debug for InvoicingClient {
         f.debug_struct("InvoicingClient")
             .field("base_url", &self.0.endpoint.base().as_str())
             .field("limits", &self.0.limits)
+            .field("pacing", &self.0.pace.is_some())
             .finish_non_exhaustive()
     }
 }

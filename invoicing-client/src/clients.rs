@@ -1,10 +1,10 @@
 //! Clients: reading, and creating without creating twice.
 
-use invoicing_core::NewClient;
+use invoicing_core::{NewClient, Page};
 
 use crate::call::Call;
 use crate::send::unsendable;
-use crate::{CatchUp, CheckpointStore, Client, Error, ErrorKind, InvoicingClient, List};
+use crate::{CatchUp, CheckpointStore, Client, ErrorKind, Follow, InvoicingClient, List, Request};
 
 /// The company's clients.
 #[derive(Debug, Clone)]
@@ -55,30 +55,39 @@ impl Clients {
     }
 
     /// Looks a client up by the caller's own identifier.
-    pub async fn find_by_external_id(&self, external_id: &str) -> Result<Option<Client>, Error> {
-        let page = self.list().external_id(external_id).send().await?;
-        Ok(page.data.into_iter().next())
+    pub fn find(&self, external_id: &str) -> Request<Option<Client>> {
+        let call = self.list().external_id(external_id).call();
+        Request::new(&self.client, Ok(call), |shared, answer| {
+            let page: Page<Client> = shared.read(&answer)?;
+            Ok(page.data.into_iter().next())
+        })
     }
 
     /// Creates a client.
     ///
     /// With an `externalId` this is safe to repeat, and is repeated like a read where an attempt fails. Without one it
     /// is attempted **once**: after [`ErrorKind::Timeout`] or [`ErrorKind::Interrupted`] the client may exist.
-    pub async fn create(&self, new: &NewClient) -> Result<ClientCreation, Error> {
+    pub fn create(&self, new: &NewClient) -> Request<ClientCreation> {
         const OPERATION: &str = "clients.create";
-        let call = Call::post(OPERATION, "/clients".to_owned(), new, new.external_id.is_some())
-            .map_err(|error| unsendable(OPERATION, error))?;
-        let answer = self.client.shared().send(&call).await?;
-        let client = self.client.shared().read(&answer)?;
-        match answer.status {
-            201 => Ok(ClientCreation::Created(client)),
-            200 => Ok(ClientCreation::Existing(client)),
-            _ => Err(answer.fail(ErrorKind::Unreadable)),
-        }
+        let call = Call::post(OPERATION, "/clients".to_owned(), new, new.external_id.is_some());
+        let call = call.map_err(|error| unsendable(OPERATION, error));
+        Request::new(&self.client, call, |shared, answer| {
+            let client = shared.read(&answer)?;
+            match answer.status {
+                201 => Ok(ClientCreation::Created(client)),
+                200 => Ok(ClientCreation::Existing(client)),
+                _ => Err(answer.fail(ErrorKind::Unreadable)),
+            }
+        })
     }
 
     /// Keeps a copy of all clients in step. See [`CatchUp`].
     pub fn catch_up(&self, store: impl CheckpointStore + 'static) -> CatchUp<Self> {
         CatchUp::new(self.list(), store)
+    }
+
+    /// Keeps a copy of all clients in step by passes alone: no event tells of clients. See [`Follow`].
+    pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
+        self.catch_up(store).follow()
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use invoicing_core::ErrorCode;
 
-use crate::transport::{Cause, TransportFailure};
+use crate::TransportFailure;
+use crate::transport::Cause;
 
 /// A call failed, after as many attempts as the rules allow.
 #[derive(Debug)]
@@ -47,6 +48,9 @@ pub enum ErrorKind {
     Redirected,
     /// The call could not be put into a request. Nothing was sent.
     Request,
+    /// The key's quota has no room before the deadline. Nothing was sent; [`Error::retry_after`] says when there may be
+    /// room.
+    Pace,
 }
 
 impl Error {
@@ -99,7 +103,8 @@ impl Error {
         self.0.request_id.as_deref()
     }
 
-    /// How long the service asks to wait. Not `None` after a 429 of the service: try again after this.
+    /// How long to wait before the next try: what the service asks for (always after a 429 of its own), or, with
+    /// [`ErrorKind::Pace`], until the quota may have room.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
@@ -153,6 +158,7 @@ impl fmt::Display for ErrorKind {
             Self::DocumentMismatch => "the document is not the one that was linked",
             Self::Redirected => "the answer was redirected",
             Self::Request => "the call cannot be sent",
+            Self::Pace => "the quota has no room before the deadline",
         })
     }
 }
@@ -191,6 +197,9 @@ pub enum ConfigError {
     /// The user agent holds characters that a header cannot carry.
     #[error("the user agent holds characters that a header cannot carry")]
     UserAgent,
+    /// The proxy's address is not usable.
+    #[error("the proxy must be an absolute URL with a host")]
+    Proxy,
     /// A number is out of range.
     #[error("{setting} must be {rule}")]
     OutOfRange {

@@ -3,7 +3,7 @@
 use invoicing_core::InvoiceId;
 
 use crate::call::Call;
-use crate::{CatchUp, CheckpointStore, Error, Invoice, InvoicingClient, List};
+use crate::{CatchUp, CheckpointStore, Follow, Invoice, InvoicingClient, List, Request};
 
 /// The company's invoices.
 #[derive(Debug, Clone)]
@@ -22,12 +22,17 @@ impl Invoices {
     }
 
     /// Reads one invoice with its lines and VAT shares.
-    pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.client.shared().json(&Call::get("invoices.get", format!("/invoices/{id}"))).await
+    pub fn get(&self, id: InvoiceId) -> Request<Invoice> {
+        Request::json(&self.client, Call::get("invoices.get", format!("/invoices/{id}")))
     }
 
     /// Keeps a copy of all invoices, with their lines, in step. See [`CatchUp`].
     pub fn catch_up(&self, store: impl CheckpointStore + 'static) -> CatchUp<Self> {
         CatchUp::new(self.list(), store)
+    }
+
+    /// Keeps a copy of all invoices, with their lines, in step by passes and by webhooks. See [`Follow`].
+    pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
+        self.catch_up(store).follow()
     }
 }

@@ -62,10 +62,13 @@ mod config;
 mod document;
 mod env;
 mod error;
+mod follow;
 mod invoices;
 mod key;
 mod list;
+mod pace;
 mod quotes;
+mod request;
 mod resource;
 mod retry;
 mod retry_after;
@@ -75,18 +78,21 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
-pub use catch_up::{CatchUp, CatchUpError, Pass};
+pub use catch_up::{CatchUp, CatchUpError, Pass, Progress};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint};
 pub use client::InvoicingClient;
 pub use clients::{ClientCreation, Clients};
 pub use config::ClientBuilder;
-pub use document::Document;
+pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
+pub use follow::{Follow, Notice, NoticeError};
 pub use invoices::Invoices;
 pub use key::ApiKey;
 pub use list::List;
 pub use quotes::Quotes;
+pub use request::Request;
 pub use resource::{Resource, Version};
+pub use transport::{Transport, TransportError, TransportFailure};
 
 pub use invoicing_core::{
     ClientId, ClientType, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money,

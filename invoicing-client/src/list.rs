@@ -4,12 +4,18 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use invoicing_core::{InvoiceStatus, Page, QuoteStatus, Timestamp};
+use invoicing_core::{InvoiceStatus, MAX_LIMIT, Page, QuoteStatus, Timestamp};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
 
 use crate::call::Call;
+use crate::catch_up::WaitObserver;
+use crate::request::{Options, per_call};
 use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Resource};
 
 /// A list about to be read.
@@ -20,15 +26,29 @@ pub struct List<R> {
     limit: Option<u32>,
     /// The other parameters, each at most once.
     filters: Vec<(&'static str, String)>,
+    /// Who is told of waits for the quota.
+    observer: Option<Arc<dyn WaitObserver>>,
+    options: Options,
     resource: PhantomData<fn() -> R>,
 }
 
 impl<R: Resource> List<R> {
     pub(crate) fn new(client: InvoicingClient) -> Self {
-        Self { client, offset: 0, limit: None, filters: Vec::new(), resource: PhantomData }
+        Self {
+            client,
+            offset: 0,
+            limit: None,
+            filters: Vec::new(),
+            observer: None,
+            options: Options::default(),
+            resource: PhantomData,
+        }
     }
 
-    /// Items per page, 1 to 100. Default: the service's, 50.
+    per_call!("each page");
+
+    /// Items per page, 1 to 100. Default: 100 where all pages are read, so that they are few; the service's 50 for a
+    /// single one.
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
@@ -45,12 +65,34 @@ impl<R: Resource> List<R> {
         self.filter("since", since)
     }
 
-    /// Reads one page.
+    /// Reads one page. Awaiting the list does the same.
     pub async fn send(&self) -> Result<Page<R::Item>, Error> {
-        self.client.shared().json(&self.call()).await
+        self.read().await
     }
 
-    /// Reads page after page, each when it is asked for.
+    /// Reads one page as whatever the caller makes of it.
+    pub(crate) async fn read<P: DeserializeOwned>(&self) -> Result<P, Error> {
+        self.client.shared().json(&self.call(), self.options).await
+    }
+
+    /// Reads one record as a list with lines would show it: a detail holds all of that.
+    pub(crate) async fn detail(&self, id: Uuid) -> Result<R::Item, Error> {
+        let call = Call::get(R::DETAIL, format!("/{}/{id}", R::NAME)).observed(self.observer.clone());
+        self.client.shared().json(&call, self.options).await
+    }
+
+    /// Tells this observer of waits for the quota.
+    pub(crate) fn observed(mut self, observer: Arc<dyn WaitObserver>) -> Self {
+        self.observer = Some(observer);
+        self
+    }
+
+    /// The client that reads it.
+    pub(crate) fn client(&self) -> &InvoicingClient {
+        &self.client
+    }
+
+    /// Reads page after page, each when it is asked for. 10,000 records are 100 requests.
     ///
     /// The stream ends when the service says that there is no more, not at an empty page, and after an error. Its
     /// `next` may be dropped and called again without losing anything.
@@ -59,7 +101,8 @@ impl<R: Resource> List<R> {
     /// `status` or `q` filter an item may come twice and none is left out. With such a filter, a record that stops
     /// matching makes the ones behind it move up, and one of those may slip past the page boundary: to keep a copy
     /// in step, use [`catch_up`](crate::CatchUp), which does not filter.
-    pub fn pages(self) -> BoxStream<'static, Result<Page<R::Item>, Error>> {
+    pub fn pages(mut self) -> BoxStream<'static, Result<Page<R::Item>, Error>> {
+        self.limit.get_or_insert(MAX_LIMIT);
         stream::try_unfold(Some(self), async |state: Option<Self>| {
             let Some(mut list) = state else { return Ok(None) };
             let page = list.send().await?;
@@ -85,13 +128,13 @@ impl<R: Resource> List<R> {
         self.filter("include", "lines")
     }
 
-    fn call(&self) -> Call {
+    pub(crate) fn call(&self) -> Call {
         let mut query = self.filters.clone();
         query.extend(self.limit.map(|limit| ("limit", limit.to_string())));
         if self.offset > 0 {
             query.push(("offset", self.offset.to_string()));
         }
-        Call::get(R::LIST, format!("/{}", R::NAME)).with_query(query)
+        Call::get(R::LIST, format!("/{}", R::NAME)).with_query(query).observed(self.observer.clone())
     }
 }
 
@@ -140,9 +183,27 @@ impl List<Clients> {
     }
 }
 
+impl<R: Resource> IntoFuture for List<R> {
+    type Output = Result<Page<R::Item>, Error>;
+    type IntoFuture = BoxFuture<'static, Result<Page<R::Item>, Error>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move { self.send().await })
+    }
+}
+
 impl<R> Clone for List<R> {
     fn clone(&self) -> Self {
-        Self { client: self.client.clone(), filters: self.filters.clone(), ..*self }
+        let Self { client, offset, limit, filters, observer, options, resource } = self;
+        Self {
+            client: client.clone(),
+            offset: *offset,
+            limit: *limit,
+            filters: filters.clone(),
+            observer: observer.clone(),
+            options: *options,
+            resource: *resource,
+        }
     }
 }
 

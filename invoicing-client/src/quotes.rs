@@ -4,11 +4,10 @@ use bytes::Bytes;
 use invoicing_core::{ExternalLink, QuoteId};
 use serde::Serialize;
 
-use crate::DocumentLink;
 use crate::call::Call;
-use crate::document::{self, Document};
+use crate::document::{self, DownloadDocument};
 use crate::send::unsendable;
-use crate::{CatchUp, CheckpointStore, Error, InvoicingClient, List, Quote};
+use crate::{CatchUp, CheckpointStore, DocumentLink, Follow, InvoicingClient, List, Quote, Request};
 
 /// The company's quotes.
 #[derive(Debug, Clone)]
@@ -34,61 +33,54 @@ impl Quotes {
     }
 
     /// Reads one quote with its lines, retention, VAT shares and signature.
-    pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.client.shared().json(&Call::get("quotes.get", format!("/quotes/{id}"))).await
+    pub fn get(&self, id: QuoteId) -> Request<Quote> {
+        Request::json(&self.client, Call::get("quotes.get", format!("/quotes/{id}")))
     }
 
     /// Links the quote to an identifier of the caller's own system; `None` unlinks it.
     ///
     /// Several quotes may have the same one.
-    pub async fn link<'a>(
-        &self,
-        id: QuoteId,
-        external_id: impl Into<Option<&'a str>>,
-    ) -> Result<ExternalLink, Error> {
+    pub fn link<'a>(&self, id: QuoteId, external_id: impl Into<Option<&'a str>>) -> Request<ExternalLink> {
         const OPERATION: &str = "quotes.link";
         let body = LinkBody { external_id: external_id.into() };
-        let call = Call::patch(OPERATION, format!("/quotes/{id}"), &body)
-            .map_err(|error| unsendable(OPERATION, error))?;
-        self.client.shared().json(&call).await
+        let call = Call::patch(OPERATION, format!("/quotes/{id}"), &body);
+        let call = call.map_err(|error| unsendable(OPERATION, error));
+        Request::new(&self.client, call, |shared, answer| shared.read(&answer))
     }
 
     /// Removes the link.
-    pub async fn unlink(&self, id: QuoteId) -> Result<ExternalLink, Error> {
-        self.link(id, None).await
+    pub fn unlink(&self, id: QuoteId) -> Request<ExternalLink> {
+        self.link(id, None)
     }
 
     /// Asks for a link to the frozen PDF, good for 5 minutes.
     ///
     /// A quote still in DRAFT has none: [`ErrorCode::DocumentUnavailable`](invoicing_core::ErrorCode).
-    pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        let path = format!("/quotes/{id}/document");
-        let query = vec![("type", "pdf".to_owned())];
-        self.client.shared().json(&Call::get("quotes.document", path).with_query(query)).await
+    pub fn document(&self, id: QuoteId) -> Request<DocumentLink> {
+        let call = Call::get("quotes.document", format!("/quotes/{id}/document"));
+        Request::json(&self.client, call.with_query(vec![("type", "pdf".to_owned())]))
     }
 
     /// Downloads the document behind a link and checks its size and SHA-256.
     ///
-    /// The key is not sent to the link's URL. A link that has expired is answered with 404.
-    pub async fn download(&self, link: &DocumentLink) -> Result<Bytes, Error> {
-        document::download(link, self.client.shared()).await
+    /// The key is not sent to the link's URL, and the quota does not count it. A link that has expired is answered with
+    /// 404.
+    pub fn download(&self, link: &DocumentLink) -> Request<Bytes> {
+        document::download(&self.client, link)
     }
 
     /// Asks for a link and downloads the document. Should the link expire on the way, one fresh link is asked for.
-    pub async fn download_document(&self, id: QuoteId) -> Result<Document, Error> {
-        let mut link = self.document(id).await?;
-        let bytes = match self.download(&link).await {
-            Err(error) if error.is_not_found() => {
-                link = self.document(id).await?;
-                self.download(&link).await?
-            }
-            downloaded => downloaded?,
-        };
-        Ok(Document { link, bytes })
+    pub fn download_document(&self, id: QuoteId) -> DownloadDocument {
+        DownloadDocument::new(self.clone(), id)
     }
 
     /// Keeps a copy of all quotes, with their lines, in step. See [`CatchUp`].
     pub fn catch_up(&self, store: impl CheckpointStore + 'static) -> CatchUp<Self> {
         CatchUp::new(self.list(), store)
+    }
+
+    /// Keeps a copy of all quotes, with their lines, in step by passes and by webhooks. See [`Follow`].
+    pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
+        self.catch_up(store).follow()
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Whether there is another attempt is decided in [`retry`](crate::retry); this module only acts on it.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
@@ -14,14 +14,19 @@ use uuid::Uuid;
 
 use crate::call::{Call, X_REQUEST_ID};
 use crate::client::Shared;
+use crate::config::Limits;
 use crate::error::Details;
-use crate::retry::{Attempt, Next, Outcome};
+use crate::pace::{TooLate, Turn, quota};
+use crate::request::Options;
+use crate::retry::{Attempt, GiveUp, Next, Outcome};
 use crate::retry_after::retry_after;
-use crate::transport::{TransportError, TransportFailure};
-use crate::{Error, ErrorKind};
+use crate::{Error, ErrorKind, TransportError, TransportFailure};
 
 /// Most characters of a text from outside that an error repeats.
 const LONGEST_TEXT: usize = 500;
+
+/// A longer deadline is none; a clock may not hold it.
+const LONGEST_DEADLINE: Duration = Duration::from_hours(24 * 365);
 
 /// A successful answer, not read yet.
 pub(crate) struct Answer {
@@ -36,13 +41,13 @@ type Exchange = Result<Response<Bytes>, TransportError>;
 
 impl Shared {
     /// Carries the call out and reads the answer's JSON.
-    pub(crate) async fn json<T: DeserializeOwned>(&self, call: &Call) -> Result<T, Error> {
-        let answer = self.send(call).await?;
+    pub(crate) async fn json<T: DeserializeOwned>(&self, call: &Call, options: Options) -> Result<T, Error> {
+        let answer = self.send(call, options).await?;
         self.read(&answer)
     }
 
     /// Carries the call out.
-    pub(crate) async fn send(&self, call: &Call) -> Result<Answer, Error> {
+    pub(crate) async fn send(&self, call: &Call, options: Options) -> Result<Answer, Error> {
         let span = debug_span!(
             "invoicing",
             operation = call.operation,
@@ -52,63 +57,116 @@ impl Shared {
             attempts = field::Empty,
             status = field::Empty,
         );
-        self.attempts(call).instrument(span).await
+        self.attempts(call, options.over(self.limits)).instrument(span).await
     }
 
     /// Reads the JSON of a successful answer.
     pub(crate) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Error> {
-        let mut json = serde_json::Deserializer::from_slice(&answer.body);
-        let value = serde_path_to_error::deserialize(&mut json).map_err(|error| error.to_string());
-        value.and_then(|value| json.end().map(|()| value).map_err(|error| error.to_string())).map_err(
-            |text| {
-                answer.fail(ErrorKind::Unreadable).with(|details| details.message = Some(self.clean(&text)))
-            },
-        )
+        serde_json::from_slice(&answer.body).map_err(|error| {
+            // Where it went wrong is found out by reading again: keeping track of it costs more than reading.
+            let mut json = serde_json::Deserializer::from_slice(&answer.body);
+            let located = serde_path_to_error::deserialize::<_, T>(&mut json);
+            let text = located.err().map_or_else(|| error.to_string(), |error| error.to_string());
+            answer.fail(ErrorKind::Unreadable).with(|details| details.message = Some(self.clean(&text)))
+        })
     }
 
-    async fn attempts(&self, call: &Call) -> Result<Answer, Error> {
-        let started = self.env.now();
+    async fn attempts(&self, call: &Call, limits: Limits) -> Result<Answer, Error> {
+        let deadline = self.env.now() + limits.deadline.min(LONGEST_DEADLINE);
         let request_id = self.request_id();
-        let mut number = 1;
+        let mut failed = None;
+        let mut number = 0;
         loop {
             let request = self
                 .endpoint
                 .request(call, &request_id)
                 .map_err(|error| unsendable(call.operation, error))?;
-            let remaining = self.remaining(started);
-            let exchange = self.exchange(request, remaining.min(self.limits.attempt_timeout)).await;
+            let turn = match self.turn(call, deadline).await {
+                Ok(turn) => turn,
+                Err(late) => return self.too_late(call, number, &request_id, failed, late),
+            };
+            number += 1;
+            let exchange = self.exchange(request, self.until(deadline).min(limits.attempt_timeout)).await;
             let outcome = self.outcome(&exchange);
+            settle(turn, &exchange, outcome);
             let next = Attempt {
                 repeatable: call.repeatable,
                 number,
-                max: self.limits.max_attempts,
+                max: limits.max_attempts,
                 outcome,
-                remaining: self.remaining(started),
+                remaining: self.until(deadline),
                 random: self.env.random(),
             }
             .next();
-            debug!(number, ?outcome, "attempt");
-            if let Next::Again { after } = next {
-                info!(number, ?outcome, ?after, "attempt failed, will try again");
-                self.env.sleep(after).await;
-                number += 1;
-                continue;
+            self.log(number, &request_id, &exchange, outcome, next);
+            let Next::Again { after } = next else {
+                return self.conclude(call, number, &request_id, exchange, next);
+            };
+            if let Outcome::Answered { status: 429, .. } = outcome {
+                call.waits(after);
             }
-            return self.conclude(call, number, &request_id, exchange, next);
+            self.env.sleep(after).await;
+            failed = Some(exchange);
         }
     }
 
-    fn remaining(&self, started: std::time::Instant) -> Duration {
-        self.limits.deadline.saturating_sub(self.env.now().saturating_duration_since(started))
+    fn until(&self, deadline: Instant) -> Duration {
+        deadline.saturating_duration_since(self.env.now())
+    }
+
+    /// Waits for the quota. A document's own URL does not count in it.
+    async fn turn(&self, call: &Call, deadline: Instant) -> Result<Option<Turn<'_>>, TooLate> {
+        match &self.pace {
+            Some(pace) if call.is_counted() => {
+                pace.turn(&*self.env, deadline, |wait| call.waits(wait)).await.map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// There is no turn before the deadline: the failure that was to be repeated stands.
+    fn too_late(
+        &self,
+        call: &Call,
+        attempts: u32,
+        request_id: &HeaderValue,
+        failed: Option<Exchange>,
+        late: TooLate,
+    ) -> Result<Answer, Error> {
+        match failed {
+            Some(exchange) => {
+                self.conclude(call, attempts, request_id, exchange, Next::GiveUp(GiveUp::Deadline))
+            }
+            None => Err(Error::new(call.operation, ErrorKind::Pace)
+                .with(|details| details.retry_after = Some(late.after))),
+        }
+    }
+
+    /// One event per attempt, in the call's span.
+    fn log(&self, number: u32, sent_id: &HeaderValue, exchange: &Exchange, outcome: Outcome, next: Next) {
+        let status = exchange.as_ref().ok().map(|answer| answer.status().as_u16());
+        Span::current()
+            .record("attempts", number)
+            .record("request_id", self.shown_id(sent_id, exchange))
+            .record("status", status);
+        if let Next::Again { after } = next {
+            info!(number, ?outcome, ?after, "attempt failed, will try again");
+        } else {
+            debug!(number, ?outcome, ?next, "attempt");
+        }
+    }
+
+    /// The request id of the answer, else the one that was sent.
+    fn shown_id(&self, sent: &HeaderValue, exchange: &Exchange) -> Option<String> {
+        let answered = exchange.as_ref().ok().and_then(|answer| answer.headers().get(X_REQUEST_ID));
+        answered.unwrap_or(sent).to_str().ok().map(|id| self.clean(id)).filter(|id| !id.is_empty())
     }
 
     async fn exchange(&self, request: http::Request<Bytes>, timeout: Duration) -> Exchange {
         let sent = self.transport.send(request, self.limits.max_response_bytes);
         match tokio::time::timeout(timeout, sent).await {
             Ok(exchange) => exchange,
-            Err(elapsed) => {
-                Err(TransportError { kind: TransportFailure::Timeout, cause: Some(elapsed.into()) })
-            }
+            Err(elapsed) => Err(TransportError::new(TransportFailure::Timeout).caused_by(elapsed)),
         }
     }
 
@@ -136,15 +194,7 @@ impl Shared {
         exchange: Exchange,
         next: Next,
     ) -> Result<Answer, Error> {
-        let answered_id = exchange.as_ref().ok().and_then(|answer| answer.headers().get(X_REQUEST_ID));
-        let request_id =
-            answered_id.unwrap_or(sent_id).to_str().ok().map(|id| self.clean(id)).filter(|id| !id.is_empty());
-        let status = exchange.as_ref().ok().map(|answer| answer.status().as_u16());
-        let span = Span::current();
-        span.record("attempts", attempts)
-            .record("request_id", request_id.as_deref())
-            .record("status", status);
-        debug!(?next, "call ended");
+        let request_id = self.shown_id(sent_id, &exchange);
         let response = exchange.map_err(|error| {
             Error::new(call.operation, error.kind.into()).with(|details| {
                 details.attempts = attempts;
@@ -203,6 +253,18 @@ impl Answer {
             details.attempts = self.attempts;
             details.request_id.clone_from(&self.request_id);
         })
+    }
+}
+
+/// Tells the pace what became of the request.
+fn settle(turn: Option<Turn<'_>>, exchange: &Exchange, outcome: Outcome) {
+    match (turn, exchange, outcome) {
+        (Some(turn), Ok(answer), Outcome::Answered { status, retry_after }) => {
+            turn.answered(status, quota(answer.headers()), retry_after);
+        }
+        (Some(turn), Err(TransportError { kind: TransportFailure::Connect, .. }), _) => turn.unsent(),
+        // Nobody knows whether the service has counted it; dropping it assumes so.
+        _ => {}
     }
 }
 

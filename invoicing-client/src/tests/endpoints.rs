@@ -135,8 +135,8 @@ async fn clients_are_looked_up() {
     let none = answer(200, &page_json(&[], 0, false));
     let server = Server::script([found.clone(), none, found]).await;
     let (client, _) = client(&server);
-    assert_eq!(client.clients().find_by_external_id("a&b").await.unwrap().unwrap().name, "Dupont");
-    assert_eq!(client.clients().find_by_external_id("x").await.unwrap(), None);
+    assert_eq!(client.clients().find("a&b").await.unwrap().unwrap().name, "Dupont");
+    assert_eq!(client.clients().find("x").await.unwrap(), None);
     client.clients().list().q("Lefèvre 100%").send().await.unwrap();
     assert_eq!(server.seen()[0].uri.query(), Some("externalId=a%26b"));
     assert_eq!(server.seen()[2].uri.query(), Some("q=Lef%C3%A8vre+100%25"));

