@@ -51,14 +51,14 @@ pub use documents::{
 };
 #[cfg(feature = "pdf")]
 pub use documents::{NotAFont, PdfRenderer};
-/// What [`ObjectStorage`] is made from, in the version that it takes.
-pub use object_store;
 #[cfg(any(test, feature = "testing"))]
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
+/// What [`ObjectStorage`] is made from, in the version that it takes.
+pub use object_store;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,
