@@ -1,4 +1,4 @@
-//! Reproducible chance: SplitMix64 (Steele, Lea and Flood, 2014).
+//! Reproducible chance: `SplitMix64` (Steele, Lea and Flood, 2014).
 
 #[derive(Clone, Debug)]
 pub(super) struct Chance(u64);

@@ -240,7 +240,7 @@ async fn send(
     copies: Vec<Attempt>,
 ) -> Option<u16> {
     let of: Vec<_> = copies.iter().map(|attempt| (attempt.event, attempt.forgery)).collect();
-    let answers = join_all(copies.into_iter().map(receiver)).await;
+    let answers = join_all(copies.into_iter().map(|attempt| receiver(attempt))).await;
     for ((event, forgery), answer) in of.into_iter().zip(&answers) {
         report.requests += 1;
         report.forged += usize::from(forgery.is_some());

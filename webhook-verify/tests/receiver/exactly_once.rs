@@ -1,0 +1,197 @@
+//! Whatever the sender and the network do, and wherever the receiver dies: each event is handled exactly once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use tower_service::Service;
+use webhook_verify::Verifier;
+use webhook_verify::inbox::{Claim, Inbox, Intake, MemoryInbox, SqliteInbox, Worker};
+use webhook_verify::receiver::Receiver;
+use webhook_verify::testing::{
+    Attempt, FakeSender, ManualClock, Mischief, Report, crash_after, sample_bodies,
+};
+
+use crate::support::{Pieces, runtime};
+
+const NEW: &str = "whsec_new";
+const OLD: &str = "whsec_old";
+
+/// How often each body was handled.
+#[derive(Default)]
+struct Done(RefCell<BTreeMap<Bytes, u32>>);
+
+impl Done {
+    fn handle(&self, claim: Claim) -> Result<(), &'static str> {
+        claim.event().map_err(|_| "a sample is an event")?;
+        *self.0.borrow_mut().entry(claim.body).or_default() += 1;
+        Ok(())
+    }
+
+    /// Each accepted event exactly once; nothing else but what arrived without an answer.
+    fn check(&self, bodies: &[Bytes], report: &Report) {
+        let done = self.0.borrow();
+        assert!(done.keys().all(|body| bodies.contains(body)), "nothing forged was handled");
+        assert!(done.values().all(|times| *times == 1), "nothing was handled twice");
+        for event in report.accepted() {
+            assert!(done.contains_key(&bodies[event]), "what was answered for is handled: {event}");
+        }
+    }
+}
+
+fn intake<I: Inbox>(inbox: &Arc<I>, clock: &ManualClock, secrets: &[&str]) -> Intake<I> {
+    let verifier = Verifier::with_secrets(secrets).unwrap();
+    Intake::new(Receiver::new(verifier).clock(clock.get()), Arc::clone(inbox))
+}
+
+async fn answer<I: Inbox + 'static>(mut intake: Intake<I>, attempt: Attempt) -> u16 {
+    intake.call(attempt.request::<Pieces>()).await.unwrap().status().as_u16()
+}
+
+async fn in_memory(seed: u64, mischief: Mischief, secrets: (&[&str], &[&str])) -> Report {
+    let mut sender = FakeSender::rotating(secrets.0, seed).mischief(mischief);
+    let inbox = Arc::new(MemoryInbox::with_clock(sender.clock().get()));
+    let intake = intake(&inbox, &sender.clock(), secrets.1);
+    let (worker, done) = (Worker::new(Arc::clone(&inbox)), Done::default());
+    let bodies = sample_bodies(seed, 30);
+    let report = sender
+        .deliver(&bodies, async |attempt| {
+            let status = answer(intake.clone(), attempt).await;
+            worker.run_due(&async |claim| done.handle(claim)).await.unwrap();
+            Some(status)
+        })
+        .await;
+    assert_eq!(report.surprises, []);
+    done.check(&bodies, &report);
+    report
+}
+
+/// A receiver that dies at any await, while it receives and while it handles, and is started again.
+async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: Vec<usize>) -> Report {
+    let mut sender = FakeSender::new(NEW, seed).mischief(mischief);
+    let clock = sender.clock();
+    let open = async || Arc::new(SqliteInbox::open(path).await.unwrap().clock(clock.get()));
+    let current = RefCell::new(open().await);
+    let (done, life) = (Done::default(), Cell::new(0));
+    let bodies = sample_bodies(seed, 8);
+    // What is handled and noted before a crash cannot be told from what was not: the handler dies before it works.
+    let next = || {
+        life.set(life.get() + 1);
+        lifetimes[life.get() % lifetimes.len()]
+    };
+    let report = sender
+        .deliver(&bodies, async |attempt| {
+            let inbox = Arc::clone(&current.borrow());
+            let status = crash_after(next(), answer(intake(&inbox, &clock, &[NEW]), attempt)).await;
+            let claimed = crash_after(next(), inbox.claim(std::time::Duration::from_secs(10))).await;
+            drop(claimed);
+            if status.is_none() {
+                *current.borrow_mut() = open().await;
+            }
+            status
+        })
+        .await;
+    assert_eq!(report.surprises, []);
+    // The clock is a day later: every claim that was left behind has run out.
+    let worker = Worker::new(open().await);
+    worker.run_due(&async |claim| done.handle(claim)).await.unwrap();
+    done.check(&bodies, &report);
+    report
+}
+
+#[tokio::test]
+async fn without_mischief_everything_arrives_at_the_first_attempt() {
+    let report = in_memory(1, Mischief::NONE, (&[NEW], &[NEW])).await;
+    assert!(report.fates.iter().all(|fate| fate.is_delivered && fate.attempts == 1 && fate.accepted == 1));
+    assert_eq!((report.requests, report.forged), (30, 0));
+}
+
+#[tokio::test]
+async fn during_a_rotation_either_side_may_be_ahead() {
+    for (sender, receiver) in [
+        (&[NEW, OLD][..], &[OLD][..]),
+        (&[OLD, NEW], &[NEW]),
+        (&[NEW], &[OLD, NEW]),
+        (&[NEW, OLD], &[NEW, OLD]),
+    ] {
+        let report = in_memory(7, Mischief::WILD, (sender, receiver)).await;
+        assert!(report.accepted().count() > 25, "{report:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_sender_does_what_it_is_said_to_do() {
+    let (mut accepted, mut requests, mut forged, mut failed, mut twice) = (0, 0, 0, 0, 0);
+    for seed in 0..30 {
+        let report = in_memory(seed, Mischief::WILD, (&[NEW], &[NEW])).await;
+        assert_eq!(report, in_memory(seed, Mischief::WILD, (&[NEW], &[NEW])).await, "a seed says it all");
+        accepted += report.accepted().count();
+        requests += report.requests;
+        forged += report.forged;
+        failed += report.fates.iter().filter(|fate| !fate.is_delivered).count();
+        twice += report.fates.iter().filter(|fate| fate.accepted > 1).count();
+    }
+    assert!(accepted > 850 && requests > 2_000 && forged > 500 && failed > 10 && twice > 200);
+}
+
+#[tokio::test]
+async fn a_receiver_that_refuses_is_told_on() {
+    let bodies = sample_bodies(3, 10);
+    let mut sender = FakeSender::new(NEW, 3).mischief(Mischief::WILD);
+    let accepting = sender.deliver(&bodies, async |_| Some(204)).await;
+    assert!(!accepting.surprises.is_empty(), "forgeries were let in");
+    assert!(accepting.forged > 0 && accepting.surprises.len() == accepting.forged);
+    let mut sender = FakeSender::new(NEW, 3);
+    let refusing = sender.deliver(&bodies, async |_| Some(401)).await;
+    assert_eq!(refusing.surprises.len(), 10);
+    assert!(refusing.fates.iter().all(|fate| fate.attempts == 1), "a 4xx ends it");
+    let busy = sender.deliver(&bodies, async |_| Some(503)).await;
+    assert!(busy.surprises.is_empty() && busy.fates.iter().all(|fate| fate.attempts == 3));
+    let silent = sender.deliver(&bodies, async |_| None).await;
+    assert!(silent.surprises.is_empty() && silent.fates.iter().all(|fate| fate.attempts == 3));
+}
+
+#[test]
+fn samples_are_events_of_all_kinds_with_keys_of_their_own() {
+    let bodies = sample_bodies(9, 200);
+    let mut kinds = std::collections::BTreeSet::new();
+    let mut keys = std::collections::BTreeSet::new();
+    for body in &bodies {
+        let event = webhook_verify::events::Event::parse(body).unwrap();
+        kinds.insert(event.name().to_owned());
+        keys.insert(webhook_verify::events::Envelope::parse(body).unwrap().key().to_string());
+    }
+    assert_eq!((kinds.len(), keys.len()), (7, 200));
+}
+
+fn mischief() -> impl Strategy<Value = Mischief> {
+    (0..60_u8, 0..60_u8, 0..90_u8, 0..60_u8, any::<bool>()).prop_map(|(drop, delay, double, lose, wild)| {
+        let mut mischief = if wild { Mischief::WILD } else { Mischief::NONE };
+        (mischief.drop, mischief.delay, mischief.double, mischief.lose_answer) = (drop, delay, double, lose);
+        mischief
+    })
+}
+
+proptest! {
+    #[test]
+    fn each_event_is_handled_once(seed in any::<u64>(), mischief in mischief()) {
+        runtime().block_on(in_memory(seed, mischief, (&[NEW], &[NEW])));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(48), ..<_>::default() })]
+
+    #[test]
+    fn a_crash_at_any_await_loses_and_repeats_nothing(
+        seed in any::<u64>(),
+        mischief in mischief(),
+        lifetimes in prop::collection::vec(prop_oneof![0..25_usize, Just(usize::MAX)], 1..20),
+    ) {
+        let directory = tempfile::tempdir().unwrap();
+        runtime().block_on(with_crashes(&directory.path().join("inbox.db"), seed, mischief, lifetimes));
+    }
+}

@@ -1,0 +1,114 @@
+//! The layer and the extractors, inside of real routers.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::extract::{Extension, FromRef, State};
+use axum::routing::post;
+use axum::{Router, body::Body};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use tower_layer::Layer;
+use tower_service::Service;
+use webhook_verify::events::{Event, EventData};
+use webhook_verify::inbox::{Inbox, Intake, MemoryInbox};
+use webhook_verify::receiver::{Delivery, Receiver, Refusal, VerifyLayer};
+
+use crate::support::{NOW, PING, Pieces, call, receiver, request};
+
+#[derive(Clone)]
+struct App {
+    receiver: Receiver,
+    greeting: &'static str,
+}
+
+impl FromRef<App> for Receiver {
+    fn from_ref(app: &App) -> Self {
+        app.receiver.clone()
+    }
+}
+
+async fn typed(State(app): State<App>, event: Event) -> StatusCode {
+    assert_eq!(app.greeting, "hello");
+    assert!(matches!(event.data, EventData::Ping(_)));
+    StatusCode::NO_CONTENT
+}
+
+async fn raw(delivery: Delivery) -> Result<StatusCode, Refusal> {
+    assert_eq!(delivery.signed_at, NOW);
+    delivery.event()?;
+    Ok(StatusCode::ACCEPTED)
+}
+
+#[tokio::test]
+async fn axum_handlers_take_events_and_deliveries() {
+    let app = App { receiver: receiver(), greeting: "hello" };
+    let mut router = Router::new().route("/hook", post(typed)).with_state(app);
+    assert_eq!(call::<_, Body, _>(&mut router, request(PING)).await, 204);
+    assert_eq!(call::<_, Body, _>(&mut router, request("{}")).await, 400);
+    let mut router = Router::new().route("/hook", post(raw)).with_state(receiver());
+    assert_eq!(call::<_, Body, _>(&mut router, request(PING)).await, 202);
+    assert_eq!(call::<_, Body, _>(&mut router, request("{}")).await, 400);
+    assert_eq!(call::<_, Body, _>(&mut router, Request::post("/hook").body(PING.into()).unwrap()).await, 400);
+    let mut large: Request<Body> = request(vec![b' '; 256 * 1024 + 1]);
+    large.headers_mut().insert("content-length", "262145".parse().unwrap());
+    assert_eq!(call(&mut router, large).await, 413);
+}
+
+#[tokio::test]
+async fn the_layer_goes_around_an_axum_route() {
+    async fn hook(Extension(delivery): Extension<Delivery>, body: Bytes) -> StatusCode {
+        assert_eq!(delivery.body, body);
+        StatusCode::NO_CONTENT
+    }
+    let mut router = Router::new().route("/hook", post(hook)).layer(VerifyLayer::new(receiver()));
+    assert_eq!(call::<_, Body, _>(&mut router, request(PING)).await, 204);
+    assert_eq!(call::<_, Body, _>(&mut router, Request::post("/hook").body(PING.into()).unwrap()).await, 400);
+}
+
+/// Answers with the body; ready only once per call to `poll_ready`.
+#[derive(Clone, Default)]
+struct Echo {
+    is_ready: bool,
+}
+
+impl Service<Request<Full<Bytes>>> for Echo {
+    type Response = Response<Full<Bytes>>;
+    type Error = Infallible;
+    type Future = std::pin::Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<Result<(), Infallible>> {
+        self.is_ready = true;
+        std::task::Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Full<Bytes>>) -> Self::Future {
+        assert!(std::mem::take(&mut self.is_ready), "called without having been asked");
+        assert!(request.extensions().get::<Delivery>().is_some());
+        Box::pin(async move { Ok(Response::new(request.into_body())) })
+    }
+}
+
+#[tokio::test]
+async fn the_layer_goes_around_any_service_and_keeps_its_readiness() {
+    let mut service = VerifyLayer::new(receiver()).layer(Echo::default());
+    for body in [Bytes::from_static(b"\xff not JSON"), Bytes::from(vec![b'x'; 5000])] {
+        std::future::poll_fn(|cx| Service::<Request<Pieces>>::poll_ready(&mut service, cx)).await.unwrap();
+        let response = service.call(request::<Pieces>(body.clone())).await.unwrap();
+        assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), body);
+    }
+    let unsigned = Request::post("/").body(Pieces::new([])).unwrap();
+    assert_eq!(call(&mut service, unsigned).await, 400);
+}
+
+#[tokio::test]
+async fn an_intake_is_a_route_and_may_have_any_inbox() {
+    let inbox = Arc::new(MemoryInbox::new());
+    let intake: Intake<dyn Inbox> = Intake::new(receiver(), inbox.clone());
+    let mut router = Router::new().route_service("/hook", intake);
+    assert_eq!(call::<_, Body, _>(&mut router, request(PING)).await, 204);
+    assert_eq!(inbox.waiting().await.unwrap(), 1);
+    let get = Request::get("/hook").body(Body::empty()).unwrap();
+    assert_eq!(call(&mut router, get).await, 405);
+}

@@ -1,0 +1,188 @@
+//! The worker: failures, panics and limits of handlers, an inbox that fails, and stopping.
+
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use tokio::sync::oneshot;
+use webhook_verify::DedupKey;
+use webhook_verify::inbox::{
+    Answer, Claim, Inbox, InboxError, Intake, MemoryInbox, Receipt, Trouble, Worker,
+};
+use webhook_verify::testing::ManualClock;
+
+use crate::support::{PING, Shared, call, receiver, request};
+
+async fn with_letters(ids: &[&str], clock: &ManualClock) -> Arc<MemoryInbox> {
+    let inbox = Arc::new(MemoryInbox::with_clock(clock.get()));
+    for id in ids {
+        inbox.receive(DedupKey::recommended("e", id, "t"), &Bytes::from_static(b"{}")).await.unwrap();
+        clock.advance(1);
+    }
+    inbox
+}
+
+/// A worker that notes its troubles.
+fn watched<I: Inbox>(inbox: &Arc<I>) -> (Worker<I>, Shared<String>) {
+    let troubles = Shared::default();
+    let noted = Arc::clone(&troubles);
+    let worker = Worker::new(Arc::clone(inbox)).watch(move |trouble| {
+        let text = match trouble {
+            Trouble::Handler { claim, why, pause } => format!("{}: {why}, {pause:?}", claim.key),
+            Trouble::Inbox(error) => std::error::Error::source(error).unwrap().to_string(),
+            other => format!("{other:?}"),
+        };
+        noted.lock().unwrap().push(text);
+    });
+    (worker, troubles)
+}
+
+#[tokio::test]
+async fn one_bad_letter_delays_no_other_and_is_never_given_up() {
+    let clock = ManualClock::at(0);
+    let inbox = with_letters(&["fails", "panics", "hangs", "good"], &clock).await;
+    let (worker, troubles) = watched(&inbox);
+    let worker = worker.handler_limit(Duration::from_millis(20));
+    let finished = Shared::<String>::default();
+    let handler = async |claim: Claim| {
+        match &*claim.key {
+            "e fails t" if claim.attempt < 15 => return Err("no such client"),
+            "e panics t" if claim.attempt < 2 => panic!("on purpose"),
+            "e hangs t" if claim.attempt < 2 => std::future::pending().await,
+            _ => finished.lock().unwrap().push(claim.key),
+        }
+        Ok(())
+    };
+    assert_eq!(worker.run_due(&handler).await.unwrap(), 4);
+    assert_eq!(*finished.lock().unwrap(), ["e good t"]);
+    let expected = [
+        "e fails t: no such client, 1s",
+        "e panics t: the handler panicked, 1s",
+        "e hangs t: the handler took more than 20ms, 1s",
+    ];
+    assert_eq!(*troubles.lock().unwrap(), expected);
+    clock.advance(1_000);
+    assert_eq!(worker.run_due(&handler).await.unwrap(), 3);
+    assert_eq!(inbox.waiting().await.unwrap(), 1);
+    // 2 s, 4 s, … and from the 13th attempt on an hour: 13 more attempts within 5 hours, and then it works.
+    let mut attempts = 0;
+    for _ in 0..5 * 3600 {
+        clock.advance(1_000);
+        attempts += worker.run_due(&handler).await.unwrap();
+    }
+    assert_eq!((attempts, inbox.waiting().await.unwrap()), (13, 0));
+}
+
+#[tokio::test]
+async fn a_running_worker_is_woken_and_stops_after_the_letter_at_hand() {
+    let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).get()));
+    let mut intake = Intake::new(receiver(), Arc::clone(&inbox));
+    let (stop, stopped) = oneshot::channel::<()>();
+    let (begun, has_begun) = oneshot::channel();
+    let (go, gone) = oneshot::channel::<()>();
+    let once = Mutex::new(Some((begun, gone)));
+    let ended = AtomicUsize::new(0);
+    let worker = Worker::new(inbox.clone());
+    let handler = async |claim: Claim| {
+        let (begun, gone) = once.lock().unwrap().take().unwrap();
+        begun.send(claim.attempt).unwrap();
+        gone.await.unwrap();
+        ended.fetch_add(1, Ordering::SeqCst);
+        Ok::<(), &str>(())
+    };
+    let run = worker.run(handler, async { stopped.await.unwrap() });
+    let deliver = async {
+        tokio::task::yield_now().await;
+        assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 204);
+        assert_eq!(has_begun.await.unwrap(), 1);
+        stop.send(()).unwrap();
+        tokio::task::yield_now().await;
+        assert_eq!(ended.load(Ordering::SeqCst), 0);
+        go.send(()).unwrap();
+    };
+    tokio::join!(run, deliver);
+    assert_eq!((ended.load(Ordering::SeqCst), inbox.waiting().await.unwrap()), (1, 0));
+}
+
+/// Fails the first times it is asked.
+struct Failing {
+    inner: MemoryInbox,
+    failures: AtomicUsize,
+}
+
+impl Failing {
+    fn fails<T: 'static>(&self) -> Option<Answer<'_, T>> {
+        let left = self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.is_ok().then(|| -> Answer<'_, T> { Box::pin(async { Err(InboxError::new("disk full")) }) })
+    }
+}
+
+impl Inbox for Failing {
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
+        self.fails().unwrap_or_else(|| self.inner.receive(key, body))
+    }
+
+    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
+        self.fails().unwrap_or_else(|| self.inner.claim(lease))
+    }
+
+    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+        self.fails().unwrap_or_else(|| self.inner.done(claim))
+    }
+
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
+        self.fails().unwrap_or_else(|| self.inner.postpone(claim, pause, why))
+    }
+
+    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
+        self.fails().unwrap_or_else(|| self.inner.prune(memory))
+    }
+
+    fn waiting(&self) -> Answer<'_, u64> {
+        self.inner.waiting()
+    }
+
+    fn arrived(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.inner.arrived()
+    }
+}
+
+#[tokio::test]
+async fn an_inbox_in_trouble_is_503_and_does_not_end_the_worker() {
+    let inbox = Arc::new(Failing { inner: MemoryInbox::new(), failures: AtomicUsize::new(1) });
+    let mut intake = Intake::new(receiver(), Arc::clone(&inbox));
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 503);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 204);
+    let (worker, troubles) = watched(&inbox);
+    // The first claim and the first pruning fail; the worker looks again after a second.
+    inbox.failures.store(2, Ordering::SeqCst);
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stop = Mutex::new(Some(stop));
+    let handler = async |_| {
+        stop.lock().unwrap().take().unwrap().send(()).unwrap();
+        Ok::<(), &str>(())
+    };
+    worker.run(handler, async { stopped.await.unwrap() }).await;
+    assert_eq!(*troubles.lock().unwrap(), ["disk full", "disk full"]);
+    assert_eq!(inbox.waiting().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_worker_can_be_spawned() {
+    let inbox: Arc<dyn Inbox> = with_letters(&["a"], &ManualClock::at(0)).await;
+    let worker = Worker::new(inbox.clone());
+    let (stop, stopped) = oneshot::channel::<()>();
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        let handler = async |claim: Claim| claim.event().map(drop).or(Ok::<(), &str>(()));
+        worker.run(handler, async { drop(stopped.await) }).await;
+    });
+    while inbox.waiting().await.unwrap() > 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(stop);
+    tasks.join_all().await;
+}
