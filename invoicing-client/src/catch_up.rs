@@ -1,21 +1,35 @@
 //! Catching up: every version of every record, at least once, with a checkpoint.
 //!
-//! Why nothing is missed. A pass reads everything modified since the checkpoint, last modified first, and takes the
-//! *first* page's `asOf` as its next checkpoint. Whatever is modified after that page was made has a later stamp than
-//! that `asOf` (stamps of a company only grow, in the order in which changes become visible), so the next pass sees
-//! it. Whatever was modified before and stays as it is only moves towards the end of the list while others are
-//! modified, that is towards pages not yet read: it may come twice, it cannot be jumped over.
+//! Owns what a pass is. Why no page leaves anything out is argued in [`walk`]; what is remembered, in [`ledger`].
+//!
+//! Why no pass leaves anything out. A pass reads everything modified since the checkpoint and takes the *first* page's
+//! `asOf` as its next one. Whatever is modified after that page was made has a later stamp than that `asOf` (stamps of
+//! a company only grow, in the order in which changes become visible), so the next pass sees it. Whatever was modified
+//! before and stays as it is, this pass reads.
 
-use std::collections::HashSet;
-use std::convert::Infallible;
+mod error;
+mod ledger;
+mod progress;
+mod reading;
+mod walk;
+
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use futures_util::TryStreamExt;
 use invoicing_core::{MAX_LIMIT, Timestamp};
 use tracing::{debug, warn};
 
-use crate::{Checkpoint, CheckpointError, CheckpointStore, Error, List, Resource, Version};
+pub use error::CatchUpError;
+pub use progress::Progress;
+
+pub(crate) use ledger::Ledger;
+pub(crate) use progress::WaitObserver;
+
+use crate::{CheckpointStore, Follow, List, Resource, Version};
+use progress::Reporter;
+use reading::Reading;
 
 /// Keeps a copy of a resource in step with the service, pass by pass.
 ///
@@ -28,50 +42,96 @@ use crate::{Checkpoint, CheckpointError, CheckpointStore, Error, List, Resource,
 /// 3. The checkpoint moves only at the end of a pass, after every handler has returned `Ok`.
 /// 4. It never filters by status, and reads pages of 100, with lines where the resource has any.
 ///
-/// A pass holds all its records in memory and delivers them oldest first: the first one holds the whole resource.
-/// At 30 requests a minute, reading 10,000 records takes a little over three minutes before the first is delivered.
+/// A pass may be dropped at any time (Ctrl-C, `select!`, a timeout): the checkpoint then has not moved, and the record
+/// that was being handled comes again.
+///
+/// # Memory and time
+///
+/// [`pass`](Self::pass) holds all its records, to deliver them oldest first: the first one holds the whole resource.
+/// A hundred thousand clients are some 50 MB, quotes with their lines several times as much; where that is too much,
+/// make the first pass with [`pass_unordered`](Self::pass_unordered), which holds one page. At 30 requests a minute,
+/// reading 10,000 records takes a little over three minutes before the first is delivered.
+///
+/// # Servers that are not quite this one
+///
+/// The guarantees above rest on three things that the contract promises: lists with `since` come last modified first,
+/// stamps grow in the order in which changes become visible, and `asOf` is the last of them. A server that speaks the
+/// same API but promises less loses records to any reader that trusts it. Two means help:
+///
+/// | The server | Set | Bears |
+/// |---|---|---|
+/// | commits changes late, with stamps that have passed; has an `asOf` that is its clock; has several clocks | [`look_back`](Self::look_back) | a change that becomes visible up to so long after its stamp |
+/// | orders by modification ascending, not at all, or deletes | [`overlap`](Self::overlap) | so many records moving up between two requests; more are noticed and read again |
+/// | orders records with one stamp anew at every request | [`overlap`](Self::overlap) | groups of so many records |
+/// | orders by creation | nothing | such a list only grows |
+/// | states no `asOf` | nothing | the latest stamp seen takes its place |
+///
+/// Nothing helps against a change that becomes visible later than the window, one that leaves `updatedAt` as it is, or
+/// an order that changes between requests for other reasons than these. Records that a server deletes are not noticed.
+/// A server that shows another order than the contract's is warned of once, in the log, and by [`Pass::in_order`].
 pub struct CatchUp<R: Resource> {
-    list: List<R>,
-    store: Arc<dyn CheckpointStore>,
-    /// The checkpoint that `delivered` goes with.
-    checkpoint: Option<Checkpoint>,
-    /// Versions at or after the checkpoint whose handler returned `Ok`.
-    delivered: HashSet<Version>,
+    pub(crate) list: List<R>,
+    pub(crate) ledger: Ledger,
+    reporter: Reporter,
+    overlap: usize,
+    has_warned: bool,
 }
 
 /// What a pass did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Pass {
     /// Records that the handler acknowledged. 0: there was nothing new.
     pub delivered: usize,
-    /// Where the next pass begins.
+    /// The checkpoint: where the next pass begins, but for the look-back.
     pub since: Timestamp,
-}
-
-/// A pass ended early. The checkpoint has not moved: the next pass begins where this one did.
-#[derive(Debug, thiserror::Error)]
-pub enum CatchUpError<E = Infallible> {
-    /// A page could not be read. Nothing was delivered.
-    #[error("a page cannot be read")]
-    Read(#[source] Error),
-    /// The handler refused a record. Those before it were acknowledged; it and those after it come again.
-    #[error("the handler failed on {}", version.id)]
-    Handler {
-        /// The record that it failed on.
-        version: Version,
-        /// What the handler says.
-        source: E,
-    },
-    /// The checkpoint could not be read or kept.
-    #[error("the checkpoint failed")]
-    Checkpoint(#[source] CheckpointError),
+    /// Whether every page came in the contract's order. Where not, [`CatchUp::overlap`] may be needed.
+    pub in_order: bool,
 }
 
 impl<R: Resource> CatchUp<R> {
     pub(crate) fn new(list: List<R>, store: impl CheckpointStore + 'static) -> Self {
         let list = list.limit(MAX_LIMIT);
         let list = if R::HAS_LINES { list.with_lines() } else { list };
-        Self { list, store: Arc::new(store), checkpoint: None, delivered: HashSet::new() }
+        let ledger = Ledger::new(R::NAME, Arc::new(store));
+        Self { list, ledger, reporter: Reporter::default(), overlap: 0, has_warned: false }
+    }
+
+    /// Reads from so long before the checkpoint, for servers that commit late. Default: 0, which suits this service.
+    ///
+    /// What was acknowledged within that time is remembered, also in the checkpoint (some 90 bytes a version in a
+    /// file), and is not delivered again. A window that becomes longer brings what it newly reaches once more.
+    #[must_use]
+    pub fn look_back(mut self, window: Duration) -> Self {
+        self.ledger.set_window(window);
+        self
+    }
+
+    /// Lets each page begin so many records before the end of the last one, 0 to 50, for servers whose lists move
+    /// towards the reader. Default: 0, which suits this service.
+    ///
+    /// A page that does not show one of the records before it is not trusted: the pass steps back until it finds its
+    /// place, and overlaps more. 10 costs every tenth request; at least 2 is needed to bear any move without a step
+    /// back.
+    #[must_use]
+    pub fn overlap(mut self, records: usize) -> Self {
+        self.overlap = records.min(walk::MAX_OVERLAP);
+        self
+    }
+
+    /// Calls this after each page and each delivery, and when a request begins to wait for the quota.
+    ///
+    /// The counts begin anew with each pass. It is called between the reads and should be quick.
+    #[must_use]
+    pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
+        self.reporter = Reporter::to(listener);
+        self.list = self.list.observed(Arc::new(self.reporter.clone()));
+        self
+    }
+
+    /// Makes passes from time to time, and between them reads what webhooks tell of.
+    pub fn follow(self) -> Follow<R> {
+        Follow::new(self)
     }
 
     /// Makes one pass: reads what was modified since the checkpoint, delivers it oldest first, moves the checkpoint.
@@ -88,71 +148,109 @@ impl<R: Resource> CatchUp<R> {
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let since = self.resume().await.map_err(CatchUpError::Checkpoint)?;
-        let (records, as_of) = self.read(since).await.map_err(CatchUpError::Read)?;
-        if as_of < since {
-            warn!(resource = R::NAME, %since, %as_of, "the service's stamps went back; reading from there");
+        let mut reading = self.begin().await?;
+        // A record that changed while it was read is there twice: what was read last is what it is now.
+        let mut records = HashMap::new();
+        while let Some(page) = reading.next_page().await? {
+            records.extend(
+                self.unknown(page).into_iter().map(|(version, record)| (version.id, (version, record))),
+            );
         }
+        let delivered = self.deliver(records.into_values().collect(), &mut handler).await?;
+        self.end(&reading, delivered).await
+    }
+
+    /// Makes one pass that delivers each page as soon as it is read: for a first pass that is too large for memory.
+    ///
+    /// The same guarantees, the same checkpoint, and versions of one record still come in their order; but records
+    /// come oldest first only within a page, and the pages come in the server's order: last modified first. What a
+    /// record refers to may come after it.
+    ///
+    /// # Errors
+    ///
+    /// See [`CatchUpError`]. What was acknowledged before a failure does not come again within this process.
+    pub async fn pass_unordered<H, F, E>(&mut self, mut handler: H) -> Result<Pass, CatchUpError<E>>
+    where
+        H: FnMut(R::Item) -> F,
+        F: Future<Output = Result<(), E>>,
+    {
+        let mut reading = self.begin().await?;
+        let mut delivered = 0;
+        while let Some(page) = reading.next_page().await? {
+            let records = self.unknown(page);
+            delivered += self.deliver(records, &mut handler).await?;
+        }
+        self.end(&reading, delivered).await
+    }
+
+    /// Hands one version over, if it was not before. Whether it was handed over now.
+    pub(crate) async fn hand_over<H, F, E>(
+        &mut self,
+        version: Version,
+        record: R::Item,
+        handler: &mut H,
+    ) -> Result<bool, CatchUpError<E>>
+    where
+        H: FnMut(R::Item) -> F,
+        F: Future<Output = Result<(), E>>,
+    {
+        if self.ledger.knows(&version) {
+            return Ok(false);
+        }
+        handler(record).await.map_err(|source| CatchUpError::Handler { version, source })?;
+        self.ledger.acknowledge(version);
+        Ok(true)
+    }
+
+    async fn begin<E>(&mut self) -> Result<Reading<R>, CatchUpError<E>> {
+        self.ledger.resume().await?;
+        self.reporter.begin();
+        let list = self.list.clone().since(self.ledger.from());
+        Ok(Reading::new(list, self.overlap, self.ledger.newest(), self.reporter.clone()))
+    }
+
+    /// What of a page is still to be delivered.
+    fn unknown(&self, mut page: Vec<(Version, R::Item)>) -> Vec<(Version, R::Item)> {
+        page.retain(|(version, _)| !self.ledger.knows(version));
+        self.reporter.records(page.len());
+        page
+    }
+
+    async fn deliver<H, F, E>(
+        &mut self,
+        mut records: Vec<(Version, R::Item)>,
+        handler: &mut H,
+    ) -> Result<usize, CatchUpError<E>>
+    where
+        H: FnMut(R::Item) -> F,
+        F: Future<Output = Result<(), E>>,
+    {
+        records.sort_unstable_by_key(|(version, _)| *version);
         let mut delivered = 0;
         for (version, record) in records {
-            if self.delivered.contains(&version) {
-                continue;
-            }
-            handler(record).await.map_err(|source| CatchUpError::Handler { version, source })?;
-            self.delivered.insert(version);
-            delivered += 1;
+            delivered += usize::from(self.hand_over(version, record, handler).await?);
+            self.reporter.delivered();
         }
-        self.advance(as_of).await.map_err(CatchUpError::Checkpoint)?;
-        debug!(resource = R::NAME, delivered, since = %as_of, "pass complete");
-        Ok(Pass { delivered, since: as_of })
+        Ok(delivered)
     }
 
-    /// Finds out where to begin.
-    async fn resume(&mut self) -> Result<Timestamp, CheckpointError> {
-        let stored = self.store.load(R::NAME).await?.unwrap_or_else(Checkpoint::start);
-        let since = stored.since;
-        // Otherwise what was acknowledged since is still known. A checkpoint that somebody moved is taken as it stands.
-        if self.checkpoint.as_ref() != Some(&stored) {
-            self.adopt(stored);
+    /// Everything that was read is acknowledged: moves the checkpoint.
+    async fn end<E>(&mut self, reading: &Reading<R>, delivered: usize) -> Result<Pass, CatchUpError<E>> {
+        let in_order = reading.in_order();
+        let since = self.ledger.next(reading.bound());
+        if since < self.ledger.since() {
+            warn!(resource = R::NAME, from = %self.ledger.since(), to = %since, "the service's stamps went back");
         }
-        Ok(since)
-    }
-
-    /// Reads all pages: what was not acknowledged yet, oldest first, and the `asOf` of the first page.
-    async fn read(&self, since: Timestamp) -> Result<(Vec<(Version, R::Item)>, Timestamp), Error> {
-        let mut pages = self.list.clone().since(since).pages();
-        let mut records = Vec::new();
-        let mut seen = HashSet::new();
-        let mut as_of = None;
-        while let Some(page) = pages.try_next().await? {
-            as_of.get_or_insert(page.as_of);
-            for record in page.data {
-                let version = R::version(&record);
-                if !self.delivered.contains(&version) && seen.insert(version) {
-                    records.push((version, record));
-                }
-            }
+        if !in_order && !std::mem::replace(&mut self.has_warned, true) {
+            warn!(
+                resource = R::NAME,
+                overlap = self.overlap,
+                "the service does not list the last modified first; without an overlap records may be missed"
+            );
         }
-        records.sort_unstable_by_key(|(version, _)| *version);
-        Ok((records, as_of.unwrap_or(since)))
-    }
-
-    /// Everything was acknowledged: keeps the new checkpoint, then forgets what lies before it.
-    async fn advance(&mut self, since: Timestamp) -> Result<(), CheckpointError> {
-        let mut delivered: Vec<_> =
-            self.delivered.iter().copied().filter(|version| version.updated_at >= since).collect();
-        delivered.sort_unstable();
-        let checkpoint = Checkpoint { since, delivered };
-        if self.checkpoint.as_ref() != Some(&checkpoint) {
-            self.store.save(R::NAME, &checkpoint).await?;
-            self.adopt(checkpoint);
-        }
-        Ok(())
-    }
-
-    fn adopt(&mut self, checkpoint: Checkpoint) {
-        self.delivered = checkpoint.delivered.iter().copied().collect();
-        self.checkpoint = Some(checkpoint);
+        self.ledger.advance(since).await?;
+        debug!(resource = R::NAME, delivered, %since, "pass complete");
+        Ok(Pass { delivered, since, in_order })
     }
 }
 
@@ -160,7 +258,8 @@ impl<R: Resource> fmt::Debug for CatchUp<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CatchUp")
             .field("resource", &R::NAME)
-            .field("checkpoint", &self.checkpoint)
+            .field("ledger", &self.ledger)
+            .field("overlap", &self.overlap)
             .finish_non_exhaustive()
     }
 }

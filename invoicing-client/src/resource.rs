@@ -22,6 +22,14 @@ pub trait Resource: sealed::Sealed + Send + Sync + 'static {
     #[doc(hidden)]
     const LIST: &'static str;
 
+    /// The name of the call that reads one, in errors and logs.
+    #[doc(hidden)]
+    const DETAIL: &'static str;
+
+    /// What the names of the events begin with that tell of a record that can be read by its id.
+    #[doc(hidden)]
+    const EVENTS: Option<&'static str>;
+
     /// Which version of which record it is.
     fn version(item: &Self::Item) -> Version;
 }
@@ -41,7 +49,7 @@ mod sealed {
 }
 
 macro_rules! resource {
-    ($handle:ident, $item:ty, $name:literal, $list:literal, lines: $lines:literal) => {
+    ($handle:ident, $item:ty, $name:literal, $list:literal, $detail:literal, events: $events:expr, lines: $lines:literal) => {
         impl sealed::Sealed for $handle {}
 
         impl Resource for $handle {
@@ -49,6 +57,8 @@ macro_rules! resource {
             const NAME: &'static str = $name;
             const HAS_LINES: bool = $lines;
             const LIST: &'static str = $list;
+            const DETAIL: &'static str = $detail;
+            const EVENTS: Option<&'static str> = $events;
 
             fn version(item: &$item) -> Version {
                 Version { updated_at: item.updated_at, id: item.id.0 }
@@ -57,6 +67,7 @@ macro_rules! resource {
     };
 }
 
-resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", lines: true);
-resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", lines: true);
-resource!(Clients, crate::Client, "clients", "clients.list", lines: false);
+resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", "quotes.get", events: Some("quote."), lines: true);
+resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", "invoices.get", events: Some("invoice."), lines: true);
+// No event tells of clients, and none is read by its id.
+resource!(Clients, crate::Client, "clients", "clients.list", "clients.get", events: None, lines: false);
