@@ -6,6 +6,7 @@
 mod anything;
 mod catch_up;
 mod documents;
+mod downloads;
 mod embedding;
 mod endpoints;
 mod errors;

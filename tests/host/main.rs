@@ -5,6 +5,7 @@
 
 mod deliveries;
 mod dispatcher;
+mod document_storage;
 mod documents_and_evidence;
 mod invoices;
 mod keys;

@@ -32,11 +32,13 @@ const ALWAYS: [(&str, &str); 6] = [
 ];
 
 impl World {
-    /// Every row of every table but the API keys, which count requests: two of these are equal where nothing changed.
+    /// Every row of every table: two of these are equal where nothing changed. But the API keys, which count requests,
+    /// and the uploads, which outlive what was refused until they are swept.
     pub async fn dump(&self) -> Vec<String> {
         let mut connection = self.behind().await;
         let tables: Vec<String> = sqlx::query_scalar(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('api_key') ORDER BY name",
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('api_key', 'upload') \
+             ORDER BY name",
         )
         .fetch_all(&mut connection)
         .await

@@ -55,8 +55,9 @@ impl ObjectStorage {
 
     /// Makes presigned URLs with this, usually the store itself.
     #[must_use]
-    pub fn with_signer(self, signer: Arc<dyn Signer>) -> Self {
-        Self { signer: Some(signer), ..self }
+    pub fn with_signer(mut self, signer: Arc<dyn Signer>) -> Self {
+        self.signer = Some(signer);
+        self
     }
 
     pub(super) async fn signed_url(

@@ -80,8 +80,8 @@ impl Inner {
 
     async fn delete_orphans(&self, claimed: &Claimed) -> Outcome {
         let until = claimed.at.plus_millis(BEGIN_WITHIN_MS);
-        let deletions = claimed.hashes.iter().map(|sha256| async move {
-            let key = DocumentKey { company: claimed.company, sha256: *sha256 };
+        let deletions = claimed.hashes.iter().copied().map(|sha256| async move {
+            let key = DocumentKey { company: claimed.company, sha256 };
             // Whoever was held up for long may have lost the claim.
             let now = self.env.now();
             let done = if now >= claimed.at && now < until {
@@ -89,7 +89,7 @@ impl Inner {
             } else {
                 Err(StoreError::TimedOut)
             };
-            (*sha256, done)
+            (sha256, done)
         });
         let mut done = stream::iter(deletions).buffer_unordered(AT_ONCE);
         let mut outcome = Outcome::default();

@@ -1,0 +1,141 @@
+//! A store behind a network that fails in the ways in which such stores fail. What cannot be stored is not done, within
+//! 5 s, and leaves no trace; what is done is stored.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use invoicing_core::{Quote, QuoteImport, QuoteStatus};
+use invoicing_server::{Error, Secret};
+use invoicing_tests::{World, new_quote};
+
+use super::fake_s3::{FakeS3, Mode};
+use crate::support::{refused, signature};
+
+async fn world() -> (World, FakeS3) {
+    let server = FakeS3::start().await;
+    let storage = Arc::new(server.storage());
+    (World::with_store(|settings| settings.quota = 0, |_| storage).await, server)
+}
+
+fn import() -> QuoteImport {
+    QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None }
+}
+
+/// Two drafts, and a sent quote with a link to sign it.
+async fn cast(world: &World) -> (Quote, Quote, Quote, Secret) {
+    let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
+    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    (draft, other, sent, token)
+}
+
+async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Quote, Quote, Secret)) {
+    let quotes = world.company.quotes();
+    quotes.send(draft.id, None).await.unwrap();
+    quotes.accept(other.id).await.unwrap();
+    world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    let imported = quotes.import(&new_quote(draft.client_id), &import()).await.unwrap();
+    assert_eq!(imported.number, "DEV-2026-0004", "no number was used up");
+    for id in [draft.id, other.id, sent.id, imported.id] {
+        quotes.document(id).await.unwrap();
+        let opened = quotes.open_document(id).await.unwrap();
+        assert!(opened.bytes.starts_with(b"%PDF-"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace() {
+    for mode in [Mode::Fails, Mode::Forbids, Mode::Hangs] {
+        let (world, server) = world().await;
+        let cast = cast(&world).await;
+        let (draft, other, sent, token) = &cast;
+        let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
+        let (new, import, signature) = (new_quote(draft.client_id), import(), signature());
+        server.set(mode);
+        let begun = Instant::now();
+        let before = world.dump().await;
+        let (send, accept, sign, import, document, open) = tokio::join!(
+            quotes.send(draft.id, None),
+            quotes.accept(other.id),
+            links.sign(token.reveal(), &signature),
+            quotes.import(&new, &import),
+            quotes.document(sent.id),
+            quotes.open_document(sent.id),
+        );
+        for result in [send.map(drop), accept.map(drop), sign.map(drop), import.map(drop)] {
+            assert!(matches!(result, Err(Error::StorageUnavailable(_))), "{mode:?}: {result:?}");
+        }
+        for result in [document.map(drop), open.map(drop)] {
+            assert!(matches!(result, Err(Error::StorageUnavailable(_))), "{mode:?}: {result:?}");
+        }
+        assert!(begun.elapsed() < Duration::from_millis(6_500), "{mode:?}: {:?}", begun.elapsed());
+        assert_eq!(world.dump().await, before);
+        server.set(Mode::Works);
+        everything_works(&world, &cast).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attempt_finds() {
+    let (world, server) = world().await;
+    let cast = cast(&world).await;
+    let quotes = world.company.quotes();
+    server.set(Mode::CutsAfter);
+    let error = refused(&world, "send", quotes.send(cast.0.id, None)).await;
+    assert!(matches!(error, Error::StorageUnavailable(_)), "{error:?}");
+    server.set(Mode::Works);
+    let stored = server.names().len();
+    everything_works(&world, &cast).await;
+    // What had arrived without an answer is what the quote that was sent refers to: three others came.
+    assert_eq!((stored, server.names().len()), (2, 5));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_bytes_than_were_put_are_never_handed_out() {
+    let (world, server) = world().await;
+    let (_, _, sent, token) = cast(&world).await;
+    let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
+    let link = quotes.document(sent.id).await.unwrap();
+    let path = link.url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
+    server.set(Mode::Lies);
+    let open = refused(&world, "open", quotes.open_document(sent.id)).await;
+    assert!(matches!(open, Error::StorageUnavailable(_)), "{open:?}");
+    // A signature is about the bytes that were sent: without them nobody can sign.
+    let sign = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
+    assert!(matches!(sign, Error::StorageUnavailable(_)), "{sign:?}");
+    let file = world.call("GET", &path, None, &[("range", "bytes=0-3")], bytes::Bytes::new()).await;
+    assert_eq!((file.status.as_u16(), file.code()), (503, "storage_unavailable"));
+    assert!(file.headers.contains_key("retry-after"));
+    server.set(Mode::Works);
+    let file = world.call("GET", &path, None, &[], bytes::Bytes::new()).await;
+    assert_eq!(file.status, 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_store_can() {
+    let server = FakeS3::start().await;
+    let storage = Arc::new(server.storage());
+    let presigning = |settings: &mut invoicing_server::Settings| settings.documents.presigned_urls = true;
+    let world = World::with_store(presigning, |_| storage).await;
+    let sent = world.sent().await;
+    let quotes = world.company.quotes();
+    let link = quotes.document(sent.id).await.unwrap();
+    // In whole seconds, as the store counts.
+    assert_eq!(link.expires_at, "2026-09-14T09:46:07.000Z".parse().unwrap());
+    let opened = quotes.open_document(sent.id).await.unwrap();
+    assert_eq!((&link.sha256, link.size_bytes), (&opened.sha256, opened.bytes.len() as u64));
+    assert_eq!((&*link.document_type, &*link.content_type), ("pdf", "application/pdf"));
+    assert_eq!(link.file_name, format!("{}.pdf", sent.number));
+    let served = server.follow(&link.url).await;
+    assert_eq!((served.status, served.body), (200, opened.bytes));
+    assert!(served.disposition.contains(&link.file_name), "{}", served.disposition);
+    // A link is still only to what is there.
+    server.damage(&server.names()[0]);
+    let damaged = refused(&world, "damaged", quotes.document(sent.id)).await;
+    assert!(matches!(damaged, Error::StorageUnavailable(_)), "{damaged:?}");
+    // And where the store has no such URLs, it leads to the service.
+    let world = World::with(presigning).await;
+    let sent = world.sent().await;
+    let link = world.company.quotes().document(sent.id).await.unwrap();
+    assert!(link.url.starts_with("http://127.0.0.1:8080/api/v1/documents/"), "{}", link.url);
+    assert_eq!(link.expires_at, world.now().plus_millis(300_000));
+}

@@ -1,0 +1,180 @@
+//! Documents that were stored and that no record came to refer to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{self, BoxFuture};
+use invoicing_core::{Plan, QuoteStatus};
+use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError, SweepReport};
+use invoicing_tests::World;
+use tokio::sync::Notify;
+
+use crate::support::draft_of;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Stores what it is given and then, if it is to, never says so.
+struct Silent {
+    memory: Arc<MemoryStore>,
+    silent: AtomicBool,
+    stored: Notify,
+}
+
+impl DocumentStore for Silent {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.memory.put(key, file).await?;
+            self.stored.notify_one();
+            if self.silent.load(Ordering::SeqCst) { future::pending().await } else { Ok(()) }
+        })
+    }
+
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+        self.memory.get(key)
+    }
+
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        self.memory.size(key)
+    }
+
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.memory.delete(key)
+    }
+}
+
+async fn world() -> (World, Arc<Silent>) {
+    let mut made = None;
+    let world = World::with_store(
+        |_| {},
+        |memory| {
+            let (silent, stored) = (AtomicBool::new(false), Notify::new());
+            Arc::clone(made.insert(Arc::new(Silent { memory, silent, stored })))
+        },
+    )
+    .await;
+    (world, made.unwrap())
+}
+
+async fn swept(world: &World) -> u64 {
+    world.invoicing.sweep().await.unwrap().swept_documents
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
+    let (world, store) = world().await;
+    let sent = world.sent().await;
+    let draft = world.draft().await;
+    let quotes = world.company.quotes();
+    let kept = store.memory.keys();
+    store.silent.store(true, Ordering::SeqCst);
+    // Drops the sending where it stands: the bytes are stored, and no record refers to them.
+    tokio::select! {
+        biased;
+        sent = quotes.send(draft.id, None) => panic!("{sent:?}"),
+        () = async { store.stored.notified().await; store.stored.notified().await } => {}
+    }
+    assert_eq!(store.memory.count(), 2);
+    assert_eq!(quotes.get(draft.id).await.unwrap().status, QuoteStatus::Draft);
+    assert_eq!(swept(&world).await, 0);
+    world.advance(HOUR);
+    assert_eq!(swept(&world).await, 0, "an hour exactly");
+    // Also where the process has died meanwhile.
+    let (draft, sent) = (draft.id, sent.id);
+    let world = world.reopen().await;
+    world.advance(Duration::from_millis(1));
+    assert_eq!(swept(&world).await, 1);
+    assert_eq!(store.memory.keys(), kept);
+    assert_eq!(world.invoicing.sweep().await.unwrap(), SweepReport::default());
+    store.silent.store(false, Ordering::SeqCst);
+    let quotes = world.company.quotes();
+    quotes.send(draft, None).await.unwrap();
+    world.advance(2 * HOUR);
+    assert_eq!(swept(&world).await, 0);
+    for id in [sent, draft] {
+        quotes.open_document(id).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let draft = world.draft().await;
+        let quotes = world.company.quotes();
+        let other = crate::support::quote_at(draft.client_id, "4242");
+        let (sent, _) = tokio::join!(quotes.send(draft.id, None), quotes.edit(draft.id, &other));
+        sent.unwrap();
+        let stored = world.documents.count() as u64;
+        world.advance(HOUR + Duration::from_millis(1));
+        assert_eq!(swept(&world).await, stored - 1);
+        quotes.open_document(draft.id).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever() {
+    let (world, store) = world().await;
+    let sent = world.sent().await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    store.silent.store(true, Ordering::SeqCst);
+    for company in [&world.company, &other] {
+        let draft = draft_of(company).await;
+        let quotes = company.quotes();
+        tokio::time::timeout(Duration::from_millis(300), quotes.send(draft.id, None)).await.unwrap_err();
+    }
+    assert_eq!(store.memory.count(), 3);
+    world.advance(Duration::from_hours(31 * 24));
+    world.documents.fail(true);
+    world.invoicing.sweep().await.unwrap_err();
+    assert_eq!(world.company.quotes().get(sent.id).await.unwrap().status, QuoteStatus::Expired);
+    world.documents.fail(false);
+    assert_eq!(swept(&world).await, 0, "whether anything of the first sweep is under way is not known yet");
+    world.advance(Duration::from_mins(1));
+    assert_eq!(swept(&world).await, 2);
+    assert_eq!(store.memory.count(), 1);
+    world.company.quotes().open_document(sent.id).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn freezing_beside_sweeps_never_loses_a_document() {
+    // The clock runs away under the freezing, so that its uploads grow old at any moment.
+    let (world, store) = world().await;
+    let quotes = world.company.quotes();
+    let mut drafts = Vec::new();
+    for _ in 0..12 {
+        drafts.push(world.draft().await.id);
+    }
+    let sending = future::join_all(drafts.iter().map(|id| quotes.send(*id, None)));
+    let sweeping = async {
+        for _ in 0..40 {
+            world.advance(Duration::from_mins(31));
+            world.invoicing.sweep().await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    let (sent, ()) = tokio::join!(sending, sweeping);
+    for (id, sent) in drafts.iter().zip(sent) {
+        match sent {
+            Ok(_) => drop(quotes.open_document(*id).await.unwrap()),
+            Err(error) => {
+                assert!(
+                    matches!(
+                        error,
+                        invoicing_server::Error::StorageUnavailable(_) | invoicing_server::Error::Conflict(_)
+                    ),
+                    "{error:?}"
+                );
+                assert_eq!(quotes.get(*id).await.unwrap().status, QuoteStatus::Draft);
+            }
+        }
+    }
+    world.advance(2 * HOUR);
+    world.invoicing.sweep().await.unwrap();
+    let mut referenced = 0;
+    for id in &drafts {
+        referenced += quotes.documents(*id).await.unwrap().len();
+    }
+    assert_eq!(store.memory.count(), referenced);
+}
