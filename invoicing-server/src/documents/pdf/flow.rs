@@ -142,11 +142,12 @@ pub(super) struct Rectangle {
 #[cfg(test)]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Extent {
-    /// Its number in the order of the document; what is repeated has the one of the strip that it stands above.
+    /// Its number in the order of the document.
     pub(super) strip: usize,
     pub(super) top: f32,
     pub(super) bottom: f32,
     pub(super) keep: bool,
+    pub(super) repeated: bool,
 }
 
 /// What stands on a page, in reading order.
@@ -265,7 +266,13 @@ impl Flow {
             Rectangle { x: mark.x, y, width: mark.width, height: mark.height, ink: mark.ink }
         }));
         #[cfg(test)]
-        page.extents.push(Extent { strip: self.strips, top, bottom, keep: strip.keep });
+        page.extents.push(Extent {
+            strip: self.strips,
+            top,
+            bottom,
+            keep: strip.keep,
+            repeated: strip.columns.iter().flatten().all(|slot| slot.node.is_none()),
+        });
         self.y = bottom;
     }
 

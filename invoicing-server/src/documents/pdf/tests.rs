@@ -5,8 +5,11 @@ use invoicing_core::{
     ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, Quote, QuoteHead,
     QuoteId, QuoteStatus, QuoteTerms, SignatureBlock, Timestamp, Totals, retention_amount,
 };
+use proptest::prelude::*;
 use uuid::Uuid;
 
+use super::flow::{LEFT, PAGE, RIGHT, Text};
+use super::typeset::Line as Set;
 use super::*;
 use crate::documents::{ContentHash, SignedCopy};
 
@@ -109,8 +112,343 @@ fn try_render(company: &Company, quote: &Quote) -> Result<Vec<u8>, RenderError> 
     PdfRenderer::new().render(&input(company, quote))
 }
 
+fn composed(company: &Company, quote: &Quote) -> Vec<Page> {
+    PdfRenderer::new().compose(&input(company, quote)).unwrap().0
+}
+
+/// What a line says, read back from the text that its glyphs stand for.
+fn said(line: &Set) -> &str {
+    let ranges = || line.runs.iter().flat_map(|run| &run.glyphs).map(krilla::text::Glyph::text_range);
+    let start = ranges().map(|range| range.start).min().unwrap_or(0);
+    &line.text[start..ranges().map(|range| range.end).max().unwrap_or(0)]
+}
+
+/// The lines of all pages in reading order, with plain spaces.
+fn text_of(pages: &[Page]) -> String {
+    let lines = pages.iter().flat_map(|page| &page.texts).map(|text| said(&text.line).trim_end());
+    lines.collect::<Vec<_>>().join("\n").replace(['\u{a0}', '\u{202f}'], " ")
+}
+
+/// Nothing is printed over something else, or outside the page.
+fn assert_tidy(pages: &[Page]) {
+    for page in pages {
+        let mut texts: Vec<_> = page.texts.iter().filter(|text| text.line.width > 0.0).collect();
+        texts.sort_by(|a, b| a.baseline.total_cmp(&b.baseline).then(a.x.total_cmp(&b.x)));
+        for text in &texts {
+            assert!(text.x > LEFT - 0.1 && text.x + text.line.width < RIGHT + 0.1, "{:?}", said(&text.line));
+            assert!(text.baseline > 50.0 && text.baseline < PAGE.1 - 60.0, "{:?}", said(&text.line));
+        }
+        for (index, one) in texts.iter().enumerate() {
+            let beside = |other: &&&Text| other.baseline - one.baseline < 4.0;
+            for other in texts[index + 1..].iter().take_while(beside) {
+                let apart = |left: &Text, right: &Text| left.x + left.line.width <= right.x;
+                assert!(
+                    apart(one, other) || apart(other, one),
+                    "{:?} {:?}",
+                    said(&one.line),
+                    said(&other.line)
+                );
+            }
+        }
+    }
+}
+
 #[test]
-fn a_quote_is_rendered() {
+fn a_quote_says_what_the_customer_must_know() {
+    let company = company();
+    let text = text_of(&composed(&company, &quote()));
+    for expected in [
+        "Devis\nDEV-2026-0042\n",
+        "Atelier Léa Martin\n12 rue des Métiers\n44000 Nantes\nTél. : 02 40 00 00 00\n",
+        "E-mail : contact@atelier.example\nSIRET : 123 456 789 01234\nN° TVA : FR12345678901\n",
+        "Date\n14 septembre 2026\nValable jusqu’au\n14 octobre 2026\n",
+        "Client\nJean Lefèvre\n3 place Royale\n75001 Paris\nE-mail : jean@client.example\n",
+        "Peinture des murs (deux couches)\n12,5\nm²\n1 024,40 €\n10 %\n12 805,00 €\n",
+        "Total HT\n64 025,00 €\nTVA 5,5 % sur 12 805,00 €\n704,28 €\nTVA 10 % sur 25 610,00 €\n2 561,00 €\n",
+        "Total TTC\n72 412,28 €\nRetenue de garantie 5 %\n−3 620,61 €\nNet à payer hors retenue\n68 791,67 €\n",
+        "279-0 bis",
+        "278-0 bis A",
+        "Assurance décennale : Assurance du Bâtiment, police 42, France métropolitaine\n",
+        "Acompte de 30 % à la commande.\n",
+        "Bon pour accord\n",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    for absent in ["crm-EXTERNAL", "Signature électronique", "Team", "SENT", "Chantier"] {
+        assert!(!text.contains(absent), "{absent}");
+    }
+    let quote = quote();
+    let at = DocumentInput { work_site: Some("4 quai de la Fosse"), ..input(&company, &quote) };
+    let pages = PdfRenderer::new().compose(&at).unwrap().0;
+    assert!(text_of(&pages).contains("Chantier\n4 quai de la Fosse\n"));
+}
+
+#[test]
+fn lines_stand_under_their_lot_and_section_with_subtotals() {
+    let text = text_of(&composed(&company(), &quote()));
+    let order = [
+        "Nettoyage\n",
+        "Lot 1 Finitions\nSéjour\nPeinture des murs",
+        "Enduit\n",
+        "Sous-total Séjour\n25 610,00 €\nChambre\nPlinthes\n",
+        "Sous-total Chambre\n12 805,00 €\nSous-total Lot 1 Finitions\n38 415,00 €\nLot 2 Énergie\nIsolation\n",
+        "Sous-total Lot 2 Énergie\n12 805,00 €\nTotal HT\n",
+    ];
+    let places: Vec<_> =
+        order.iter().map(|part| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"))).collect();
+    assert!(places.is_sorted(), "{text}");
+    let plain = quote_of(vec![line("Pose", (None, None), "20")]);
+    assert!(!text_of(&composed(&company(), &plain)).contains("Sous-total"));
+}
+
+#[test]
+fn a_signed_quote_shows_the_evidence_and_carries_it() {
+    let (company, mut quote) = (company(), quote());
+    let sent = try_render(&company, &quote).unwrap();
+    quote.terms.signature = Some(signature());
+    let copy = SignedCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
+    let signed = DocumentInput { signed_copy: Some(copy), ..input(&company, &quote) };
+    let text = text_of(&PdfRenderer::new().compose(&signed).unwrap().0);
+    for expected in [
+        "Signature électronique\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",
+        "14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z\n",
+        "Texte accepté\nBon pour accord, sans réserve\n",
+        &signature().proof_fingerprint,
+        &ContentHash::of(&sent).to_string(),
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    assert!(!text.contains("Nom et signature du client"));
+    let pdf = PdfRenderer::new().render(&signed).unwrap();
+    for expected in ["/AFRelationship/Source", "/AFRelationship/Data", "proof.json", "application#2Fpdf"] {
+        assert!(contains(&pdf, expected), "{expected}");
+    }
+}
+
+fn contains(pdf: &[u8], needle: &str) -> bool {
+    pdf.windows(needle.len()).any(|window| window == needle.as_bytes())
+}
+
+#[test]
+fn the_file_says_which_standards_it_follows() {
     let pdf = try_render(&company(), &quote()).unwrap();
-    assert!(pdf.starts_with(b"%PDF-1.7"));
+    for expected in [
+        "<pdfaid:part>3<",
+        "<pdfaid:conformance>A<",
+        "<pdfuaid:part>1<",
+        "Devis DEV-2026-0042",
+        "/Lang(fr-FR)",
+        "/S/TH",
+        "/Scope/Column",
+        "/Marked true",
+    ] {
+        assert!(contains(&pdf, expected), "{expected}");
+    }
+}
+
+#[test]
+fn rates_and_retention_are_only_mentioned_where_they_apply() {
+    let mut quote = quote_of(vec![line("Pose", (None, None), "20")]);
+    quote.terms.retention_rate = Percent::ZERO;
+    let text = text_of(&composed(&company(), &quote));
+    assert!(!text.contains("bis") && !text.contains("Retenue"), "{text}");
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_and_another_gives_others() {
+    let quote = quote();
+    let first = try_render(&company(), &quote).unwrap();
+    let elsewhere = std::thread::spawn({
+        let quote = quote.clone();
+        move || try_render(&company(), &quote).unwrap()
+    });
+    assert!(first == elsewhere.join().unwrap());
+    let mut other = quote.clone();
+    other.lines[0].description.push('.');
+    assert!(first != try_render(&company(), &other).unwrap());
+    let red = PdfRenderer::new().with_accent([160, 30, 30]).render(&input(&company(), &quote)).unwrap();
+    assert!(first != red);
+}
+
+#[test]
+fn an_unknown_time_zone_is_an_error() {
+    let mut quote = quote();
+    quote.terms.signature = Some(signature());
+    let company = Company { time_zone: "Mars/Olympus".into(), ..company() };
+    assert!(matches!(try_render(&company, &quote), Err(RenderError::Failed(_))));
+}
+
+#[test]
+fn what_no_font_has_is_named() {
+    let refused = |company: &Company, quote: &Quote| match try_render(company, quote) {
+        Err(RenderError::Text(invalid)) => invalid.to_string(),
+        other => panic!("{:?}", other.map(|pdf| pdf.len())),
+    };
+    let mut odd = quote();
+    odd.lines[3].description = "Mur \u{13000} nord".into();
+    let message = "lines[3].description: has U+13000, which no font of the document has";
+    assert_eq!(refused(&company(), &odd), message);
+    odd.lines[3].description = "Mur nord".into();
+    odd.lines[1].lot = Some("電気".into());
+    assert_eq!(refused(&company(), &odd), "lines[1].lot: has U+96FB, which no font of the document has");
+    let mut name = company();
+    name.name = "A\u{2}B".into();
+    assert_eq!(refused(&name, &quote()), "company.name: has U+0002, which no font of the document has");
+    // An accent that no font has on this letter.
+    odd.lines[1].lot = Some("ש\u{301}\u{1ab0}".into());
+    assert!(refused(&company(), &odd).starts_with("lines[1].lot: has U+"));
+}
+
+#[test]
+fn a_host_adds_a_font() {
+    assert_eq!(PdfRenderer::new().with_fallback(*b"not a font").unwrap_err(), NotAFont);
+    let font = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fonts/NotoEmoji-Regular.ttf"));
+    let renderer = PdfRenderer::new().with_fallback(*font).unwrap();
+    assert!(renderer.render(&input(&company(), &quote())).is_ok());
+}
+
+#[test]
+fn every_script_with_a_font_is_printed() {
+    let mut quote = quote();
+    quote.lines[0].description =
+        "Łódź, Ηλεκτρολογικά ᾧ, Прокладка, עבודות צבע 42 m², طلاء الجدران لا, 🏠👩\u{200d}🔧 1\u{fe0f}\u{20e3}, ½ → ✓ ☐ ⚠ ≥".into();
+    assert_tidy(&composed(&company(), &quote));
+    assert!(try_render(&company(), &quote).is_ok());
+}
+
+#[test]
+fn large_amounts_and_long_words_stay_in_their_columns() {
+    let word = "x".repeat(255);
+    let mut lines = vec![line("Pose", (Some(&word), Some(&word)), "19.99"); 2];
+    lines[0].unit_price = "98765432101".parse().unwrap();
+    lines[0].quantity = "10".parse().unwrap();
+    lines[0].total_ht = lines[0].quantity.at(lines[0].unit_price).unwrap();
+    lines[1].unit = Some(word.clone());
+    let mut quote = quote_of(lines);
+    quote.head.client_name.clone_from(&word);
+    quote.head.number.clone_from(&word);
+    let company = Company { name: word, ..company() };
+    assert_tidy(&composed(&company, &quote));
+    let footer = PdfRenderer::new().compose(&input(&company, &quote)).unwrap().2;
+    assert!(footer.text.width + footer.numbers[0].width <= WIDTH);
+}
+
+#[test]
+fn the_footer_counts_the_pages() {
+    let quote = quote_of(vec![line("Poste", (None, None), "20"); 60]);
+    let (pages, _, footer) = PdfRenderer::new().compose(&input(&company(), &quote)).unwrap();
+    let numbers: Vec<_> = footer.numbers.iter().map(|line| said(line)).collect();
+    assert_eq!(pages.len(), numbers.len());
+    assert_eq!(
+        format!("{}{}", said(&footer.text), numbers[1]),
+        format!("Devis DEV-2026-0042 — Atelier Léa Martin — page 2 / {}", pages.len())
+    );
+}
+
+#[test]
+fn the_table_s_head_stands_on_every_page_of_the_table() {
+    let lines = (0..200).map(|n| line(&format!("Poste {n}."), (None, None), "20")).collect();
+    let pages = composed(&company(), &quote_of(lines));
+    let text = text_of(&pages);
+    for n in 0..200 {
+        assert!(text.contains(&format!("Poste {n}.\n")), "{n}");
+    }
+    for page in &pages {
+        let text = text_of(std::slice::from_ref(page));
+        assert_eq!(text.contains("Poste"), text.contains("Désignation"), "{text}");
+    }
+}
+
+#[test]
+fn a_row_taller_than_a_page_is_the_only_one_that_is_torn() {
+    let tall: String = (0..200).map(|n| format!("Étape {n}.\n")).collect();
+    let mut lines = vec![line("Avant", (Some("Lot"), None), "20"), line(&tall, (Some("Lot"), None), "20")];
+    lines.push(line("Après", (Some("Lot"), None), "20"));
+    let pages = composed(&company(), &quote_of(lines));
+    assert_tidy(&pages);
+    let text = text_of(&pages);
+    for n in 0..200 {
+        assert_eq!(text.matches(&format!("Étape {n}.")).count(), 1, "{n}");
+    }
+    assert_eq!(torn(&pages).len(), 1);
+}
+
+/// The strips of which parts stand on several pages.
+fn torn(pages: &[Page]) -> Vec<usize> {
+    let placed = |page: &Page| {
+        page.extents.iter().filter(|extent| !extent.repeated).map(|extent| extent.strip).collect()
+    };
+    let mut all: Vec<usize> = pages.iter().flat_map::<Vec<usize>, _>(placed).collect();
+    all.dedup();
+    let mut seen = std::collections::HashMap::new();
+    for strip in pages.iter().flat_map::<Vec<usize>, _>(placed) {
+        *seen.entry(strip).or_insert(0) += 1;
+    }
+    all.into_iter().filter(|strip| seen[strip] > 1).collect()
+}
+
+#[test]
+fn too_many_pages_are_an_error_that_says_so() {
+    let lines = vec![line(&"a\n".repeat(1_000), (None, None), "20"); 200];
+    let Err(RenderError::Text(invalid)) = try_render(&company(), &quote_of(lines)) else {
+        panic!("rendered")
+    };
+    assert_eq!(invalid.to_string(), "lines: fill more than 2000 pages");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_text_makes_a_document_or_is_named(texts in proptest::collection::vec(any::<String>(), 8), rate in 0_i32..=100) {
+        let mut quote = quote_of(vec![line(&texts[0], (Some(&texts[1]), Some(&texts[2])), &rate.to_string())]);
+        quote.lines[0].unit = Some(texts[3].clone());
+        quote.head.number.clone_from(&texts[4]);
+        quote.head.client_name.clone_from(&texts[5]);
+        quote.terms.signature = Some(SignatureBlock { accepted_text: texts[6].clone(), ..signature() });
+        let company = Company { name: texts[7].clone(), ..company() };
+        match try_render(&company, &quote) {
+            Ok(pdf) => prop_assert!(pdf == try_render(&company, &quote).unwrap()),
+            Err(RenderError::Text(invalid)) => prop_assert!(!invalid.field.is_empty()),
+            Err(error) => prop_assert!(false, "{:?}", error),
+        }
+    }
+
+    #[test]
+    fn what_can_be_printed_is_printed(text in "[ -~à-ÿœŁźא-תء-ي😀-😂\n]{0,200}") {
+        let mut quote = quote();
+        quote.lines[1].description.clone_from(&text);
+        let pages = composed(&company(), &quote);
+        assert_tidy(&pages);
+        prop_assert!(try_render(&company(), &quote).is_ok());
+    }
+
+    #[test]
+    fn glyphs_stand_for_the_text_that_was_entered(text in "[ -~à-ÿא-תء-ي😀-😂]{1,120}") {
+        let fonts = Fonts::embedded();
+        let mut set = Typesetter::new(&fonts);
+        let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
+        let read: String = lines.iter().map(|line| said(line)).collect();
+        let visible = |text: &str| text.replace(' ', "");
+        prop_assert_eq!(visible(&read), visible(&clean::clean(&text).unwrap()));
+    }
+
+    #[test]
+    fn no_row_is_torn_and_no_heading_is_left_behind(
+        rows in proptest::collection::vec((1_usize..30, 0_u8..4, 0_u8..3), 1..60),
+    ) {
+        let lines = rows.iter().map(|(height, lot, section)| {
+            let names = [lot, section].map(|n| format!("Groupe {n}"));
+            line(&"mot\n".repeat(*height), (Some(&names[0]), Some(&names[1])), "20")
+        });
+        let pages = composed(&company(), &quote_of(lines.collect()));
+        assert_tidy(&pages);
+        prop_assert_eq!(torn(&pages), Vec::<usize>::new());
+        for page in &pages {
+            prop_assert!(!page.extents.last().unwrap().keep, "a heading or a head is left behind");
+            for pair in page.extents.windows(2) {
+                prop_assert!(pair[0].bottom <= pair[1].top + 0.01);
+            }
+        }
+    }
 }

@@ -104,11 +104,12 @@ pub(super) struct Typesetter<'f> {
     context: FontContext,
     layouts: LayoutContext<()>,
     layout: Layout<()>,
-    kept: HashMap<(String, [u32; 3]), Lines>,
+    /// By size, width and flags, then by text.
+    kept: HashMap<[u32; 3], HashMap<String, Rc<[Rc<Line>]>>>,
 }
 
-/// The lines of a text; a text that comes again shares them.
-pub(super) type Lines = Rc<[Rc<Line>]>;
+/// The lines of a text; texts that are the same share them.
+pub(super) type Lines = Vec<Rc<Line>>;
 
 impl<'f> Typesetter<'f> {
     pub(super) fn new(fonts: &'f Fonts) -> Self {
@@ -125,47 +126,40 @@ impl<'f> Typesetter<'f> {
     ///
     /// Of several empty lines one is kept, and none at the end.
     pub(super) fn lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
-        let flags = u32::from(style.bold) | u32::from(style.tabular) << 1;
-        let key = || {
-            let width = width.unwrap_or(f32::MAX).to_bits();
-            (text.to_owned(), [style.size.to_bits(), width, flags])
-        };
-        if text.len() <= KEPT
-            && let Some(lines) = self.kept.get(&key())
-        {
-            return Ok(Rc::clone(lines));
-        }
         let mut lines = Vec::new();
-        for paragraph in clean(text)?.trim_end().split('\n') {
-            let paragraph = paragraph.trim_end();
+        for paragraph in clean(text)?.trim_end().split('\n').map(str::trim_end) {
             if !paragraph.is_empty() {
-                self.paragraph(paragraph, style, width, &mut lines)?;
+                lines.extend(self.kept(paragraph, style, width)?.iter().map(Rc::clone));
             } else if lines.last().is_some_and(|line: &Rc<Line>| !line.runs.is_empty()) {
                 lines.push(Rc::new(Line { text: "".into(), runs: Vec::new(), x: 0.0, width: 0.0 }));
             }
         }
-        let lines = Lines::from(lines);
-        if text.len() <= KEPT {
-            self.kept.insert(key(), Rc::clone(&lines));
-        }
         Ok(lines)
     }
 
-    fn paragraph(
-        &mut self,
-        text: &str,
-        style: Style,
-        width: Option<f32>,
-        lines: &mut Vec<Rc<Line>>,
-    ) -> Result<(), Rule> {
+    /// The lines of a paragraph; those of a short one are kept.
+    fn kept(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Rc<[Rc<Line>]>, Rule> {
+        if text.len() > KEPT {
+            return Ok(self.paragraph(text, style, width)?.into());
+        }
+        let flags = u32::from(style.bold) | u32::from(style.tabular) << 1;
+        let style_key = [style.size.to_bits(), width.unwrap_or(f32::MAX).to_bits(), flags];
+        if let Some(lines) = self.kept.get(&style_key).and_then(|kept| kept.get(text)) {
+            return Ok(Rc::clone(lines));
+        }
+        let lines: Rc<[Rc<Line>]> = self.paragraph(text, style, width)?.into();
+        self.kept.entry(style_key).or_default().insert(text.to_owned(), Rc::clone(&lines));
+        Ok(lines)
+    }
+
+    fn paragraph(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
         self.lay_out(text, style, width);
         let paragraph: Rc<str> = text.into();
-        let set = self.layout.lines().map(|line| self.line(&line, &paragraph).map(Rc::new));
-        match set.collect::<Result<Vec<_>, _>>() {
-            Ok(set) => lines.extend(set),
-            Err(cluster) => return Err(unprintable(self.missing(&text[cluster], style))),
+        let lines = self.layout.lines().map(|line| self.line(&line, &paragraph).map(Rc::new));
+        match lines.collect() {
+            Ok(lines) => Ok(lines),
+            Err(cluster) => Err(unprintable(self.missing(&text[cluster], style))),
         }
-        Ok(())
     }
 
     /// The line as it is drawn. `Err` is the text that has no glyph.
