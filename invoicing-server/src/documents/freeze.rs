@@ -168,7 +168,10 @@ fn file_name(number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use chrono::NaiveDate;
+    use futures_util::future::join_all;
 
     use super::super::pdf::tests::{company, quote};
     use super::super::{MemoryStore, PdfRenderer};
@@ -259,6 +262,34 @@ mod tests {
         let documents = Documents::new(Arc::new(Panics), store.clone(), UrlSigner::new(&[7; 32]));
         assert!(matches!(freeze(&documents).await, Err(Error::Internal(_))));
         assert_eq!(store.count(), 0);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_is_rendered_at_once_than_there_are_processors() {
+        #[derive(Default)]
+        struct Counts {
+            now: AtomicUsize,
+            most: AtomicUsize,
+        }
+        impl DocumentRenderer for Counts {
+            fn render(&self, _: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+                let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+                self.most.fetch_max(now, Ordering::SeqCst);
+                std::thread::sleep(Duration::from_millis(20));
+                self.now.fetch_sub(1, Ordering::SeqCst);
+                Ok(b"%PDF-1.7".to_vec())
+            }
+        }
+        let (renderer, store) = (Arc::new(Counts::default()), Arc::new(MemoryStore::new()));
+        let documents = Documents::new(renderer.clone(), store.clone(), UrlSigner::new(&[7; 32]));
+        // Those that nobody waits for any more keep their places until they are done.
+        for _ in 0..8 {
+            let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents)).await;
+            assert!(impatient.is_err());
+        }
+        let all = join_all((0..32).map(|_| freeze(&documents))).await;
+        assert!(all.iter().all(Result::is_ok), "{all:?}");
+        assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get());
     }
 
     #[test]

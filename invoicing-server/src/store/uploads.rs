@@ -25,6 +25,8 @@ const CLAIM: &str = "UPDATE upload SET sweeping = $3 WHERE company_id = $1 AND s
      HAVING max(began_at) < $2 AND coalesce(max(sweeping), $4) <= $4 ORDER BY sha256 LIMIT $5) RETURNING sha256";
 const FINISH: &str = "DELETE FROM upload WHERE company_id = $1 AND sweeping = $2 AND sha256 IN \
      (SELECT value FROM json_each($3))";
+const RELEASE: &str = "UPDATE upload SET sweeping = NULL WHERE company_id = $1 AND sweeping = $2 AND sha256 IN \
+     (SELECT value FROM json_each($3))";
 
 /// Says that a document is about to be put into the store; the id of that upload. `None` where the object is being
 /// deleted.
@@ -69,7 +71,7 @@ pub(crate) struct Claim {
 }
 
 /// Takes objects of a company that no record refers to, to delete them. From the commit on nothing can refer to
-/// them until [`finish`] has been called.
+/// them until [`finish`] or [`release`] has been called.
 pub(crate) async fn claim(
     connection: &mut SqliteConnection,
     company: CompanyId,
@@ -99,8 +101,28 @@ pub(crate) async fn finish(
     claimed_at: Timestamp,
     hashes: &[ContentHash],
 ) -> Result<(), Error> {
+    end(connection, FINISH, company, claimed_at, hashes).await
+}
+
+/// Gives objects back that are not going to be deleted, where the claim of that instant still holds.
+pub(crate) async fn release(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    claimed_at: Timestamp,
+    hashes: &[ContentHash],
+) -> Result<(), Error> {
+    end(connection, RELEASE, company, claimed_at, hashes).await
+}
+
+async fn end(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    company: CompanyId,
+    claimed_at: Timestamp,
+    hashes: &[ContentHash],
+) -> Result<(), Error> {
     let hashes: Vec<String> = hashes.iter().map(ContentHash::to_string).collect();
-    sqlx::query(FINISH)
+    sqlx::query(statement)
         .bind(company.0)
         .bind(claimed_at.as_millis())
         .bind(to_json(&hashes)?)

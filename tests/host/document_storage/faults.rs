@@ -90,6 +90,34 @@ async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attemp
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
+    let (world, server) = world().await;
+    let (draft, ..) = cast(&world).await;
+    let quotes = world.company.quotes();
+    server.set(Mode::CutsAfter);
+    quotes.send(draft.id, None).await.unwrap_err();
+    world.advance(Duration::from_millis(3_600_001));
+    server.set(Mode::Forbids);
+    for _ in 0..2 {
+        assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 0);
+        assert_eq!(server.names().len(), 2);
+    }
+    // The same bytes can be frozen at once, and are no orphan then.
+    server.set(Mode::Works);
+    quotes.send(draft.id, None).await.unwrap();
+    assert_eq!(server.names().len(), 2);
+    assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 0);
+    // And where deleting is allowed again, orphans go.
+    let other = world.draft().await;
+    server.set(Mode::CutsAfter);
+    quotes.send(other.id, None).await.unwrap_err();
+    world.advance(Duration::from_millis(3_600_001));
+    server.set(Mode::Works);
+    assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 1);
+    quotes.open_document(draft.id).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn other_bytes_than_were_put_are_never_handed_out() {
     let (world, server) = world().await;
     let (_, _, sent, token) = cast(&world).await;

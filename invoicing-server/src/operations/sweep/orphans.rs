@@ -37,7 +37,7 @@ struct Claimed {
 #[derive(Debug, Default)]
 struct Outcome {
     deleted: Vec<ContentHash>,
-    /// The store will never delete these, so there is no use in trying.
+    /// Nothing has happened to these, and nothing will.
     refused: Vec<ContentHash>,
     failed: Option<StoreError>,
 }
@@ -53,9 +53,14 @@ impl Inner {
             }
             let outcome = self.delete_orphans(&claimed).await;
             deleted += outcome.deleted.len() as u64;
-            self.forget_orphans(&claimed, &outcome).await?;
-            if let Some(error) = outcome.failed {
+            let refused = !outcome.refused.is_empty();
+            let failed = self.end_claim(&claimed, outcome).await?;
+            if let Some(error) = failed {
                 return Err(error.into());
+            }
+            if refused {
+                // The next claim would be the same.
+                return Ok(deleted);
             }
         }
     }
@@ -97,7 +102,7 @@ impl Inner {
             match done {
                 Ok(()) => outcome.deleted.push(sha256),
                 Err(StoreError::Refused(cause)) => {
-                    tracing::warn!(%cause, company = %claimed.company, %sha256, "an orphan has to stay in the store");
+                    tracing::warn!(%cause, company = %claimed.company, %sha256, "the document store refuses to delete an orphan");
                     outcome.refused.push(sha256);
                 }
                 Err(error) => outcome.failed = Some(error),
@@ -106,17 +111,21 @@ impl Inner {
         outcome
     }
 
-    async fn forget_orphans(&self, claimed: &Claimed, outcome: &Outcome) -> Result<(), Error> {
+    /// Forgets what was deleted and gives back what the store refuses to delete. What failed stays claimed: whether it
+    /// is going to be deleted all the same is not known until the claim runs out. The failure.
+    async fn end_claim(&self, claimed: &Claimed, outcome: Outcome) -> Result<Option<StoreError>, Error> {
         let (company, at) = (claimed.company, claimed.at);
-        let ended = [&outcome.deleted[..], &outcome.refused].concat();
-        if ended.is_empty() {
-            return Ok(());
+        let Outcome { deleted, refused, failed } = outcome;
+        if !(deleted.is_empty() && refused.is_empty()) {
+            let end = self.store.write(move |tx| {
+                Box::pin(async move {
+                    uploads::finish(tx.connection(), company, at, &deleted).await?;
+                    uploads::release(tx.connection(), company, at, &refused).await
+                })
+            });
+            end.await?;
         }
-        self.store
-            .write(move |tx| {
-                Box::pin(async move { uploads::finish(tx.connection(), company, at, &ended).await })
-            })
-            .await
+        Ok(failed)
     }
 }
 

@@ -27,8 +27,8 @@ enum Step {
     Claim(usize),
     /// It deletes them.
     Delete(usize),
-    /// It forgets their uploads.
-    Forget(usize),
+    /// It forgets what it has deleted.
+    End(usize),
     /// It dies.
     CrashSweep(usize),
     /// Seconds go by.
@@ -44,7 +44,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => any.clone().prop_map(Step::Crash),
         4 => (0..2_usize).prop_map(Step::Claim),
         4 => any.clone().prop_map(Step::Delete),
-        3 => any.clone().prop_map(Step::Forget),
+        3 => any.clone().prop_map(Step::End),
         1 => any.prop_map(Step::CrashSweep),
         6 => prop_oneof![Just(5), Just(20), Just(61), Just(3_601)].prop_map(Step::Wait),
     ]
@@ -109,9 +109,9 @@ impl Model {
                     *outcome = self.inner.delete_orphans(claimed).await;
                 }
             }
-            Step::Forget(which) => {
+            Step::End(which) => {
                 if let Some((claimed, outcome)) = take_one(&mut self.sweeps, which) {
-                    self.inner.forget_orphans(&claimed, &outcome).await.unwrap();
+                    self.inner.end_claim(&claimed, outcome).await.unwrap();
                 }
             }
             Step::CrashSweep(which) => drop(take_one(&mut self.sweeps, which)),
