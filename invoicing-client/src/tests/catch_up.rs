@@ -1,218 +1,25 @@
-//! The four guarantees of the catch-up, against a service that changes between any two pages, handlers, pages and
-//! stores that fail, and processes that end.
+//! The catch-up: its guarantees against servers that keep the contract and others, and what it asks, tells and reports.
 
-use std::collections::HashSet;
-use std::future::ready;
+mod foreign;
+mod ours;
+mod schedules;
+pub(crate) mod world;
+
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use futures_core::future::BoxFuture;
-use proptest::prelude::*;
 use serde_json::json;
 
-use super::model::{Before, Change, Model};
+use super::model::{Before, Change, Habits};
 use super::server::{Server, json as answer};
-use super::{KEY, ManualEnv, client, client_json, page_json};
+use super::{client, client_json, error_json, page_json};
 use crate::{
-    CatchUp, CatchUpError, Checkpoint, CheckpointError, CheckpointStore, Clients, InvoicingClient,
-    MemoryCheckpoint, Resource, Timestamp, Version,
+    CatchUp, CatchUpError, Checkpoint, CheckpointStore, Clients, MemoryCheckpoint, Progress, Timestamp,
 };
+use world::{Means, Step, World};
 
-/// One pass and what befalls it.
-#[derive(Debug, Clone)]
-struct Step {
-    /// The process ends before it: only the store survives.
-    restart: bool,
-    requests: Vec<Before>,
-    /// The handler fails on this record of the pass.
-    handler_fails_at: Option<usize>,
-    save_fails: bool,
-}
-
-/// What the receiver of the records knows.
-#[derive(Default)]
-struct Receiver {
-    /// Every version whose handler returned `Ok`.
-    acknowledged: HashSet<Version>,
-    /// Those since the last save: after a restart they may come again.
-    unsaved: HashSet<Version>,
-    may_repeat: HashSet<Version>,
-}
-
-/// A store that fails when told, and checks each checkpoint that it is given.
-struct CheckedStore {
-    inner: MemoryCheckpoint,
-    model: Model,
-    receiver: Arc<Mutex<Receiver>>,
-    fails: Mutex<bool>,
-}
-
-impl CheckpointStore for CheckedStore {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
-        self.inner.load(resource)
-    }
-
-    fn save<'a>(
-        &'a self,
-        resource: &'a str,
-        checkpoint: &'a Checkpoint,
-    ) -> BoxFuture<'a, Result<(), CheckpointError>> {
-        if *self.fails.lock().unwrap() {
-            return Box::pin(async { Err(CheckpointError::Store("told to fail".into())) });
-        }
-        let mut receiver = self.receiver.lock().unwrap();
-        // G3: what the checkpoint leaves behind has been acknowledged.
-        for record in &self.model.state().records {
-            let behind = record.updated_at <= checkpoint.since;
-            assert!(!behind || receiver.acknowledged.contains(record), "{record:?} {checkpoint:?}");
-        }
-        receiver.unsaved.clear();
-        receiver.may_repeat.clear();
-        self.inner.save(resource, checkpoint)
-    }
-}
-
-/// A company, its copy, and the process between them.
-struct World {
-    model: Model,
-    client: InvoicingClient,
-    store: Arc<CheckedStore>,
-    receiver: Arc<Mutex<Receiver>>,
-    catch_up: CatchUp<Clients>,
-}
-
-impl World {
-    fn new() -> Self {
-        let (model, receiver) = (Model::default(), Arc::<Mutex<Receiver>>::default());
-        let client = InvoicingClient::builder("https://service.test", KEY)
-            .build_on(Arc::new(model.clone()), ManualEnv::new())
-            .unwrap();
-        let store = Arc::new(CheckedStore {
-            inner: MemoryCheckpoint::new(),
-            model: model.clone(),
-            receiver: receiver.clone(),
-            fails: Mutex::new(false),
-        });
-        let catch_up = client.clients().catch_up(store.clone());
-        Self { model, client, store, receiver, catch_up }
-    }
-
-    fn restart(&mut self) {
-        self.catch_up = self.client.clients().catch_up(self.store.clone());
-        let mut receiver = self.receiver.lock().unwrap();
-        let unsaved = std::mem::take(&mut receiver.unsaved);
-        receiver.may_repeat.extend(unsaved);
-    }
-
-    /// Makes a pass; `Some` with the number of deliveries where it was complete.
-    async fn pass(&mut self, step: &Step) -> Option<usize> {
-        if step.restart {
-            self.restart();
-        }
-        self.model.state().script = step.requests.clone().into();
-        *self.store.fails.lock().unwrap() = step.save_fails;
-        let mut at_start = self.model.state().records.clone();
-        let receiver = self.receiver.clone();
-        let (mut number, mut last) = (0, None);
-        let result = self
-            .catch_up
-            .pass(|record| {
-                let version = Clients::version(&record);
-                assert!(last.replace(version) < Some(version), "oldest first");
-                number += 1;
-                if step.handler_fails_at == Some(number - 1) {
-                    return ready(Err("told to fail"));
-                }
-                let mut receiver = receiver.lock().unwrap();
-                // G2: nothing twice, but for what a restart forgot.
-                let new = receiver.acknowledged.insert(version);
-                assert!(new || receiver.may_repeat.remove(&version), "{version:?} twice");
-                receiver.unsaved.insert(version);
-                ready(Ok(()))
-            })
-            .await;
-        let pass = result.ok()?;
-        // G1: what was there is here, or has changed since and lies ahead of the checkpoint (or is here already).
-        let receiver = self.receiver.lock().unwrap();
-        let now = self.model.state().records.clone();
-        at_start.retain(|version| !receiver.acknowledged.contains(version));
-        for missing in at_start {
-            let current = now.iter().find(|record| record.id == missing.id).unwrap();
-            assert_ne!(*current, missing, "missed");
-            assert!(current.updated_at > pass.since || receiver.acknowledged.contains(current));
-        }
-        Some(pass.delivered)
-    }
-
-    /// In the end, with nothing failing and nothing changing, the copy is complete and stays quiet.
-    async fn settle(&mut self) {
-        let quiet = Step { restart: false, requests: vec![], handler_fails_at: None, save_fails: false };
-        self.pass(&quiet).await.unwrap();
-        {
-            let receiver = self.receiver.lock().unwrap();
-            assert!(self.model.state().records.iter().all(|record| receiver.acknowledged.contains(record)));
-        }
-        assert_eq!(self.pass(&quiet).await, Some(0));
-        // A new process delivers nothing again that the checkpoint covers.
-        let restarted = Step { restart: true, ..quiet };
-        assert_eq!(self.pass(&restarted).await, Some(0));
-    }
-}
-
-fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let change = prop_oneof![
-        (0..4_u8).prop_map(Change::Create),
-        proptest::collection::vec(any::<u8>(), 1..6).prop_map(Change::Update),
-        Just(Change::Elsewhere),
-    ];
-    proptest::collection::vec(change, 0..4)
-}
-
-fn steps() -> impl Strategy<Value = Step> {
-    let before =
-        (changes(), proptest::bool::weighted(0.03)).prop_map(|(changes, refuse)| Before { changes, refuse });
-    (
-        proptest::bool::weighted(0.2),
-        proptest::collection::vec(before, 0..10),
-        proptest::option::weighted(0.3, 0..12_usize),
-        proptest::bool::weighted(0.1),
-    )
-        .prop_map(|(restart, requests, handler_fails_at, save_fails)| Step {
-            restart,
-            requests,
-            handler_fails_at,
-            save_fails,
-        })
-}
-
-proptest! {
-    #[test]
-    fn nothing_is_missed_and_nothing_comes_twice(
-        first in proptest::collection::vec(changes(), 0..4),
-        steps in proptest::collection::vec(steps(), 0..8),
-    ) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        runtime.block_on(async {
-            let mut world = World::new();
-            for change in first.iter().flatten() {
-                world.model.state().apply(change);
-            }
-            for step in &steps {
-                world.pass(step).await;
-            }
-            world.settle().await;
-        });
-    }
-}
-
-#[tokio::test]
-async fn ten_thousand_records_are_read_at_first() {
-    let mut world = World::new();
-    for _ in 0..50 {
-        world.model.state().apply(&Change::Create(200));
-    }
-    let quiet = Step { restart: false, requests: vec![], handler_fails_at: None, save_fails: false };
-    assert_eq!(world.pass(&quiet).await, Some(10_000));
-    assert_eq!(world.pass(&quiet).await, Some(0));
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
 #[tokio::test]
@@ -230,25 +37,21 @@ async fn quotes_and_invoices_come_with_their_lines() {
     assert_eq!(queries[2], "include=lines&since=2026-09-14T09%3A41%3A07.123Z&limit=100");
 }
 
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Text(&'static str);
+
 #[tokio::test]
 async fn a_failing_handler_names_its_record() {
     let server = Server::start(|_, _| answer(200, &page_json(&[client_json("Dupont")], 0, false))).await;
     let (client, _) = client(&server);
     let store = Arc::new(MemoryCheckpoint::new());
     let mut catch_up = client.clients().catch_up(store.clone());
-    let error = catch_up.pass(async |_| Err("disk full")).await.unwrap_err();
-    assert!(matches!(error, CatchUpError::Handler { source: "disk full", .. }));
-    assert!(error_text(&error).contains(super::ID));
+    let error = catch_up.pass(async |_| Err(Text("disk full"))).await.unwrap_err();
+    assert!(matches!(error, CatchUpError::Handler { source: Text("disk full"), .. }));
+    assert_eq!(error.to_string(), format!("the handler failed on {}", super::ID));
     assert_eq!(store.load("clients").await.unwrap(), None);
-    assert_eq!(catch_up.pass(async |_| Ok::<(), &str>(())).await.unwrap().delivered, 1);
-}
-
-fn error_text(error: &CatchUpError<&str>) -> String {
-    match error {
-        CatchUpError::Handler { version, source } => format!("{} {source}", version.id),
-        CatchUpError::Read(error) => error.to_string(),
-        CatchUpError::Checkpoint(error) => error.to_string(),
-    }
+    assert_eq!(catch_up.pass(async |_| Ok::<(), Text>(())).await.unwrap().delivered, 1);
 }
 
 #[tokio::test]
@@ -285,4 +88,95 @@ async fn a_pass_can_be_a_task() {
     });
     let result: Result<_, CatchUpError<&str>> = tasks.join_next().await.unwrap().unwrap();
     assert!(matches!(result, Err(CatchUpError::Read(error)) if error.status() == Some(401)));
+}
+
+#[tokio::test]
+async fn progress_is_told() {
+    let told = Arc::new(Mutex::new(Vec::<Progress>::new()));
+    let listener = told.clone();
+    let mut world = World::new(Habits::ours(2), Means::default());
+    world.apply(&[Change::Create(3)]);
+    world.catch_up = world.catch_up.on_progress(move |progress| listener.lock().unwrap().push(progress));
+    world.pass(&Step::default()).await.unwrap();
+    let counts = |told: &[Progress]| {
+        told.iter().map(|told| (told.pages, told.records, told.delivered)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        counts(&told.lock().unwrap()),
+        [(1, 0, 0), (1, 2, 0), (2, 2, 0), (2, 3, 0), (2, 3, 1), (2, 3, 2), (2, 3, 3)]
+    );
+    told.lock().unwrap().clear();
+    // The next pass counts anew; what is known is not to be delivered.
+    world.pass(&Step::default()).await.unwrap();
+    assert_eq!(counts(&told.lock().unwrap()).last(), Some(&(2, 0, 0)));
+    assert!(told.lock().unwrap().iter().all(|told| told.waiting_for_quota.is_none()));
+}
+
+#[tokio::test]
+async fn a_wait_for_the_quota_is_told() {
+    let server = Server::start(|number, _| match number {
+        0 => answer(429, &json!({"code": "TOO_MANY_REQUESTS", "message": "m"})).with("retry-after", "7"),
+        1 => answer(503, &error_json("storage_unavailable", "m")).with("retry-after", "3"),
+        _ => answer(200, &page_json(&[], 0, false)),
+    })
+    .await;
+    let (client, _) = client(&server);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = told.clone();
+    let mut catch_up = client
+        .clients()
+        .catch_up(MemoryCheckpoint::new())
+        .on_progress(move |progress| listener.lock().unwrap().push(progress.waiting_for_quota));
+    catch_up.pass(async |_| Ok::<(), Text>(())).await.unwrap();
+    let told = told.lock().unwrap();
+    // Only the quota's wait, and it is over with the page.
+    assert!(told[0] >= Some(Duration::from_secs(7)), "{told:?}");
+    assert!(told.iter().skip_while(|told| told.is_some()).all(Option::is_none), "{told:?}");
+    assert_eq!(told.last(), Some(&None));
+}
+
+#[tokio::test]
+async fn a_window_reads_again_and_delivers_once() {
+    let means = Means { look_back: 10, ..Means::default() };
+    let mut world = World::new(Habits::ours(100), means);
+    world.apply(&vec![Change::Create(1); 30]);
+    assert_eq!(world.pass(&Step::default()).await.unwrap().delivered, 30);
+    // Late by as much as the window, in another process.
+    world.apply(&[Change::CreateLate(11), Change::CreateLate(5)]);
+    let restarted = Step { restart: true, ..Step::default() };
+    assert_eq!(world.pass(&restarted).await.unwrap().delivered, 2);
+    assert_eq!(world.pass(&restarted).await.unwrap().delivered, 0);
+    // Later than the window: this is what nothing helps against.
+    world.apply(&[Change::CreateLate(25)]);
+    assert_eq!(world.pass(&restarted).await.unwrap().delivered, 0);
+}
+
+#[tokio::test]
+async fn stamps_that_went_back_are_followed() {
+    let mut world = World::new(Habits::ours(100), Means::default());
+    world.apply(&vec![Change::Create(1); 9]);
+    world.pass(&Step::default()).await.unwrap();
+    // The service was restored from a copy of the first five, and goes on from there.
+    let restored = World::new(Habits::ours(100), Means::default());
+    restored.apply(&vec![Change::Create(1); 5]);
+    std::mem::swap(&mut *world.model.state(), &mut *restored.model.state());
+    let pass = world.pass(&Step::default()).await.unwrap();
+    assert_eq!(pass.since, Timestamp::from_millis(5));
+    world.apply(&[Change::Update(vec![0])]);
+    assert_eq!(world.pass(&Step::default()).await.unwrap().since, Timestamp::from_millis(6));
+    // What has the stamp that it went back to comes once more; what changes from now on comes.
+    let changed = world.model.state().records[0];
+    assert_eq!(world.receiver.lock().unwrap().copy[&changed.id], changed);
+}
+
+#[tokio::test]
+async fn a_page_that_is_refused_moves_nothing() {
+    let mut world = World::new(Habits::ours(2), Means { unordered: true, ..Means::default() });
+    world.apply(&[Change::Create(5)]);
+    let refused = Before { refuse: true, ..Before::default() };
+    let step = Step { requests: vec![Before::default(), refused], ..Step::default() };
+    assert_eq!(world.pass(&step).await, None);
+    // The first page was delivered already, and is not delivered again.
+    assert_eq!(world.pass(&Step::default()).await.unwrap().delivered, 3);
+    assert_eq!(world.settle().await, Ok(()));
 }
