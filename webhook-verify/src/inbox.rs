@@ -6,7 +6,7 @@
 //! after its letter is done, and its repeats are answered with a 2xx and nothing else.
 //!
 //! A crash between receiving and handling is mended after the restart: a claim runs out, and the letter is due again. A
-//! crash between the end of the handler and the mark makes the handler run once more. Where that must not happen, keep
+//! crash between the end of the handler and the mark, or an inbox that fails just then, makes the handler run once more. Where that must not happen, keep
 //! the work and the mark in one transaction (`SqliteInbox::done_within`), or make the work idempotent by
 //! [`Claim::key`].
 //!

@@ -78,6 +78,13 @@ mod tests {
     use super::{HexMac, digit};
 
     #[test]
+    #[cfg(feature = "zeroize")]
+    fn the_state_is_wiped() {
+        const fn is_wiped<T: hmac::digest::zeroize::ZeroizeOnDrop>() {}
+        is_wiped::<hmac::Hmac<sha2::Sha256>>();
+    }
+
+    #[test]
     fn digits_are_lowercase_hex() {
         assert!((0..16).map(digit).eq(*b"0123456789abcdef"));
     }

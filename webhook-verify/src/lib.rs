@@ -23,16 +23,85 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! With the feature `std` (default), `Verifier::verify_now` and `Signer::sign_now` read the system clock.
-//! Without it the crate is `no_std` and needs `alloc`: to keep several secrets, and for [`explain()`]. Verifying
-//! and signing do not allocate.
+//! Verifying and signing do not allocate. Without any feature the crate is `no_std`, needs `alloc` (to keep several
+//! secrets, and for [`explain()`]), and has three dependencies.
+//!
+//! # A whole receiver
+//!
+//! The features add what a receiver needs besides. Here every delivery is verified, kept in a SQLite file before it is
+//! answered, and handled until it is done, whatever the sender repeats and whenever the process dies:
+//!
+#![cfg_attr(all(feature = "axum", feature = "sqlite"), doc = "```no_run")]
+#![cfg_attr(not(all(feature = "axum", feature = "sqlite")), doc = "```ignore")]
+//! use std::sync::Arc;
+//!
+//! use webhook_verify::Verifier;
+//! use webhook_verify::events::{EventData, EventError};
+//! use webhook_verify::inbox::{Claim, Intake, SqliteInbox, Worker};
+//! use webhook_verify::receiver::Receiver;
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let receiver = Receiver::new(Verifier::new(std::env::var("SIGNING_SECRET")?)?);
+//! let inbox = Arc::new(SqliteInbox::open("webhooks.db").await?);
+//! let router = axum::Router::new().route_service("/hook", Intake::new(receiver, inbox.clone()));
+//!
+//! let handler = async |claim: Claim| {
+//!     match claim.event()?.data {
+//!         EventData::QuoteSigned(quote) => println!("{} signed: {}", quote.number, quote.total_ttc),
+//!         EventData::InvoicePaid(invoice) => println!("{:?} paid: {}", invoice.number, invoice.amount_paid),
+//!         _ => {} // later versions send more
+//!     }
+//!     Ok::<(), EventError>(())
+//! };
+//! let worker = Worker::new(inbox).watch(|trouble| eprintln!("{trouble:?}"));
+//! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
+//! tokio::select! {
+//!     served = axum::serve(listener, router).into_future() => served?,
+//!     () = worker.run(handler, std::future::pending()) => {}
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! Where work that is lost can be fetched by other means, an extractor in a handler does:
+//!
+#![cfg_attr(all(feature = "axum", feature = "events"), doc = "```")]
+#![cfg_attr(not(all(feature = "axum", feature = "events")), doc = "```ignore")]
+//! use axum::{Router, http::StatusCode, routing::post};
+//! use webhook_verify::{Verifier, events::Event, receiver::Receiver};
+//!
+//! async fn hook(event: Event) -> StatusCode {
+//!     println!("{} at {}", event.name(), event.timestamp);
+//!     StatusCode::NO_CONTENT
+//! }
+//!
+//! let receiver = Receiver::new(Verifier::new("whsec_example")?);
+//! let router: Router = Router::new().route("/hook", post(hook)).with_state(receiver);
+//! # Ok::<(), webhook_verify::EmptySecret>(())
+//! ```
+//!
+//! # Features
+//!
+//! | Feature | What it adds | What it brings |
+//! |---|---|---|
+//! | `std` (default) | `Verifier::verify_now`, `Signer::sign_now`, `Clock` | the system clock |
+//! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | serde_json, chrono, rust_decimal, uuid |
+//! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and knows the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
+//! | `axum` | the extractors `Delivery` and, with `events`, `Event` | axum-core |
+//! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `Intake` | tokio's timers |
+//! | `sqlite` | `SqliteInbox` | sqlx, SQLite compiled in |
+//! | `testing` | `testing`: a sender that delays, doubles, reorders, drops, forges and lies about the time, in simulated time | futures-util |
+//! | `zeroize` | the keyed HMAC states are wiped when they are dropped | zeroize |
 //!
 //! # What a receiver must do
 //!
 //! - **Pass the raw body**, before any parser, decompressor or text conversion touches it. JSON that was parsed
 //!   and printed again has other bytes, and so another MAC.
 //! - **Drop repeats.** A delivery may arrive more than once, and a captured one stays valid for the tolerance. Keep
-//!   the [`DedupKey`]s that were handled.
+//!   the [`DedupKey`]s that were handled, or use an inbox.
+//! - **Answer at once**, within 5 s, and with the right status: a 2xx for what is kept, also when it is a repeat or of
+//!   an unknown kind; a 400 for what is not genuine, so that its sender stops; a 5xx only for the receiver's own
+//!   trouble, as it makes the sender come again.
 //! - **Keep the clock right.** More than [`TOLERANCE_SECONDS`] off in either direction, nothing passes.
 //! - When nothing matches and it is unclear why, ask [`explain()`] on a development machine.
 //!
@@ -52,8 +121,10 @@
 //!
 //! # What it does not do
 //!
-//! It parses no JSON and no HTTP, remembers nothing between calls (so it does not drop repeats by itself), and
-//! does not wipe memory: a [`Verifier`] or [`Signer`] keeps a state derived from the secret for as long as it lives.
+//! The core parses no JSON and no HTTP and remembers nothing between calls, so it does not drop repeats by itself. A
+//! [`Verifier`] or [`Signer`] keeps a state derived from the secret for as long as it lives, not the secret; only with
+//! the feature `zeroize` is that state wiped afterwards, and copies on the stack of what made it are not. Nothing here
+//! shows a secret: no `Debug`, no error, no answer.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

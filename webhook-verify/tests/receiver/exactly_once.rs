@@ -2,11 +2,14 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use proptest::prelude::*;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 use tower_service::Service;
 use webhook_verify::Verifier;
 use webhook_verify::inbox::{Claim, Inbox, Intake, MemoryInbox, SqliteInbox, Worker};
@@ -69,37 +72,78 @@ async fn in_memory(seed: u64, mischief: Mischief, secrets: (&[&str], &[&str])) -
     report
 }
 
-/// A receiver that dies at any await, while it receives and while it handles, and is started again.
-async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: Vec<usize>) -> Report {
+/// A receiver on a SQLite file: an inbox, and the table that its handler writes, in one database.
+struct Shop {
+    pool: SqlitePool,
+    inbox: Arc<SqliteInbox>,
+}
+
+impl Shop {
+    async fn open(path: &Path, clock: &ManualClock) -> Self {
+        let options = SqliteConnectOptions::new()
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal);
+        let pool = SqlitePoolOptions::new().max_connections(2).connect_with(options).await.unwrap();
+        sqlx::raw_sql("CREATE TABLE IF NOT EXISTS sales (body BLOB)").execute(&pool).await.unwrap();
+        let inbox = SqliteInbox::with_pool(pool.clone()).await.unwrap().clock(clock.get());
+        Self { pool, inbox: Arc::new(inbox) }
+    }
+
+    /// The work and the mark in one transaction.
+    async fn handle(&self, claim: Claim) -> Result<(), Box<dyn Error>> {
+        let mut transaction = self.pool.begin().await?;
+        sqlx::query("INSERT INTO sales VALUES ($1)").bind(&claim.body[..]).execute(&mut *transaction).await?;
+        if self.inbox.done_within(&mut transaction, &claim).await? {
+            transaction.commit().await?;
+        }
+        Ok(())
+    }
+
+    async fn work(&self) {
+        let worker = Worker::new(Arc::clone(&self.inbox));
+        worker.run_due(&async |claim| self.handle(claim).await).await.unwrap();
+    }
+
+    async fn sales(&self) -> Done {
+        let sales: Vec<Vec<u8>> =
+            sqlx::query_scalar("SELECT body FROM sales").fetch_all(&self.pool).await.unwrap();
+        let done = Done::default();
+        for body in sales {
+            *done.0.borrow_mut().entry(body.into()).or_default() += 1;
+        }
+        done
+    }
+}
+
+/// A receiver that dies at any await, while it receives and while it handles, and is started again: how often it died.
+async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: &[usize]) -> usize {
     let mut sender = FakeSender::new(NEW, seed).mischief(mischief);
     let clock = sender.clock();
-    let open = async || Arc::new(SqliteInbox::open(path).await.unwrap().clock(clock.get()));
-    let current = RefCell::new(open().await);
-    let (done, life) = (Done::default(), Cell::new(0));
+    let shop = RefCell::new(Rc::new(Shop::open(path, &clock).await));
+    let (life, crashes) = (Cell::new(0), Cell::new(0));
+    let next = || lifetimes[life.replace(life.get() + 1) % lifetimes.len()];
     let bodies = sample_bodies(seed, 8);
-    // What is handled and noted before a crash cannot be told from what was not: the handler dies before it works.
-    let next = || {
-        life.set(life.get() + 1);
-        lifetimes[life.get() % lifetimes.len()]
-    };
     let report = sender
         .deliver(&bodies, async |attempt| {
-            let inbox = Arc::clone(&current.borrow());
-            let status = crash_after(next(), answer(intake(&inbox, &clock, &[NEW]), attempt)).await;
-            let claimed = crash_after(next(), inbox.claim(std::time::Duration::from_secs(10))).await;
-            drop(claimed);
-            if status.is_none() {
-                *current.borrow_mut() = open().await;
+            let now = Rc::clone(&shop.borrow());
+            let status = crash_after(next(), answer(intake(&now.inbox, &clock, &[NEW]), attempt)).await;
+            let worked = crash_after(next(), now.work()).await;
+            let died = usize::from(status.is_none()) + usize::from(worked.is_none());
+            if died > 0 {
+                crashes.set(crashes.get() + died);
+                shop.replace(Rc::new(Shop::open(path, &clock).await));
             }
             status
         })
         .await;
     assert_eq!(report.surprises, []);
     // The clock is a day later: every claim that was left behind has run out.
-    let worker = Worker::new(open().await);
-    worker.run_due(&async |claim| done.handle(claim)).await.unwrap();
-    done.check(&bodies, &report);
-    report
+    let shop = Shop::open(path, &clock).await;
+    shop.work().await;
+    shop.sales().await.check(&bodies, &report);
+    assert_eq!(shop.inbox.waiting().await.unwrap(), 0);
+    crashes.get()
 }
 
 #[tokio::test]
@@ -135,6 +179,18 @@ async fn the_sender_does_what_it_is_said_to_do() {
         twice += report.fates.iter().filter(|fate| fate.accepted > 1).count();
     }
     assert!(accepted > 850 && requests > 2_000 && forged > 500 && failed > 10 && twice > 200);
+}
+
+#[tokio::test]
+async fn crashes_while_receiving_and_while_handling_lose_and_repeat_nothing() {
+    for awaits in 0..16 {
+        for lifetimes in [[awaits, usize::MAX], [usize::MAX, awaits]] {
+            let directory = tempfile::tempdir().unwrap();
+            let crashes =
+                with_crashes(&directory.path().join("shop.db"), 5, Mischief::NONE, &lifetimes).await;
+            assert!(crashes > 0 || awaits > 3, "it does crash: {lifetimes:?}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -192,6 +248,6 @@ proptest! {
         lifetimes in prop::collection::vec(prop_oneof![0..25_usize, Just(usize::MAX)], 1..20),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        runtime().block_on(with_crashes(&directory.path().join("inbox.db"), seed, mischief, lifetimes));
+        runtime().block_on(with_crashes(&directory.path().join("shop.db"), seed, mischief, &lifetimes));
     }
 }
