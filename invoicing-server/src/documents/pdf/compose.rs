@@ -45,11 +45,6 @@ impl Look {
     pub(super) const fn ink(self, ink: Ink) -> Self {
         Self { ink, ..self }
     }
-
-    /// The look at another size.
-    pub(super) fn scaled(self, factor: f32) -> Self {
-        Self { style: Style { size: self.style.size * factor, ..self.style }, ..self }
-    }
 }
 
 /// Where a text was entered.
@@ -185,6 +180,28 @@ impl Composer<'_> {
     ) -> Result<(), RenderError> {
         let lines = self.lines(field, text, look.style, Some(column.width))?;
         column.add(&lines, look, Side::Left, node);
+        Ok(())
+    }
+
+    /// Adds a figure to a column: at the right, on one line, smaller where it is too wide.
+    pub(super) fn put_figure(
+        &mut self,
+        column: &mut Column,
+        (field, text): (Field, &str),
+        look: Look,
+        node: NodeId,
+    ) -> Result<(), RenderError> {
+        let mut lines = self.lines(field, text, look.style, None)?;
+        let mut look = look;
+        let width = lines.iter().map(|line| line.width).fold(0.0, f32::max);
+        if width > column.width {
+            let factor = column.width / width;
+            let size = look.style.size * factor;
+            // The line stays as tall, so that all figures of a row stand on one.
+            look = Look { style: Style { size, ..look.style }, leading: look.leading / factor, ..look };
+            lines = self.lines(field, text, look.style, None)?;
+        }
+        column.add(&lines, look, Side::Right, node);
         Ok(())
     }
 

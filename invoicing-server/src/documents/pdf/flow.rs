@@ -99,7 +99,7 @@ impl Strip {
             let end = column.last().map_or(0.0, |slot| slot.top + slot.height);
             first.height = first.height.max(end + self.padding);
             first.columns.push(std::mem::replace(column, rest));
-            let up = column.first().map_or(0.0, |slot| slot.top);
+            let up = column.first().map_or(0.0, |slot| slot.top - self.padding);
             for slot in column {
                 slot.top -= up;
                 slot.baseline -= up;

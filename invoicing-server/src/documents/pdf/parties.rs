@@ -33,7 +33,7 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
     let issuer = issuer(to, input.company, section, WIDTH - title_width - GUTTER)?;
     let rule = (LEFT, RIGHT);
     let top = strip([title, issuer], 0.0);
-    let top = super::flow::Strip { height: top.height + 20.0, ..top };
+    let top = super::flow::Strip { height: top.height + 16.0, ..top };
     to.push(top.rule(rule, 1.5, Edge::Bottom(0.0), Ink::Accent))?;
 
     let facts = to.tags.add(None, Tag::Div);
@@ -44,7 +44,7 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
         to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts, Tag::P)?;
     }
     let client = client(to, input, facts)?;
-    to.push(strip([dates, site, client], 0.0).gap(22.0))
+    to.push(strip([dates, site, client], 0.0).gap(20.0))
 }
 
 /// The title at the right, as wide as it is.

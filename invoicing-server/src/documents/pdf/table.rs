@@ -24,9 +24,9 @@ const SUBTOTAL_FIGURES: Look = Look::new(8.5).bold().figures();
 /// Between two columns, in points.
 const GUTTER: f32 = 12.0;
 /// Above and below the text of a row.
-const PADDING: f32 = 4.5;
-/// A description is never narrower than this; rather the figures are printed smaller.
-const DESCRIPTION: f32 = 170.0;
+const PADDING: f32 = 4.0;
+/// A description is never narrower than this; rather the longest figures are printed smaller.
+const DESCRIPTION: f32 = 140.0;
 /// A unit is never wider than this; rather it is broken.
 const UNIT: f32 = 52.0;
 
@@ -41,7 +41,7 @@ pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<
     let grid = Grid::measured(to, &lots, currency)?;
     let root = to.tags.add(None, Tag::Table);
     let head = grid.head(to, root)?;
-    to.push(Strip { repeats: true, ..head.gap(26.0).kept() })?;
+    to.push(Strip { repeats: true, ..head.gap(22.0).kept() })?;
     let body = to.tags.add(Some(root), Tag::TBody);
     let mut table = Table { grid, body, currency };
     for lot in &lots {
@@ -50,13 +50,8 @@ pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<
     to.flow.repeat_no_more().map_err(too_long)
 }
 
-/// Where the columns stand.
-struct Grid {
-    /// Left edges and widths.
-    columns: [(f32, f32); 6],
-    /// How much smaller than usual the figures are.
-    scale: f32,
-}
+/// Left edges and widths of the columns.
+struct Grid([(f32, f32); 6]);
 
 impl Grid {
     /// As wide as the figures ask for; the description gets the rest.
@@ -97,12 +92,30 @@ impl Grid {
             *column = (x + GUTTER, width);
             x += GUTTER + width;
         }
-        Self { columns, scale }
+        Self(columns)
     }
 
     /// Figures stand at the right, texts at the left.
     fn side(column: usize) -> Side {
         if matches!(column, 0 | 2) { Side::Left } else { Side::Right }
+    }
+
+    /// A text in its column: a figure on one line, smaller where it is too long.
+    fn cell(
+        &self,
+        to: &mut Composer<'_>,
+        place: usize,
+        (field, text): (Field, &str),
+        look: Look,
+        node: NodeId,
+    ) -> Result<Column, RenderError> {
+        let (x, width) = self.0[place];
+        let mut column = Column::new(x, width);
+        match Self::side(place) {
+            Side::Left => to.put(&mut column, (field, text), look, node)?,
+            Side::Right => to.put_figure(&mut column, (field, text), look, node)?,
+        }
+        Ok(column)
     }
 
     fn head(&self, to: &mut Composer<'_>, table: NodeId) -> Result<Strip, RenderError> {
@@ -111,12 +124,7 @@ impl Grid {
         let mut columns = Vec::new();
         for (index, label) in LABELS.into_iter().enumerate() {
             let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
-            let (x, width) = self.columns[index];
-            let mut column = Column::new(x, width);
-            let look = if Self::side(index) == Side::Right { HEAD.scaled(self.scale) } else { HEAD };
-            let lines = to.lines(Field::Own, label, look.style, Some(width + 0.1))?;
-            column.add(&lines, look, Self::side(index), cell);
-            columns.push(column);
+            columns.push(self.cell(to, index, (Field::Own, label), HEAD, cell)?);
         }
         Ok(strip(columns, PADDING).rule((LEFT, RIGHT), 0.8, Edge::Bottom(0.0), Ink::Text))
     }
@@ -204,30 +212,13 @@ impl Table<'_> {
         keep: bool,
     ) -> Result<(), RenderError> {
         let row = to.tags.add(Some(self.body), Tag::TR);
-        let description = (Field::Line(index, "description"), line.description.as_str());
+        let description = (Field::Line(index, "description"), line.description.clone());
+        let cells = std::iter::once(description).chain(figures(index, line, self.currency));
         let mut columns = Vec::with_capacity(6);
-        let (x, width) = self.grid.columns[0];
-        let mut column = Column::new(x, width);
-        to.put_in(&mut column, description, TEXT, row, Tag::TD)?;
-        columns.push(column);
-        for (place, (field, text)) in (1..).zip(figures(index, line, self.currency)) {
+        for (place, (field, text)) in cells.enumerate() {
             let cell = to.tags.add(Some(row), Tag::TD);
-            let (x, width) = self.grid.columns[place];
-            let mut column = Column::new(x, width);
-            if Grid::side(place) == Side::Left {
-                to.put(&mut column, (field, &text), TEXT, cell)?;
-            } else {
-                let look = FIGURES.scaled(self.grid.scale);
-                let lines = to.lines(field, &text, look.style, None)?;
-                // A smaller size keeps the line, so that all amounts of a row stand on one.
-                column.add(
-                    &lines,
-                    Look { leading: look.leading / self.grid.scale, ..look },
-                    Side::Right,
-                    cell,
-                );
-            }
-            columns.push(column);
+            let look = if Grid::side(place) == Side::Left { TEXT } else { FIGURES };
+            columns.push(self.grid.cell(to, place, (field, &text), look, cell)?);
         }
         let strip = strip(columns, PADDING).rule((LEFT, RIGHT), 0.4, Edge::Bottom(0.0), Ink::Hairline);
         to.push(if keep { strip.kept() } else { strip })
@@ -245,16 +236,13 @@ impl Table<'_> {
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
         let label = to.tags.add(Some(row), scope);
         let cell = to.tags.add(Some(row), Tag::TD);
-        let (x, width) = self.grid.columns[5];
-        let mut left = Column::new(LEFT, x - GUTTER - LEFT);
+        let width = self.grid.0[5].0 - GUTTER - LEFT;
+        let mut left = Column::new(LEFT, width);
         // The name was checked where the group begins.
-        let text = format!("Sous-total {name}");
-        let lines = to.lines(Field::Own, &text, SUBTOTAL.style, Some(x - GUTTER - LEFT))?;
+        let lines = to.lines(Field::Own, &format!("Sous-total {name}"), SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
-        let mut right = Column::new(x, width);
-        let look = SUBTOTAL_FIGURES.scaled(self.grid.scale).ink(ink);
-        let lines = to.lines(Field::Own, &french::amount_of(sum, self.currency), look.style, None)?;
-        right.add(&lines, Look { leading: look.leading / self.grid.scale, ..look }, Side::Right, cell);
+        let sum = french::amount_of(sum, self.currency);
+        let right = self.grid.cell(to, 5, (Field::Own, &sum), SUBTOTAL_FIGURES.ink(ink), cell)?;
         let strip = strip([left, right], PADDING);
         to.push(if keep { strip.kept() } else { strip })
     }

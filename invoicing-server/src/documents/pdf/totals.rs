@@ -9,7 +9,7 @@ use super::french;
 use crate::documents::{DocumentInput, RenderError};
 
 /// Left edge of the totals.
-const X: f32 = 290.0;
+const X: f32 = 270.0;
 /// Between a label and its amount, in points.
 const GUTTER: f32 = 14.0;
 
