@@ -1,6 +1,7 @@
 //! How far a catch-up has come, and where that is kept. What it means is decided in [`CatchUp`](crate::CatchUp).
 
 mod file;
+mod lock;
 mod memory;
 
 use std::path::PathBuf;
@@ -19,10 +20,11 @@ use crate::Version;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
-    /// Everything that was modified before this instant has been acknowledged.
+    /// Everything that was modified before this instant has been acknowledged, but for what becomes visible late.
     pub since: Timestamp,
-    /// Versions at or after `since` that have been acknowledged too, so that a new process does not deliver them
-    /// again. Few: those of the last instant, and what changed during the last pass.
+    /// Versions at or after `since`, less the [look-back](crate::CatchUp::look_back), that have been acknowledged too,
+    /// so that a new process does not deliver them again. Without a look-back few: those of the last instant, and what
+    /// changed during the last pass.
     pub delivered: Vec<Version>,
 }
 
@@ -73,7 +75,7 @@ pub enum CheckpointError {
     Io {
         /// The file.
         path: PathBuf,
-        /// `read` or `written`.
+        /// `read`, `written` or `locked`.
         action: &'static str,
         /// What the system says.
         source: std::io::Error,
@@ -93,6 +95,13 @@ pub enum CheckpointError {
         path: PathBuf,
         /// The version that it names.
         version: u32,
+    },
+    /// Another process, or another [`FileCheckpoint`] of this one, uses the file. Two catch-ups that share a
+    /// checkpoint would miss what the other one was given.
+    #[error("the checkpoint file {} is in use by another process or another catch-up", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
     },
     /// The file belongs to another resource.
     #[error("the checkpoint file {} belongs to {found}, not to {expected}", path.display())]

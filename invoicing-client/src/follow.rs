@@ -112,6 +112,7 @@ impl<R: Resource> Follow<R> {
         let mut due = self.now();
         let mut has_failed = false;
         loop {
+            self.listen(notices.as_mut()).await;
             match self.next_step(due, has_failed) {
                 Step::Pass => {
                     let pass = self.pass(notices.as_mut(), &mut handler).await;
@@ -123,6 +124,13 @@ impl<R: Resource> Follow<R> {
                 Step::Wait(wait) => self.wait(wait, notices.as_mut()).await,
             }
         }
+    }
+
+    /// Takes in what has come, without waiting for more.
+    async fn listen<N: Stream<Item = Notice>>(&mut self, notices: Pin<&mut Fuse<N>>) {
+        let Self { catch_up, inbox, .. } = self;
+        let known_until = catch_up.ledger.from();
+        beside(async {}, notices, |notice| inbox.hear::<R>(&notice, known_until)).await;
     }
 
     /// A pass that is due comes before notices, so that no flood of them can put it off.

@@ -3,11 +3,13 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
+use super::lock::{Lock, Refused};
 use super::{Checkpoint, CheckpointError, CheckpointStore};
 
 /// The version of the file's format.
@@ -16,10 +18,21 @@ const FORMAT: u32 = 1;
 /// One resource's checkpoint in one file.
 ///
 /// It is written beside the file, synced to disk and renamed over it, so that a crash leaves the old or the new one.
-/// The folder must exist.
+/// The folder must exist. A file of the same name with `.lock` behind it is locked from the first use until the last
+/// clone is dropped: a second process, or a second `FileCheckpoint` for the same path, gets
+/// [`CheckpointError::InUse`]. It stays behind, and may be removed when nothing uses it.
+///
+/// The content is JSON with a version. Fields that this release does not know are ignored; a file that is damaged, or of
+/// a version that it does not know, is an error and never a new beginning.
 #[derive(Debug, Clone)]
-pub struct FileCheckpoint {
+pub struct FileCheckpoint(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
     path: PathBuf,
+    /// Taken at the first use. Whoever reads or writes holds the mutex: a save that was abandoned half-way is through
+    /// before the next begins, and cannot put an older checkpoint over a newer one.
+    lock: Mutex<Option<Lock>>,
 }
 
 /// The content of the file.
@@ -40,14 +53,14 @@ struct Header {
 impl FileCheckpoint {
     /// Keeps the checkpoint at this path. Nothing is read or written yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+        Self(Arc::new(Inner { path: path.into(), lock: Mutex::new(None) }))
     }
 }
 
 impl CheckpointStore for FileCheckpoint {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
-        let (path, resource) = (self.path.clone(), resource.to_owned());
-        Box::pin(async move { off_thread(&self.path, "read", move || read(&path, resource)).await })
+        let resource = resource.to_owned();
+        Box::pin(async move { self.off_thread("read", move |path| read(path, resource)).await })
     }
 
     fn save<'a>(
@@ -57,24 +70,39 @@ impl CheckpointStore for FileCheckpoint {
     ) -> BoxFuture<'a, Result<(), CheckpointError>> {
         let content =
             Content { version: FORMAT, resource: resource.to_owned(), checkpoint: checkpoint.clone() };
-        let path = self.path.clone();
         Box::pin(async move {
-            off_thread(&self.path, "written", move || {
-                write(&path, &content).map_err(io_error(&path, "written"))
-            })
-            .await
+            self.off_thread("written", move |path| write(path, &content).map_err(io_error(path, "written")))
+                .await
         })
     }
 }
 
-/// Runs file work where it may block.
-async fn off_thread<T: Send + 'static>(
-    path: &Path,
-    action: &'static str,
-    work: impl FnOnce() -> Result<T, CheckpointError> + Send + 'static,
-) -> Result<T, CheckpointError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| io_error(path, action)(io::Error::other(error)))?
+impl FileCheckpoint {
+    /// Runs file work where it may block.
+    async fn off_thread<T: Send + 'static>(
+        &self,
+        action: &'static str,
+        work: impl FnOnce(&Path) -> Result<T, CheckpointError> + Send + 'static,
+    ) -> Result<T, CheckpointError> {
+        let inner = self.0.clone();
+        let done = tokio::task::spawn_blocking(move || inner.alone(work)).await;
+        done.map_err(|error| io_error(&self.0.path, action)(io::Error::other(error)))?
+    }
+}
+
+impl Inner {
+    /// Does some work while nobody else uses the file.
+    fn alone<T>(&self, work: impl FnOnce(&Path) -> Result<T, CheckpointError>) -> Result<T, CheckpointError> {
+        // A panic while it is held leaves either a lock or none, and either is right.
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if lock.is_none() {
+            *lock = Some(Lock::take(&self.path).map_err(|refused| match refused {
+                Refused::InUse => CheckpointError::InUse { path: self.path.clone() },
+                Refused::Io(error) => io_error(&self.path, "locked")(error),
+            })?);
+        }
+        work(&self.path)
+    }
 }
 
 fn read(path: &Path, resource: String) -> Result<Option<Checkpoint>, CheckpointError> {

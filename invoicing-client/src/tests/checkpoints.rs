@@ -27,9 +27,14 @@ async fn a_file_keeps_what_was_saved_last() {
     assert_eq!(store.load("quotes").await.unwrap(), None);
     for since in [5, 7] {
         store.save("quotes", &checkpoint(since, &[1])).await.unwrap();
-        assert_eq!(FileCheckpoint::new(&path).load("quotes").await.unwrap(), Some(checkpoint(since, &[1])));
+        assert_eq!(store.load("quotes").await.unwrap(), Some(checkpoint(since, &[1])));
     }
-    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays behind");
+    drop(store);
+    assert_eq!(FileCheckpoint::new(&path).load("quotes").await.unwrap(), Some(checkpoint(7, &[1])));
+    let mut names: Vec<_> =
+        fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["quotes.json", "quotes.json.lock"], "no temporary file stays behind");
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         r#"{"version":1,"resource":"quotes","since":"1970-01-01T00:00:00.007Z","delivered":[{"updatedAt":"1970-01-01T00:00:00.007Z","id":"00000000-0000-0000-0000-000000000001"}]}"#
@@ -59,10 +64,49 @@ async fn a_file_that_cannot_be_reached_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let missing = FileCheckpoint::new(folder.path().join("missing/quotes.json"));
     let error = missing.save("quotes", &checkpoint(1, &[])).await.unwrap_err();
-    assert!(matches!(error, CheckpointError::Io { action: "written", .. }), "{error}");
+    assert!(matches!(error, CheckpointError::Io { action: "locked", .. }), "{error}");
+    // Nor is there nothing to read: what is stored would be delivered only to be forgotten.
+    let error = missing.load("quotes").await.unwrap_err();
+    assert!(matches!(error, CheckpointError::Io { action: "locked", .. }), "{error}");
     // A folder is not a file.
-    let error = FileCheckpoint::new(folder.path()).load("quotes").await.unwrap_err();
+    let path = folder.path().join("quotes.json");
+    fs::create_dir(&path).unwrap();
+    let error = FileCheckpoint::new(&path).load("quotes").await.unwrap_err();
     assert!(matches!(error, CheckpointError::Io { action: "read", .. }), "{error}");
+    let error = FileCheckpoint::new(&path).save("quotes", &checkpoint(1, &[])).await.unwrap_err();
+    assert!(matches!(error, CheckpointError::Io { action: "written", .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_is_used_by_one_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.json");
+    let first = FileCheckpoint::new(&path);
+    // Nothing is used yet.
+    FileCheckpoint::new(&path).save("quotes", &checkpoint(1, &[])).await.unwrap();
+    first.load("quotes").await.unwrap();
+
+    let second = FileCheckpoint::new(&path);
+    let error = second.load("quotes").await.unwrap_err();
+    assert!(matches!(error, CheckpointError::InUse { .. }), "{error}");
+    let error = second.save("quotes", &checkpoint(2, &[])).await.unwrap_err();
+    assert!(matches!(error, CheckpointError::InUse { .. }), "{error}");
+
+    let clone = first.clone();
+    drop(first);
+    clone.save("quotes", &checkpoint(3, &[])).await.unwrap();
+    assert!(second.load("quotes").await.is_err(), "a clone still uses it");
+    drop(clone);
+    assert_eq!(second.load("quotes").await.unwrap(), Some(checkpoint(3, &[])));
+}
+
+#[tokio::test]
+async fn a_file_of_an_earlier_release_is_read_and_unknown_fields_are_ignored() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.json");
+    let text = r#"{"version":1,"resource":"quotes","since":"1970-01-01T00:00:00.007Z","delivered":[],"new":{"a":1}}"#;
+    fs::write(&path, text).unwrap();
+    assert_eq!(FileCheckpoint::new(&path).load("quotes").await.unwrap(), Some(checkpoint(7, &[])));
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ pub(super) struct Means {
 
 /// What befalls saving a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Saving {
+pub(crate) enum Saving {
     #[default]
     Works,
     /// The old one stays.
@@ -84,7 +84,7 @@ pub(crate) struct CheckedStore {
     pub(crate) model: Model,
     pub(crate) receiver: Arc<Mutex<Receiver>>,
     pub(crate) look_back: i64,
-    pub(super) saving: Mutex<Saving>,
+    pub(crate) saving: Mutex<Saving>,
 }
 
 impl CheckedStore {
