@@ -208,6 +208,9 @@ pub enum ConfigError {
         /// The range, as the end of a sentence.
         rule: &'static str,
     },
+    /// The thread of a blocking client cannot be started.
+    #[error("the client's thread cannot be started")]
+    Thread(#[source] std::io::Error),
     /// The HTTP client cannot be set up (TLS, roots).
     #[error("the HTTP client cannot be set up")]
     Http(#[source] reqwest::Error),

@@ -53,6 +53,8 @@
 //! With [`tracing`], a debug span per call and an event per attempt: operation, path, status, waits. Never the key, a
 //! query or a body.
 
+#[cfg(feature = "blocking")]
+pub mod blocking;
 mod call;
 mod catch_up;
 mod checkpoint;
@@ -66,6 +68,8 @@ mod follow;
 mod invoices;
 mod key;
 mod list;
+#[cfg(any(feature = "blocking", feature = "testing"))]
+mod own_thread;
 mod pace;
 mod quotes;
 mod request;
@@ -73,6 +77,8 @@ mod resource;
 mod retry;
 mod retry_after;
 mod send;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transport;
 
 #[cfg(test)]

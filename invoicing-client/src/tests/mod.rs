@@ -1,12 +1,16 @@
 //! The client against servers that misbehave. The network is a loopback socket or a model; the clock is moved by hand.
 
+mod blocking;
 mod catch_up;
 mod checkpoints;
 mod documents;
 mod endpoints;
+mod fake;
+mod follow;
 mod lists;
 mod logs;
 mod model;
+mod requests;
 mod retries;
 mod server;
 

@@ -1,0 +1,188 @@
+//! The client for programs without an async runtime.
+//!
+//! The same endpoints, filters, settings and errors; what is awaited elsewhere is [sent](Request::send) here, and streams
+//! are iterators. Calls are carried out on a thread of the client's own. So they may be made anywhere, also inside an
+//! async runtime, where they hold up the thread that makes them and nothing else. Clones share that thread; when the
+//! last of them is dropped, it has ended.
+//!
+//! ```no_run
+//! use invoicing_client::QuoteStatus;
+//! use invoicing_client::blocking::InvoicingClient;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let builder = InvoicingClient::builder("https://quotes.example.com", std::env::var("INVOICING_KEY")?);
+//! let client = builder.build_blocking()?;
+//! for quote in client.quotes().list().status(QuoteStatus::Accepted).iter() {
+//!     let quote = quote?;
+//!     client.quotes().link(quote.id, "crm-7").send()?;
+//! }
+//! # Ok(())
+//! # }
+//! ```
+
+mod request;
+
+use std::fmt;
+use std::sync::Arc;
+
+use invoicing_core::{DocumentLink, ExternalLink, InvoiceId, NewClient, QuoteId};
+
+use crate::own_thread::OwnThread;
+use crate::{ApiKey, Client, ClientBuilder, ClientCreation, ConfigError, Invoice, List, Quote};
+
+pub use request::{Call, Iter, Request};
+
+/// A client of the API for one company's key. See the [module](self).
+#[derive(Clone)]
+pub struct InvoicingClient {
+    client: crate::InvoicingClient,
+    thread: Arc<OwnThread>,
+}
+
+impl InvoicingClient {
+    /// Starts building a client; end with [`build_blocking`](ClientBuilder::build_blocking).
+    pub fn builder(base_url: impl Into<String>, api_key: impl Into<ApiKey>) -> ClientBuilder {
+        ClientBuilder::new(base_url, api_key)
+    }
+
+    /// The company's quotes.
+    pub fn quotes(&self) -> Quotes {
+        Quotes(self.clone())
+    }
+
+    /// The company's invoices.
+    pub fn invoices(&self) -> Invoices {
+        Invoices(self.clone())
+    }
+
+    /// The company's clients.
+    pub fn clients(&self) -> Clients {
+        Clients(self.clone())
+    }
+
+    /// Runs async code with this client, such as a [`CatchUp`](crate::CatchUp), and waits for its end.
+    ///
+    /// ```no_run
+    /// # use invoicing_client::{FileCheckpoint, blocking::InvoicingClient};
+    /// # fn example(client: &InvoicingClient) -> Result<(), Box<dyn std::error::Error>> {
+    /// let pass = client.block_on(|client| async move {
+    ///     let mut catch_up = client.quotes().catch_up(FileCheckpoint::new("quotes.checkpoint.json"));
+    ///     catch_up.pass(|quote| std::future::ready(store(quote))).await
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// # fn store(_: invoicing_client::QuoteItem) -> Result<(), std::io::Error> { Ok(()) }
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// If that code does, or where it is called from within itself.
+    pub fn block_on<F, T>(&self, work: impl FnOnce(crate::InvoicingClient) -> F) -> T
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        self.thread.run(work(self.client.clone()))
+    }
+
+    fn request<C: Call>(&self, call: C) -> Request<C> {
+        Request::new(call, self.thread.clone())
+    }
+}
+
+impl ClientBuilder {
+    /// Checks the settings, starts the client's thread and builds the client. Nothing is sent.
+    pub fn build_blocking(self) -> Result<InvoicingClient, ConfigError> {
+        let client = self.build()?;
+        let thread = OwnThread::start("invoicing-client").map_err(ConfigError::Thread)?;
+        Ok(InvoicingClient { client, thread: Arc::new(thread) })
+    }
+}
+
+impl fmt::Debug for InvoicingClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.client.fmt(f)
+    }
+}
+
+/// The company's quotes.
+#[derive(Debug, Clone)]
+pub struct Quotes(InvoicingClient);
+
+impl Quotes {
+    /// See [`Quotes::list`](crate::Quotes::list).
+    pub fn list(&self) -> Request<List<crate::Quotes>> {
+        self.0.request(self.0.client.quotes().list())
+    }
+
+    /// See [`Quotes::get`](crate::Quotes::get).
+    pub fn get(&self, id: QuoteId) -> Request<crate::Request<Quote>> {
+        self.0.request(self.0.client.quotes().get(id))
+    }
+
+    /// See [`Quotes::link`](crate::Quotes::link).
+    pub fn link<'a>(
+        &self,
+        id: QuoteId,
+        external_id: impl Into<Option<&'a str>>,
+    ) -> Request<crate::Request<ExternalLink>> {
+        self.0.request(self.0.client.quotes().link(id, external_id))
+    }
+
+    /// See [`Quotes::unlink`](crate::Quotes::unlink).
+    pub fn unlink(&self, id: QuoteId) -> Request<crate::Request<ExternalLink>> {
+        self.0.request(self.0.client.quotes().unlink(id))
+    }
+
+    /// See [`Quotes::document`](crate::Quotes::document).
+    pub fn document(&self, id: QuoteId) -> Request<crate::Request<DocumentLink>> {
+        self.0.request(self.0.client.quotes().document(id))
+    }
+
+    /// See [`Quotes::download`](crate::Quotes::download).
+    pub fn download(&self, link: &DocumentLink) -> Request<crate::Request<bytes::Bytes>> {
+        self.0.request(self.0.client.quotes().download(link))
+    }
+
+    /// See [`Quotes::download_document`](crate::Quotes::download_document).
+    pub fn download_document(&self, id: QuoteId) -> Request<crate::DownloadDocument> {
+        self.0.request(self.0.client.quotes().download_document(id))
+    }
+}
+
+/// The company's invoices.
+#[derive(Debug, Clone)]
+pub struct Invoices(InvoicingClient);
+
+impl Invoices {
+    /// See [`Invoices::list`](crate::Invoices::list).
+    pub fn list(&self) -> Request<List<crate::Invoices>> {
+        self.0.request(self.0.client.invoices().list())
+    }
+
+    /// See [`Invoices::get`](crate::Invoices::get).
+    pub fn get(&self, id: InvoiceId) -> Request<crate::Request<Invoice>> {
+        self.0.request(self.0.client.invoices().get(id))
+    }
+}
+
+/// The company's clients.
+#[derive(Debug, Clone)]
+pub struct Clients(InvoicingClient);
+
+impl Clients {
+    /// See [`Clients::list`](crate::Clients::list).
+    pub fn list(&self) -> Request<List<crate::Clients>> {
+        self.0.request(self.0.client.clients().list())
+    }
+
+    /// See [`Clients::find`](crate::Clients::find).
+    pub fn find(&self, external_id: &str) -> Request<crate::Request<Option<Client>>> {
+        self.0.request(self.0.client.clients().find(external_id))
+    }
+
+    /// See [`Clients::create`](crate::Clients::create).
+    pub fn create(&self, new: &NewClient) -> Request<crate::Request<ClientCreation>> {
+        self.0.request(self.0.client.clients().create(new))
+    }
+}

@@ -1,0 +1,199 @@
+//! Requests that block, around those that do not.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_core::future::BoxFuture;
+use futures_core::stream::BoxStream;
+use futures_util::StreamExt;
+use invoicing_core::{InvoiceStatus, Page, QuoteStatus, Timestamp};
+
+use crate::own_thread::OwnThread;
+use crate::{Clients, DownloadDocument, Error, Invoices, List, Quotes, Resource};
+
+/// A call about to be made, as its async form `C` describes it. Nothing is sent before [`send`](Self::send).
+#[derive(Clone)]
+#[must_use = "nothing is sent before `send`"]
+pub struct Request<C> {
+    call: C,
+    thread: Arc<OwnThread>,
+}
+
+/// The async form of a request. Implemented here and nowhere else.
+pub trait Call:
+    IntoFuture<
+        Output = Result<Self::Answer, Error>,
+        IntoFuture = BoxFuture<'static, Result<Self::Answer, Error>>,
+    > + sealed::Settings
+{
+    /// What a successful call brings.
+    type Answer: Send + 'static;
+}
+
+mod sealed {
+    use std::time::Duration;
+
+    /// What can be set for a single call.
+    pub trait Settings: Sized {
+        #[must_use]
+        fn with_deadline(self, deadline: Duration) -> Self;
+        #[must_use]
+        fn with_attempts(self, attempts: u32) -> Self;
+    }
+}
+
+macro_rules! call {
+    ($call:ty => $answer:ty $(, where $($bound:tt)*)?) => {
+        impl$(<$($bound)*>)? sealed::Settings for $call {
+            fn with_deadline(self, deadline: Duration) -> Self {
+                self.deadline(deadline)
+            }
+
+            fn with_attempts(self, attempts: u32) -> Self {
+                self.attempts(attempts)
+            }
+        }
+
+        impl$(<$($bound)*>)? Call for $call {
+            type Answer = $answer;
+        }
+    };
+}
+
+call!(crate::Request<T> => T, where T: Send + 'static);
+call!(List<R> => Page<R::Item>, where R: Resource);
+call!(DownloadDocument => crate::Document);
+
+impl<C: Call> Request<C> {
+    pub(super) fn new(call: C, thread: Arc<OwnThread>) -> Self {
+        Self { call, thread }
+    }
+
+    /// Longest time for this call; for a list, for each page. See [`Request::deadline`](crate::Request::deadline).
+    pub fn deadline(self, deadline: Duration) -> Self {
+        self.map(|call| call.with_deadline(deadline))
+    }
+
+    /// Most attempts for this call; for a list, for each page. See [`Request::attempts`](crate::Request::attempts).
+    pub fn attempts(self, attempts: u32) -> Self {
+        self.map(|call| call.with_attempts(attempts))
+    }
+
+    /// A single attempt.
+    pub fn no_retries(self) -> Self {
+        self.attempts(1)
+    }
+
+    /// Carries the call out.
+    pub fn send(self) -> Result<C::Answer, Error> {
+        self.thread.run(self.call.into_future())
+    }
+
+    fn map(self, change: impl FnOnce(C) -> C) -> Self {
+        Self { call: change(self.call), thread: self.thread }
+    }
+}
+
+impl<R: Resource> Request<List<R>> {
+    /// See [`List::limit`].
+    pub fn limit(self, limit: u32) -> Self {
+        self.map(|list| list.limit(limit))
+    }
+
+    /// See [`List::offset`].
+    pub fn offset(self, offset: u64) -> Self {
+        self.map(|list| list.offset(offset))
+    }
+
+    /// See [`List::since`].
+    pub fn since(self, since: Timestamp) -> Self {
+        self.map(|list| list.since(since))
+    }
+
+    /// Page after page, each read when it is asked for. See [`List::pages`].
+    pub fn pages(self) -> Iter<Page<R::Item>> {
+        Iter { stream: Some(self.call.pages()), thread: self.thread }
+    }
+
+    /// Item after item, over all pages. See [`List::stream`].
+    pub fn iter(self) -> Iter<R::Item> {
+        Iter { stream: Some(self.call.stream()), thread: self.thread }
+    }
+}
+
+impl Request<List<Quotes>> {
+    /// See [`List::status`].
+    pub fn status(self, status: QuoteStatus) -> Self {
+        self.map(|list| list.status(status))
+    }
+
+    /// See [`List::include_lines`].
+    pub fn include_lines(self) -> Self {
+        self.map(List::<Quotes>::include_lines)
+    }
+}
+
+impl Request<List<Invoices>> {
+    /// See [`List::status`].
+    pub fn status(self, status: InvoiceStatus) -> Self {
+        self.map(|list| list.status(status))
+    }
+
+    /// See [`List::include_lines`].
+    pub fn include_lines(self) -> Self {
+        self.map(List::<Invoices>::include_lines)
+    }
+}
+
+impl Request<List<Clients>> {
+    /// See [`List::q`].
+    pub fn q(self, text: &str) -> Self {
+        self.map(|list| list.q(text))
+    }
+
+    /// See [`List::external_id`].
+    pub fn external_id(self, external_id: &str) -> Self {
+        self.map(|list| list.external_id(external_id))
+    }
+}
+
+impl<R: Resource> IntoIterator for Request<List<R>> {
+    type Item = Result<R::Item, Error>;
+    type IntoIter = Iter<R::Item>;
+
+    fn into_iter(self) -> Iter<R::Item> {
+        self.iter()
+    }
+}
+
+impl<C: fmt::Debug> fmt::Debug for Request<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.call.fmt(f)
+    }
+}
+
+/// What a list brings, one after another. Ends after an error.
+#[must_use = "nothing is sent before `next`"]
+pub struct Iter<T> {
+    /// `None` where there is no more.
+    stream: Option<BoxStream<'static, Result<T, Error>>>,
+    thread: Arc<OwnThread>,
+}
+
+impl<T: Send + 'static> Iterator for Iter<T> {
+    type Item = Result<T, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let mut stream = self.stream.take()?;
+        let (item, stream) = self.thread.run(async move { (stream.next().await, stream) });
+        self.stream = item.is_some().then_some(stream);
+        item
+    }
+}
+
+impl<T> fmt::Debug for Iter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").field("is_over", &self.stream.is_none()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,216 @@
+//! The endpoints, as the contract describes them.
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, Response, StatusCode};
+use invoicing_core::{
+    ApiErrorBody, ApiErrorDetail, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient,
+    QuoteStatus, TooManyRequests, fold_for_search, sha256_hex,
+};
+use serde::Serialize;
+use serde_json::Value;
+use uuid::Uuid;
+
+use super::ReceivedRequest;
+use super::query::{Position, Query};
+use super::state::Order;
+use super::store::Store;
+use crate::{ClientId, InvoiceId, InvoiceItem, QuoteId, QuoteItem};
+
+/// What stands before every path.
+const PREFIX: &str = "/api/v1/";
+/// What stands before the path of a document.
+const DOCUMENTS: &str = "/documents/";
+/// How long a document's link is said to be good (contract, "Limits").
+const LINK_MS: i64 = 5 * 60 * 1_000;
+
+type Answered = Result<Response<Bytes>, Response<Bytes>>;
+
+/// Answers a request that was let in.
+pub(super) fn answer(
+    request: &ReceivedRequest,
+    store: &mut Store,
+    order: Option<&mut Order>,
+    url: &str,
+) -> Response<Bytes> {
+    let path = request.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let segments: Vec<&str> = path.split('/').collect();
+    let method = if request.method == Method::HEAD { Method::GET } else { request.method.clone() };
+    let answered = match (method.as_str(), &segments[..]) {
+        ("GET", ["quotes"]) => quotes(request, store, order),
+        ("GET", ["quotes", id]) => quote(store, id),
+        ("PATCH", ["quotes", id]) => link(request, store, id),
+        ("GET", ["quotes", id, "document"]) => document_link(request, store, id, url),
+        ("GET", ["invoices"]) => invoices(request, store, order),
+        ("GET", ["invoices", id]) => invoice(store, id),
+        ("GET", ["clients"]) => clients(request, store, order),
+        ("POST", ["clients"]) => create(request, store),
+        (_, ["quotes" | "invoices" | "clients"] | ["quotes" | "invoices", _] | ["quotes", _, "document"]) => {
+            Err(refusal(ErrorCode::MethodNotAllowed, "no such method here"))
+        }
+        _ => Err(not_found()),
+    };
+    answered.unwrap_or_else(|refused| refused)
+}
+
+/// The document behind a link, if that is what is asked for.
+pub(super) fn document(request: &ReceivedRequest, store: &Store) -> Option<Response<Bytes>> {
+    let id = request.uri.path().strip_prefix(DOCUMENTS)?;
+    let document = store.document(QuoteId(id.parse().ok()?));
+    let Some(document) = document else { return Some(not_found()) };
+    let mut response = Response::new(document);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
+    Some(response)
+}
+
+fn quotes(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+    let statuses: Vec<_> = QuoteStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let query =
+        Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
+    let matching = store.quotes.iter().filter(|quote| matches(query.status.as_deref(), &quote.head.status));
+    let items = matching.map(|quote| {
+        let head = quote.head.clone();
+        let at = Position { id: head.id.0, created_at: head.created_at, updated_at: head.updated_at };
+        (at, QuoteItem { head, lines: query.lines.then(|| quote.lines.clone()) })
+    });
+    Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
+}
+
+fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+    let statuses: Vec<_> = InvoiceStatus::ALL.iter().map(|status| status.as_str()).collect();
+    let query =
+        Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
+    let matching =
+        store.invoices.iter().filter(|invoice| matches(query.status.as_deref(), &invoice.head.status));
+    let items = matching.map(|invoice| {
+        let head = invoice.head.clone();
+        let at = Position { id: head.id.0, created_at: head.created_at, updated_at: head.updated_at };
+        (at, InvoiceItem { head, lines: query.lines.then(|| invoice.lines.clone()) })
+    });
+    Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
+}
+
+fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+    let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
+    let text = query.text.as_deref().map(fold_for_search);
+    let matching = store.clients.iter().filter(|client| {
+        text.as_ref().is_none_or(|text| client.search_text().contains(text))
+            && (query.external_id.is_none() || query.external_id == client.external_id)
+    });
+    let items = matching.map(|client| {
+        let at = Position { id: client.id.0, created_at: client.created_at, updated_at: client.updated_at };
+        (at, client.clone())
+    });
+    Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
+}
+
+fn quote(store: &mut Store, id: &str) -> Answered {
+    let quote = store.quote(QuoteId(parse(id)?)).ok_or_else(not_found)?;
+    Ok(json(StatusCode::OK, quote))
+}
+
+fn invoice(store: &mut Store, id: &str) -> Answered {
+    let invoice = store.invoice(InvoiceId(parse(id)?)).ok_or_else(not_found)?;
+    Ok(json(StatusCode::OK, invoice))
+}
+
+fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> Answered {
+    let id = QuoteId(parse(id)?);
+    let current = store.quote(id).ok_or_else(not_found)?.head.external_id.clone();
+    let body = body(request)?;
+    let external_id = match (body.len(), body.get("externalId")) {
+        (1, Some(Value::Null)) => None,
+        (1, Some(Value::String(text))) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+        _ => return Err(invalid("externalId: must be the one property, a text or null")),
+    };
+    if current != external_id {
+        store.change_quote(id, |quote| quote.head.external_id.clone_from(&external_id));
+    }
+    Ok(json(StatusCode::OK, &ExternalLink { id, external_id }))
+}
+
+fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &str) -> Answered {
+    if request.parameter("type").is_some_and(|kind| kind != "pdf") {
+        return Err(invalid("type: must be pdf"));
+    }
+    let id = QuoteId(parse(id)?);
+    let number = store.quote(id).ok_or_else(not_found)?.head.number.clone();
+    let document =
+        store.document(id).ok_or_else(|| refusal(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
+    let sha256 = sha256_hex(&document);
+    let link = DocumentLink {
+        url: format!("{url}{DOCUMENTS}{id}?proof={sha256}"),
+        expires_at: store.last_stamp().plus_millis(LINK_MS),
+        document_type: "pdf".to_owned(),
+        file_name: format!("{number}.pdf"),
+        content_type: "application/pdf".to_owned(),
+        size_bytes: document.len() as u64,
+        sha256,
+    };
+    Ok(json(StatusCode::OK, &link))
+}
+
+fn create(request: &ReceivedRequest, store: &mut Store) -> Answered {
+    let body = Value::Object(body(request)?);
+    let new: NewClient = serde_json::from_value(body).map_err(|error| invalid(&error.to_string()))?;
+    new.check().map_err(|error| invalid(&error.to_string()))?;
+    let known = store.clients.iter().find(|client| {
+        new.external_id.is_some()
+            && client.external_id.as_deref() == new.external_id.as_deref().map(str::trim)
+    });
+    if let Some(known) = known {
+        return Ok(json(StatusCode::OK, known));
+    }
+    let id = store.add_client(new);
+    let client = store.client(ClientId(id.0)).ok_or_else(not_found)?;
+    Ok(json(StatusCode::CREATED, client))
+}
+
+fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {
+    wanted.is_none_or(|wanted| status.to_string() == wanted)
+}
+
+fn body(request: &ReceivedRequest) -> Result<serde_json::Map<String, Value>, Response<Bytes>> {
+    let kind = request.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match serde_json::from_slice(&request.body) {
+        Ok(Value::Object(body)) if kind.starts_with("application/json") => Ok(body),
+        _ => Err(refusal(ErrorCode::BadRequest, "the body must be a JSON object")),
+    }
+}
+
+/// A malformed id is answered like an unknown one.
+fn parse(id: &str) -> Result<Uuid, Response<Bytes>> {
+    id.parse().map_err(|_| not_found())
+}
+
+fn not_found() -> Response<Bytes> {
+    refusal(ErrorCode::NotFound, "no such record")
+}
+
+fn invalid(message: &str) -> Response<Bytes> {
+    refusal(ErrorCode::ValidationError, message)
+}
+
+/// A refusal in the usual shape, with the status that goes with the code.
+pub(super) fn refusal(code: ErrorCode, message: &str) -> Response<Bytes> {
+    let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
+    let error = ApiErrorDetail { code, message: message.to_owned() };
+    json(status.unwrap_or(StatusCode::BAD_REQUEST), &ApiErrorBody { error })
+}
+
+/// A refusal in the quota's flat shape.
+pub(super) fn too_many_requests() -> Response<Bytes> {
+    let message = "the quota of this key is used up".to_owned();
+    json(StatusCode::TOO_MANY_REQUESTS, &TooManyRequests { code: ErrorCode::TooManyRequests, message })
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes> {
+    let body = serde_json::to_vec(body).unwrap_or_else(|error| panic!("a record that is no JSON: {error}"));
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json; charset=utf-8"));
+    headers.insert("cache-control", HeaderValue::from_static("no-store"));
+    response
+}

@@ -1,0 +1,122 @@
+//! The blocking client: anywhere, also where blocking is not allowed.
+
+use std::time::Duration;
+
+use crate::blocking::InvoicingClient;
+use crate::testing::{FakeServer, Fault};
+use crate::{ClientCreation, ErrorKind, MemoryCheckpoint, NewClient, Open, QuoteStatus};
+
+fn client(server: &FakeServer) -> InvoicingClient {
+    server.client().build_blocking().unwrap()
+}
+
+/// Makes every kind of call, and drops the client.
+fn use_it() {
+    let server = FakeServer::start();
+    let id = server.store(|store| {
+        for _ in 0..5 {
+            store.add_quote(QuoteStatus::Sent);
+        }
+        store.quotes[0].id
+    });
+    let client = client(&server);
+    assert_eq!(client.quotes().get(id).send().unwrap().number, "DEV-2026-0001");
+    assert_eq!(client.quotes().link(id, "d").send().unwrap().external_id.as_deref(), Some("d"));
+    assert_eq!(client.quotes().download_document(id).send().unwrap().link.file_name, "DEV-2026-0001.pdf");
+    let new = NewClient { external_id: Some("c".into()), ..NewClient::named("Dupont") };
+    assert!(matches!(client.clients().create(&new).send().unwrap(), ClientCreation::Created(_)));
+    assert!(client.clients().find("c").send().unwrap().is_some());
+    assert_eq!(client.invoices().list().send().unwrap().data, []);
+
+    let clone = client.clone();
+    drop(client);
+    let mut iter = clone.quotes().list().status(QuoteStatus::Sent).limit(2).iter();
+    drop(clone);
+    assert_eq!(iter.by_ref().map(Result::unwrap).count(), 5);
+    assert!(iter.next().is_none());
+}
+
+#[test]
+fn without_a_runtime() {
+    use_it();
+}
+
+#[tokio::test]
+async fn inside_a_runtime_of_one_thread() {
+    use_it();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn inside_a_runtime_of_several_threads() {
+    use_it();
+    tokio::task::spawn_blocking(use_it).await.unwrap();
+}
+
+#[test]
+fn calls_have_settings_and_errors() {
+    let server = FakeServer::start();
+    server.script([Fault::CutBeforeHeaders, Fault::Hang]);
+    let client = client(&server);
+    let error = client.clients().list().no_retries().send().unwrap_err();
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Interrupted, 1));
+    let error = client.clients().list().deadline(Duration::from_millis(30)).send().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Timeout);
+    // An error ends the iteration.
+    server.chaos(0, [(1.0, Fault::WrongJson)]);
+    let items: Vec<_> = client.quotes().list().into_iter().collect();
+    assert_eq!(items.len(), 1);
+    assert_eq!(items[0].as_ref().unwrap_err().kind(), ErrorKind::Unreadable);
+    assert!(!format!("{client:?} {:?}", client.quotes().list()).contains(FakeServer::KEY));
+}
+
+#[test]
+fn calls_of_several_threads_go_side_by_side() {
+    let server = FakeServer::start();
+    server.script([Fault::Hang]);
+    let client = client(&server);
+    std::thread::scope(|scope| {
+        let slow = scope.spawn(|| client.quotes().list().deadline(Duration::from_secs(2)).send());
+        while server.requests().is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(client.quotes().list().send().is_ok());
+        assert!(!slow.is_finished());
+        slow.join().unwrap().unwrap_err();
+    });
+}
+
+#[test]
+fn async_code_runs_with_it_and_its_panics_come_back() {
+    let server = FakeServer::start();
+    server.store(|store| store.add_quote(QuoteStatus::Sent));
+    let client = client(&server);
+    let pass = client.block_on(|client| async move {
+        let mut catch_up = client.quotes().catch_up(MemoryCheckpoint::default());
+        catch_up.pass(|_| std::future::ready(Ok::<(), std::io::Error>(()))).await
+    });
+    assert_eq!(pass.unwrap().delivered, 1);
+    let inner = client.clone();
+    for nested in [false, true] {
+        let inner = inner.clone();
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            client.block_on(|_| async move {
+                assert!(nested, "told to panic");
+                // Would wait for itself.
+                inner.quotes().list().send().unwrap();
+            });
+        }));
+        assert!(result.is_err());
+    }
+    assert_eq!(client.quotes().list().send().unwrap().data[0].status, Open::Known(QuoteStatus::Sent));
+}
+
+#[test]
+fn the_last_clone_may_end_on_its_own_thread() {
+    let server = FakeServer::start();
+    let client = client(&server);
+    let inner = client.clone();
+    client.block_on(|_| async move {
+        drop(inner);
+    });
+    drop(client);
+}
