@@ -121,7 +121,7 @@ const WRITERS: usize = 4;
 const CHANGES: u16 = 100;
 
 /// What each writer does, again and again: no sweep, which would move the records of the others.
-const ROUND: [Act; 12] = [
+pub(crate) const ROUND: [Act; 12] = [
     Act::AddQuote,
     Act::LinkQuote,
     Act::EditQuote,

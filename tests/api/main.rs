@@ -10,6 +10,7 @@ mod downloads;
 mod embedding;
 mod endpoints;
 mod errors;
+mod follow;
 mod hostile;
 mod keys_and_quota;
 mod law;
