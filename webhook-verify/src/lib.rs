@@ -85,7 +85,7 @@
 //! | Feature | What it adds | What it brings |
 //! |---|---|---|
 //! | `std` (default) | `Verifier::verify_now`, `Signer::sign_now`, `Clock` | the system clock |
-//! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | serde_json, chrono, rust_decimal, uuid |
+//! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | `serde_json`, `chrono`, `rust_decimal`, `uuid` |
 //! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and knows the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
 //! | `axum` | the extractors `Delivery` and, with `events`, `Event` | axum-core |
 //! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `Intake` | tokio's timers |

@@ -146,6 +146,8 @@ fn json_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
+
     #[test]
     fn any_amount_in_cents_comes_through(cents in any::<i64>()) {
         let amount = rust_decimal::Decimal::new(cents, 2);

@@ -232,6 +232,8 @@ fn mischief() -> impl Strategy<Value = Mischief> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
+
     #[test]
     fn each_event_is_handled_once(seed in any::<u64>(), mischief in mischief()) {
         runtime().block_on(in_memory(seed, mischief, (&[NEW], &[NEW])));
@@ -239,7 +241,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(48), ..<_>::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(48), failure_persistence: None, ..<_>::default() })]
 
     #[test]
     fn a_crash_at_any_await_loses_and_repeats_nothing(

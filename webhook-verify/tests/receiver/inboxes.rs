@@ -233,7 +233,7 @@ fn ask() -> impl Strategy<Value = Ask> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(64), ..<_>::default() })]
+    #![proptest_config(ProptestConfig { cases: ProptestConfig::default().cases.min(64), failure_persistence: None, ..<_>::default() })]
 
     /// The two inboxes are written in different ways, and must give the same answers.
     #[test]

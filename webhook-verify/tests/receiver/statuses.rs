@@ -123,6 +123,8 @@ fn nothing_shows_a_secret() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
+
     #[test]
     fn any_request_gets_a_lawful_status(
         method in prop_oneof![3 => Just("POST".to_owned()), 1 => "[A-Z]{1,7}"],
