@@ -159,9 +159,9 @@ impl<R: Resource> Follow<R> {
         let pass =
             beside(catch_up.pass(handler), notices, |notice| inbox.hear::<R>(&notice, known_until)).await;
         if pass.is_ok() {
-            inbox.settle()
+            inbox.settle();
         } else {
-            inbox.put_back()
+            inbox.put_back();
         }
         pass
     }

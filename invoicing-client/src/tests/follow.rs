@@ -199,8 +199,8 @@ fn every_short_story_ends_with_a_complete_copy() {
 proptest! {
     #[test]
     fn any_story_ends_with_a_complete_copy(page in 1..4_usize, story in proptest::collection::vec(acts(), 0..60)) {
-        let _inside = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let _inside = _inside.enter();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let _inside = runtime.enter();
         let mut stage = Stage::new(Habits::ours(page));
         stage.apply(&Change::Create(2));
         survives(&mut stage, &story);

@@ -155,7 +155,9 @@ proptest! {
         super::block_on(async {
             let habits = Habits { page, order, as_of, shuffles_ties: false };
             let mut world = World::new(habits, Means { unordered, ..means() });
-            first.iter().for_each(|changes| world.apply(changes));
+            for changes in &first {
+                world.apply(changes);
+            }
             for step in &steps {
                 world.pass(step).await;
             }
@@ -174,7 +176,9 @@ proptest! {
             let order = if ascending { Order::ModifiedAscending } else { Order::ModifiedDescending };
             let habits = Habits { page: 8, order, as_of: AsOf::LastStamp, shuffles_ties: true };
             let mut world = World::new(habits, Means { overlap: 4, ..means() });
-            stamps.iter().for_each(|count| world.apply(&[Change::Create(*count)]));
+            for count in &stamps {
+                world.apply(&[Change::Create(*count)]);
+            }
             let requests = moves.iter().map(|chosen| super::super::model::Before {
                 changes: chosen.iter().map(|n| Change::Update(vec![*n])).collect(),
                 refuse: false,

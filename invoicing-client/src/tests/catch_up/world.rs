@@ -161,11 +161,14 @@ impl World {
             .unwrap();
         let store = Arc::new(CheckedStore::new(model.clone(), receiver.clone(), means.look_back));
         let catch_up = catch_up(&client, store.clone(), means);
-        Self { model, client, store, receiver, catch_up, means }
+        Self { model, receiver, catch_up, client, store, means }
     }
 
     pub(super) fn apply(&self, changes: &[Change]) {
-        changes.iter().for_each(|change| self.model.state().apply(change));
+        let mut state = self.model.state();
+        for change in changes {
+            state.apply(change);
+        }
     }
 
     /// Makes a pass; `Some` where it was complete.
