@@ -45,30 +45,30 @@ impl<'r> Download<'r> {
     /// 304: what the client has is still right.
     pub(crate) fn not_modified(&self) -> Result<Reply, ApiError> {
         let mut headers = HeaderMap::new();
-        headers.insert(header::ETAG, self.value(&self.etag)?);
+        headers.insert(header::ETAG, value(&self.etag)?);
         Ok(Reply::file(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
     }
 
     /// The bytes, or those that are asked for.
     pub(crate) fn reply(&self, document: Bytes, file_name: &str) -> Result<Reply, ApiError> {
         let mut headers = HeaderMap::new();
-        headers.insert(header::ETAG, self.value(&self.etag)?);
+        headers.insert(header::ETAG, value(&self.etag)?);
         headers.insert(header::ACCEPT_RANGES, BYTES);
         let length = document.len();
         let range = match self.range(length) {
             Asked::Whole => None,
             Asked::Part(range) => Some(range),
             Asked::Nothing => {
-                headers.insert(header::CONTENT_RANGE, self.value(&format!("bytes */{length}"))?);
+                headers.insert(header::CONTENT_RANGE, value(&format!("bytes */{length}"))?);
                 return Ok(Reply::file(StatusCode::RANGE_NOT_SATISFIABLE, headers, Bytes::new()));
             }
         };
         headers.insert(header::CONTENT_TYPE, PDF);
-        headers.insert(header::CONTENT_DISPOSITION, self.value(&content_disposition(file_name))?);
+        headers.insert(header::CONTENT_DISPOSITION, value(&content_disposition(file_name))?);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
         let Some(range) = range else { return Ok(Reply::file(StatusCode::OK, headers, document)) };
         let which = format!("bytes {}-{}/{length}", range.start, range.end - 1);
-        headers.insert(header::CONTENT_RANGE, self.value(&which)?);
+        headers.insert(header::CONTENT_RANGE, value(&which)?);
         Ok(Reply::file(StatusCode::PARTIAL_CONTENT, headers, document.slice(range)))
     }
 
@@ -84,10 +84,10 @@ impl<'r> Download<'r> {
             _ => Asked::Whole,
         }
     }
+}
 
-    fn value(&self, text: &str) -> Result<HeaderValue, ApiError> {
-        Ok(HeaderValue::from_str(text).map_err(Error::internal)?)
-    }
+fn value(text: &str) -> Result<HeaderValue, ApiError> {
+    Ok(HeaderValue::from_str(text).map_err(Error::internal)?)
 }
 
 /// How much of a document is asked for.

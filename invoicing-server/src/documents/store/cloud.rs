@@ -75,7 +75,7 @@ impl ObjectStorage {
         ]);
         let url = match signer.signed_url_opts(Method::GET, &location, valid, &options).await {
             Err(Error::NotSupported { .. }) => signer.signed_url(Method::GET, &location, valid).await?,
-            signed => signed?,
+            done => done?,
         };
         Ok(Some(url.into()))
     }

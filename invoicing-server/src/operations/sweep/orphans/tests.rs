@@ -54,6 +54,7 @@ struct Freeze {
     key: DocumentKey,
     bytes: Bytes,
     upload: Uuid,
+    began: Timestamp,
     put: bool,
 }
 
@@ -127,7 +128,7 @@ impl Model {
         let began =
             self.inner.store.write(move |tx| Box::pin(uploads::begin(tx.connection(), id, key, at))).await;
         if let Some(upload) = began.unwrap() {
-            self.freezes.push(Freeze { key, bytes, upload, put: false });
+            self.freezes.push(Freeze { key, bytes, upload, began: at, put: false });
         }
     }
 
@@ -156,6 +157,9 @@ impl Model {
         });
         if settled.await.unwrap() {
             self.referenced.insert(key);
+        } else {
+            let age = self.inner.env.now().as_millis() - freeze.began.as_millis();
+            assert!(age > UPLOAD_LIMIT_MS, "an upload was given up after {age} ms");
         }
     }
 
