@@ -7,6 +7,7 @@ mod deliveries;
 mod dispatcher;
 mod document_storage;
 mod documents_and_evidence;
+mod golden_documents;
 mod invoices;
 mod keys;
 mod numbers_and_money;

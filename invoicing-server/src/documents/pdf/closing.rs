@@ -14,10 +14,10 @@ const HEADING: Look = Look::new(9.5).bold();
 const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look::new(8.5);
-const GAP: f32 = 17.0;
+const GAP: f32 = 16.0;
 
 /// The two boxes of a quote that is still to be signed, and the room between them.
-const BOX_HEIGHT: f32 = 84.0;
+const BOX_HEIGHT: f32 = 74.0;
 const BOX_GUTTER: f32 = 14.0;
 /// Thickness of their sides.
 const SIDE: f32 = 0.6;

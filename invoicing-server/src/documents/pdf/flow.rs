@@ -15,7 +15,7 @@ pub(super) const LEFT: f32 = 50.0;
 /// Right edge of the text.
 pub(super) const RIGHT: f32 = PAGE.0 - LEFT;
 const TOP: f32 = 50.0;
-const BOTTOM: f32 = PAGE.1 - 62.0;
+const BOTTOM: f32 = PAGE.1 - 58.0;
 /// Most room between what is repeated at the top of a page and the first strip.
 const BELOW_REPEATED: f32 = 5.0;
 /// No honest quote is longer, and a text of line breaks only must not fill the memory.

@@ -106,21 +106,20 @@ impl DocumentRenderer for PdfRenderer {
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line; a company's name that is too long is cut.
+/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line; names that are too long for it are cut.
 fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer, RenderError> {
     let mut number = |text: &str| first(to, text);
     let numbers = (1..=pages)
         .map(|page| number(&format!(" — page {page} / {pages}")))
         .collect::<Result<Vec<_>, _>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
-    let name = |name: &str| format!("Devis {} — {name}", input.quote.head.number);
-    let full = &input.company.name;
-    let mut text = first(to, &name(full))?;
+    let full = format!("Devis {} — {}", input.quote.head.number, input.company.name);
+    let mut text = first(to, &full)?;
     let mut kept = full.chars().count();
-    while text.width > room && kept > 0 {
+    while text.width > room && kept > 1 {
         kept -= kept.div_ceil(8);
         let cut: String = full.chars().take(kept).collect();
-        text = first(to, &name(&format!("{}…", cut.trim_end())))?;
+        text = first(to, &format!("{}…", cut.trim_end()))?;
     }
     Ok(Footer { text, numbers })
 }

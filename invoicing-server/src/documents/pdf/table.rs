@@ -41,7 +41,7 @@ pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<
     let grid = Grid::measured(to, &lots, currency)?;
     let root = to.tags.add(None, Tag::Table);
     let head = grid.head(to, root)?;
-    to.push(Strip { repeats: true, ..head.gap(22.0).kept() })?;
+    to.push(Strip { repeats: true, ..head.gap(20.0).kept() })?;
     let body = to.tags.add(Some(root), Tag::TBody);
     let mut table = Table { grid, body, currency };
     for lot in &lots {

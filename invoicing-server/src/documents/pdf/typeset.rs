@@ -62,7 +62,8 @@ pub(super) struct Glyph {
     id: u32,
     advance: f32,
     x: f32,
-    y: f32,
+    /// Upwards from the baseline.
+    pub(super) y: f32,
     /// What it stands for, in bytes of the paragraph.
     start: u32,
     end: u32,
@@ -232,7 +233,8 @@ fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<Glyph>, Range<usiz
                 return Err(start as usize..end as usize);
             }
             *x += glyph.advance;
-            let [advance, x, y] = [glyph.advance, glyph.x, glyph.y].map(|length| length / size);
+            // Upwards here, downwards in the layout.
+            let [advance, x, y] = [glyph.advance, glyph.x, -glyph.y].map(|length| length / size);
             glyphs.push(Glyph { id: glyph.id, advance, x, y, start, end });
         }
     }

@@ -1,0 +1,56 @@
+//! Rendering a quote, against a limit in time and, for one page, in bytes. Exits with 1 where a limit is missed.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use invoicing_server::{DocumentRenderer, PdfRenderer};
+use invoicing_tests::bench::{self, aside, float, quantile};
+use invoicing_tests::documents::{Paper, few_lines, many_lines};
+
+/// One page: milliseconds and bytes.
+const PAGE_MS: f64 = 20.0;
+const PAGE_BYTES: f64 = 40.0 * 1024.0;
+/// 500 lines: milliseconds.
+const LONG_MS: f64 = 250.0;
+
+fn main() -> ExitCode {
+    bench::role();
+    println!("documents: median time and size, ratio to the limit");
+    let (page_ms, page_bytes) = measure(&Paper::of(few_lines()), 101);
+    let (long_ms, long_bytes) = measure(&Paper::of(many_lines(500)).retained(5), 15);
+    let within = [
+        limit("one page, ms", page_ms, PAGE_MS),
+        limit("one page, bytes", page_bytes, PAGE_BYTES),
+        limit("500 lines, ms", long_ms, LONG_MS),
+    ];
+    aside("500 lines, kB", &[long_bytes / 1024.0], "kB");
+    let sent = PdfRenderer::new().render(&Paper::of(few_lines()).input()).expect("a document");
+    let (signed_ms, signed_bytes) = measure(&Paper::of(few_lines()).signed(sent), 31);
+    aside("signed, with the copy that was signed", &[signed_ms], "ms");
+    aside("signed, with the copy that was signed", &[signed_bytes / 1024.0], "kB");
+    let (most_ms, most_bytes) = measure(&Paper::of(many_lines(5_000)), 3);
+    aside("5,000 lines", &[most_ms], "ms");
+    aside("5,000 lines", &[most_bytes / 1024.0], "kB");
+    if within.contains(&false) { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Milliseconds of the median rendering, and the size of the document.
+fn measure(paper: &Paper, rounds: usize) -> (f64, f64) {
+    let renderer = PdfRenderer::new();
+    let size = renderer.render(&paper.input()).expect("a document").len();
+    let times: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let begun = Instant::now();
+            black_box(renderer.render(black_box(&paper.input())).expect("a document"));
+            begun.elapsed().as_secs_f64() * 1e3
+        })
+        .collect();
+    (quantile(&times, 0.5), float(size))
+}
+
+/// Prints a figure beside its limit, and says whether it keeps it.
+fn limit(what: &str, value: f64, limit: f64) -> bool {
+    println!("{what:<58} {value:>10.1}   {:>5.2} of the limit {limit:.0}", value / limit);
+    value <= limit
+}
