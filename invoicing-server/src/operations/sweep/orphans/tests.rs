@@ -87,8 +87,10 @@ impl Model {
         match step {
             Step::Begin(company, document) => self.begin(self.companies[company], document).await,
             Step::Put(which) => {
-                let count = self.freezes.len().max(1);
-                if let Some(freeze) = self.freezes.get_mut(which % count) {
+                let (count, now) = (self.freezes.len().max(1), self.inner.env.now());
+                // A put has 5 s. Bytes that arrive an hour after their upload do not happen.
+                let in_time = |freeze: &&mut Freeze| now <= freeze.began.plus_millis(UPLOAD_LIMIT_MS);
+                if let Some(freeze) = self.freezes.get_mut(which % count).filter(in_time) {
                     let file = DocumentFile { bytes: freeze.bytes.clone(), file_name: "a.pdf".to_owned() };
                     self.store.put(freeze.key, file).await.unwrap();
                     freeze.put = true;
