@@ -35,6 +35,33 @@
 //! # }
 //! ```
 //!
+//! # Requests
+//!
+//! Each endpoint has a request of its own: `client.quotes().list()` is a [`List`] with typed filters, read as one page,
+//! as pages or as a stream; the others are a [`Request`] of what they answer. A request can be awaited or
+//! [sent](Request::send), and takes a deadline and a number of attempts of its own.
+//!
+//! # The pace
+//!
+//! All clones of a client keep to the key's quota together: 30 requests in any 60 s, or what `RateLimit-Limit` says.
+//! Nothing is spread: the first 30 go at once, and then each goes as soon as the service lets it pass, first come, first
+//! served. While the key has no other user, no call meets a 429; what others use is learnt from `RateLimit-Remaining`,
+//! and where they cause a 429, all clones wait. A call whose turn would come after its deadline fails at once with
+//! [`ErrorKind::Pace`] and says when there may be room. So a bulk job keeps no more calls in flight than the quota has
+//! places, or gives them a longer deadline:
+//!
+//! ```no_run
+//! # use futures_util::{StreamExt, TryStreamExt, stream};
+//! # use invoicing_client::{Error, InvoicingClient, QuoteId};
+//! # async fn example(client: InvoicingClient, deals: Vec<(QuoteId, String)>) -> Result<(), Error> {
+//! let links = stream::iter(&deals).map(|(id, deal)| client.quotes().link(*id, &**deal).into_future());
+//! links.buffer_unordered(10).try_for_each(async |_| Ok(())).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`ClientBuilder::pacing`] turns it off.
+//!
 //! # Retries
 //!
 //! `GET`, `PATCH` and `POST /clients` with an `externalId` are repeated after connect errors, timeouts, broken
@@ -45,13 +72,36 @@
 //!
 //! # Readers survive what they do not know
 //!
-//! v1 of the API only grows. Unknown fields are ignored; an unknown status or code keeps its text ([`Open::Other`],
-//! [`ErrorCode::Other`]).
+//! v1 of the API only grows. Unknown fields are ignored, and can be read with [`Request::decode`]; an unknown status or
+//! code keeps its text ([`Open::Other`], [`ErrorCode::Other`]).
 //!
 //! # What is logged
 //!
 //! With [`tracing`], a debug span per call and an event per attempt: operation, path, status, waits. Never the key, a
 //! query or a body.
+//!
+//! # Features
+//!
+//! | Feature | Brings |
+//! |---|---|
+//! | `blocking` | `blocking::InvoicingClient`, for programs without an async runtime; safe inside one too |
+//! | `testing` | `testing::FakeServer`, which fails as a test asks for, for tests of integrations |
+//!
+//! # Foreign types in the API, and why
+//!
+//! Everything else in the public API is this project's own (`invoicing-core` is released with it) or the standard
+//! library's.
+//!
+//! | Type | Where | Why |
+//! |---|---|---|
+//! | `bytes::Bytes` | documents, [`Transport`] | a body is shared and not copied |
+//! | `http::Request`, `Response` | [`Transport`], `testing` | what every HTTP library in Rust speaks |
+//! | `futures_core`: `BoxStream`, `BoxFuture` | [`List::stream`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream` yet; `BoxFuture` is only a name for its own types |
+//! | `reqwest::Client`, `Error` | [`ClientBuilder::reqwest_client`], [`ConfigError::Http`] | for who has one set up already; nothing else shows it |
+//! | `uuid::Uuid` | [`Version`], inside of ids | what ids are |
+//! | `chrono::NaiveDate` | `validUntil`, `issueDate`, `dueDate` | the standard library has no calendar date |
+//! | `rust_decimal::Decimal` | [`Money::get`] | the standard library has no exact decimal |
+//! | `serde::Serialize`, `Deserialize` | implemented by records | for who stores them |
 
 #[cfg(feature = "blocking")]
 pub mod blocking;

@@ -105,6 +105,22 @@ impl<T> Request<T> {
         Self::new(client, Ok(call), |shared, answer| shared.read(&answer))
     }
 
+    /// Reads the answer's JSON into a type of the caller's own, such as `serde_json::Value`: for members that this
+    /// version does not know, which the types of this crate ignore.
+    ///
+    /// ```no_run
+    /// # use invoicing_client::{Error, InvoicingClient, QuoteId};
+    /// # async fn example(client: InvoicingClient, id: QuoteId) -> Result<(), Error> {
+    /// let quote: serde_json::Value = client.quotes().get(id).decode().await?;
+    /// println!("{}", quote["aNewMember"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn decode<U: DeserializeOwned>(self) -> Request<U> {
+        let Self { client, call, options, .. } = self;
+        Request { client, call, options, read: Box::new(|shared, answer| shared.read(&answer)) }
+    }
+
     pub(crate) fn with_options(self, options: Options) -> Self {
         Self { options, ..self }
     }

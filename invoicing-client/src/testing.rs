@@ -88,7 +88,6 @@ impl FakeServer {
     /// # Panics
     ///
     /// If there is no port or no thread to be had.
-    #[expect(clippy::missing_panics_doc, clippy::expect_used, reason = "for tests, which end there anyway")]
     pub fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let url = format!("http://{}", listener.local_addr().expect("the port's number"));

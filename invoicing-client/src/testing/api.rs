@@ -24,7 +24,10 @@ const DOCUMENTS: &str = "/documents/";
 /// How long a document's link is said to be good (contract, "Limits").
 const LINK_MS: i64 = 5 * 60 * 1_000;
 
-type Answered = Result<Response<Bytes>, Response<Bytes>>;
+type Answered = Result<Response<Bytes>, Refused>;
+
+/// Why a request is not carried out.
+struct Refused(ErrorCode, String);
 
 /// Answers a request that was let in.
 pub(super) fn answer(
@@ -46,18 +49,20 @@ pub(super) fn answer(
         ("GET", ["clients"]) => clients(request, store, order),
         ("POST", ["clients"]) => create(request, store),
         (_, ["quotes" | "invoices" | "clients"] | ["quotes" | "invoices", _] | ["quotes", _, "document"]) => {
-            Err(refusal(ErrorCode::MethodNotAllowed, "no such method here"))
+            Err(refused(ErrorCode::MethodNotAllowed, "no such method here"))
         }
         _ => Err(not_found()),
     };
-    answered.unwrap_or_else(|refused| refused)
+    answered.unwrap_or_else(|Refused(code, message)| refusal(code, &message))
 }
 
 /// The document behind a link, if that is what is asked for.
 pub(super) fn document(request: &ReceivedRequest, store: &Store) -> Option<Response<Bytes>> {
     let id = request.uri.path().strip_prefix(DOCUMENTS)?;
     let document = store.document(QuoteId(id.parse().ok()?));
-    let Some(document) = document else { return Some(not_found()) };
+    let Some(document) = document else {
+        return Some(refusal(ErrorCode::NotFound, "no such document"));
+    };
     let mut response = Response::new(document);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
     Some(response)
@@ -136,7 +141,7 @@ fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &s
     let id = QuoteId(parse(id)?);
     let number = store.quote(id).ok_or_else(not_found)?.head.number.clone();
     let document =
-        store.document(id).ok_or_else(|| refusal(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
+        store.document(id).ok_or_else(|| refused(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
     let sha256 = sha256_hex(&document);
     let link = DocumentLink {
         url: format!("{url}{DOCUMENTS}{id}?proof={sha256}"),
@@ -170,25 +175,29 @@ fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {
     wanted.is_none_or(|wanted| status.to_string() == wanted)
 }
 
-fn body(request: &ReceivedRequest) -> Result<serde_json::Map<String, Value>, Response<Bytes>> {
+fn body(request: &ReceivedRequest) -> Result<serde_json::Map<String, Value>, Refused> {
     let kind = request.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match serde_json::from_slice(&request.body) {
         Ok(Value::Object(body)) if kind.starts_with("application/json") => Ok(body),
-        _ => Err(refusal(ErrorCode::BadRequest, "the body must be a JSON object")),
+        _ => Err(refused(ErrorCode::BadRequest, "the body must be a JSON object")),
     }
 }
 
 /// A malformed id is answered like an unknown one.
-fn parse(id: &str) -> Result<Uuid, Response<Bytes>> {
+fn parse(id: &str) -> Result<Uuid, Refused> {
     id.parse().map_err(|_| not_found())
 }
 
-fn not_found() -> Response<Bytes> {
-    refusal(ErrorCode::NotFound, "no such record")
+fn not_found() -> Refused {
+    refused(ErrorCode::NotFound, "no such record")
 }
 
-fn invalid(message: &str) -> Response<Bytes> {
-    refusal(ErrorCode::ValidationError, message)
+fn invalid(message: &str) -> Refused {
+    refused(ErrorCode::ValidationError, message)
+}
+
+fn refused(code: ErrorCode, message: &str) -> Refused {
+    Refused(code, message.to_owned())
 }
 
 /// A refusal in the usual shape, with the status that goes with the code.

@@ -1,6 +1,5 @@
 //! The query of a list: checked, applied, and the page that comes of it.
 
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use http::Uri;
@@ -57,15 +56,15 @@ impl Query {
         Ok(query)
     }
 
-    fn take(&mut self, name: &str, value: &Cow<'_, str>, statuses: &[&str]) -> Option<()> {
+    fn take(&mut self, name: &str, value: &str, statuses: &[&str]) -> Option<()> {
         match name {
             "limit" => self.limit = Some(value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit))?),
             "offset" => self.offset = value.parse().ok()?,
             "since" => self.since = Some(value.replace(' ', "+").parse().ok()?),
             "include" => self.lines = (value == "lines").then_some(true)?,
-            "status" => self.status = Some(statuses.contains(&&**value).then(|| value.to_string())?),
-            "q" => self.text = Some(value.to_string()),
-            _ => self.external_id = Some(value.to_string()),
+            "status" => self.status = Some(statuses.contains(&value).then(|| value.to_owned())?),
+            "q" => self.text = Some(value.to_owned()),
+            _ => self.external_id = Some(value.to_owned()),
         }
         Some(())
     }

@@ -56,7 +56,7 @@ async fn serve(request: Request<Incoming>, shared: Arc<Shared>) -> Result<Respon
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| "the request was cut off")?.to_bytes();
     let request = ReceivedRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body };
-    match shared.with(|state| state.serve(request)) {
+    match shared.with(|state| state.serve(&request)) {
         Wire::Whole(answer) => {
             Ok(answer.map(|body| Full::new(body).map_err(|never: Infallible| match never {}).boxed_unsync()))
         }

@@ -62,12 +62,12 @@ impl Shared {
 
 impl State {
     /// Serves one request: the hook, the fault, the answer.
-    pub(super) fn serve(&mut self, request: ReceivedRequest) -> Wire {
+    pub(super) fn serve(&mut self, request: &ReceivedRequest) -> Wire {
         self.received.push(request.clone());
         if let Some(before) = &mut self.before {
-            before(&request, &mut self.store);
+            before(request, &mut self.store);
         }
-        self.plan.next().apply(|| self.answer(&request))
+        self.plan.next().apply(|| self.answer(request))
     }
 
     fn answer(&mut self, request: &ReceivedRequest) -> Response<Bytes> {

@@ -13,6 +13,7 @@ mod model;
 mod requests;
 mod retries;
 mod server;
+mod spans;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};

@@ -150,3 +150,17 @@ async fn a_retry_that_has_no_turn_in_time_ends_with_its_failure() {
     let error = client.quotes().list().deadline(Duration::from_secs(20)).await.unwrap_err();
     assert_eq!((error.status(), error.attempts(), server.seen().len()), (Some(503), 1, 1));
 }
+
+#[tokio::test]
+async fn what_is_not_known_can_be_read_all_the_same() {
+    let known = FakeServer::start();
+    let id = known.store(|store| store.add_quote(QuoteStatus::Sent));
+    known.rewrite(|_, answer| {
+        let body = String::from_utf8(answer.body().to_vec()).unwrap();
+        *answer.body_mut() = body.replacen('{', r#"{"aNewMember":[1.5],"#, 1).into();
+    });
+    let client = known.client().build().unwrap();
+    assert_eq!(client.quotes().get(id).await.unwrap().lines.len(), 2);
+    let quote: serde_json::Value = client.quotes().get(id).no_retries().decode().await.unwrap();
+    assert_eq!(quote["aNewMember"][0], 1.5);
+}
