@@ -94,9 +94,13 @@ impl Builder {
     /// usable.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
-        let renderer = self.renderer.or_else(default_renderer);
-        let rule = "must be given where the feature `pdf` is off";
-        let renderer = renderer.ok_or(OpenError::Setting { name: "renderer", rule })?;
+        #[cfg(feature = "pdf")]
+        let renderer = self.renderer.unwrap_or_else(|| Arc::new(crate::documents::PdfRenderer::new()));
+        #[cfg(not(feature = "pdf"))]
+        let renderer = self.renderer.ok_or(OpenError::Setting {
+            name: "renderer",
+            rule: "must be given where the feature `pdf` is off",
+        })?;
         let handoff = Arc::new(Handoff::new(&self.env));
         let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
         let signer = UrlSigner::new(&url_key(&store, &self.env).await?);
@@ -128,16 +132,6 @@ fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     folder.push(".documents");
     let storage = ObjectStorage::folder(folder).map_err(OpenError::Documents)?;
     Ok(Arc::new(storage))
-}
-
-#[cfg(feature = "pdf")]
-fn default_renderer() -> Option<Arc<dyn DocumentRenderer>> {
-    Some(Arc::new(crate::documents::PdfRenderer::new()))
-}
-
-#[cfg(not(feature = "pdf"))]
-fn default_renderer() -> Option<Arc<dyn DocumentRenderer>> {
-    None
 }
 
 /// The key of document URLs: made once per database.

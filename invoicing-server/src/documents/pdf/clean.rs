@@ -49,10 +49,10 @@ pub(super) fn clean(text: &str) -> Result<Cow<'_, str>, Rule> {
             _ => out.push(c),
         }
     }
-    match out.graphemes(true).any(|cluster| cluster.chars().count() > CLUSTER) {
-        false => Ok(Cow::Owned(out)),
-        true => Err(Rule::Owned(format!("has more than {CLUSTER} characters in the place of one"))),
+    if out.graphemes(true).any(|cluster| cluster.chars().count() > CLUSTER) {
+        return Err(Rule::Owned(format!("has more than {CLUSTER} characters in the place of one")));
     }
+    Ok(Cow::Owned(out))
 }
 
 /// Says which character cannot be printed.

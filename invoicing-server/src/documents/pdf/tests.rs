@@ -373,7 +373,7 @@ fn the_table_s_head_stands_on_every_page_of_the_table() {
 
 #[test]
 fn a_row_taller_than_a_page_is_the_only_one_that_is_torn() {
-    let tall: String = (0..200).map(|n| format!("Étape {n}.\n")).collect();
+    let tall = (0..200).map(|n| format!("Étape {n}.")).collect::<Vec<_>>().join("\n");
     let mut lines = vec![line("Avant", (Some("Lot"), None), "20"), line(&tall, (Some("Lot"), None), "20")];
     lines.push(line("Après", (Some("Lot"), None), "20"));
     let pages = composed(&company(), &quote_of(lines));

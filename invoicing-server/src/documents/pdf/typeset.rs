@@ -106,11 +106,12 @@ pub(super) struct Typesetter<'f> {
     layouts: LayoutContext<()>,
     layout: Layout<()>,
     /// By size, width and flags, then by text.
-    kept: HashMap<[u32; 3], HashMap<String, Rc<[Rc<Line>]>>>,
+    kept: HashMap<[u32; 3], HashMap<String, SharedLines>>,
 }
 
 /// The lines of a text; texts that are the same share them.
 pub(super) type Lines = Vec<Rc<Line>>;
+type SharedLines = Rc<[Rc<Line>]>;
 
 impl<'f> Typesetter<'f> {
     pub(super) fn new(fonts: &'f Fonts) -> Self {
@@ -139,7 +140,7 @@ impl<'f> Typesetter<'f> {
     }
 
     /// The lines of a paragraph; those of a short one are kept.
-    fn kept(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Rc<[Rc<Line>]>, Rule> {
+    fn kept(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<SharedLines, Rule> {
         if text.len() > KEPT {
             return Ok(self.paragraph(text, style, width)?.into());
         }
@@ -148,7 +149,7 @@ impl<'f> Typesetter<'f> {
         if let Some(lines) = self.kept.get(&style_key).and_then(|kept| kept.get(text)) {
             return Ok(Rc::clone(lines));
         }
-        let lines: Rc<[Rc<Line>]> = self.paragraph(text, style, width)?.into();
+        let lines: SharedLines = self.paragraph(text, style, width)?.into();
         self.kept.entry(style_key).or_default().insert(text.to_owned(), Rc::clone(&lines));
         Ok(lines)
     }

@@ -88,18 +88,24 @@ impl Writer<'_> {
     fn page(&mut self, surface: &mut Surface<'_>, page: &Page, index: usize, outline: &mut Vec<Entry>) {
         if !page.rectangles.is_empty() {
             surface.start_tagged(ContentTag::Artifact(Artifact::with_kind(ArtifactType::Layout)));
-            page.rectangles.iter().for_each(|rectangle| self.rectangle(surface, rectangle));
+            for rectangle in &page.rectangles {
+                self.rectangle(surface, rectangle);
+            }
             surface.end_tagged();
         }
         for texts in page.texts.chunk_by(|a, b| a.node == b.node) {
             let Some(node) = texts[0].node else {
                 surface.start_tagged(ContentTag::Artifact(Artifact::with_kind(ArtifactType::Header)));
-                texts.iter().for_each(|text| self.text(surface, text));
+                for text in texts {
+                    self.text(surface, text);
+                }
                 surface.end_tagged();
                 continue;
             };
             let content = surface.start_tagged(ContentTag::Other);
-            texts.iter().for_each(|text| self.text(surface, text));
+            for text in texts {
+                self.text(surface, text);
+            }
             surface.end_tagged();
             if let Some((depth, title)) = self.tags.drawn(node, content) {
                 let y = (texts[0].baseline - 24.0).max(0.0);
@@ -173,7 +179,9 @@ fn nested(entries: Vec<Entry>) -> Outline {
         }
     }
     let mut outline = Outline::new();
-    roots.into_iter().for_each(|root| outline.push_child(root));
+    for root in roots {
+        outline.push_child(root);
+    }
     outline
 }
 
@@ -197,7 +205,7 @@ fn created(input: &DocumentInput<'_>) -> DateTime {
     let signed = input.quote.terms.signature.as_ref().map(|signature| signature.signed_at);
     match signed.or(input.quote.head.sent_at) {
         Some(instant) => date_time(instant),
-        None => day(DateTime::new(u16::try_from(input.issued_on.year()).unwrap_or(0)), input.issued_on)
+        None => day(DateTime::new(u16::try_from(input.issued_on.year()).unwrap_or(0)), &input.issued_on)
             .hour(0)
             .minute(0)
             .second(0)
@@ -208,14 +216,14 @@ fn created(input: &DocumentInput<'_>) -> DateTime {
 fn date_time(instant: Timestamp) -> DateTime {
     let utc = instant.to_chrono();
     let small = |value: u32| u8::try_from(value).unwrap_or(0);
-    day(DateTime::new(u16::try_from(utc.year()).unwrap_or(0)), utc)
+    day(DateTime::new(u16::try_from(utc.year()).unwrap_or(0)), &utc)
         .hour(small(utc.hour()))
         .minute(small(utc.minute()))
         .second(small(utc.second()))
         .utc_offset_hour(0)
 }
 
-fn day(year: DateTime, date: impl Datelike) -> DateTime {
+fn day(year: DateTime, date: &impl Datelike) -> DateTime {
     let small = |value: u32| u8::try_from(value).unwrap_or(0);
     year.month(small(date.month())).day(small(date.day()))
 }
