@@ -6,8 +6,10 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::{self, BoxFuture};
-use invoicing_core::{Plan, QuoteStatus};
-use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError, SweepReport};
+use invoicing_core::{Plan, QuoteId, QuoteStatus};
+use invoicing_server::{
+    CompanyHandle, DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError, SweepReport,
+};
 use invoicing_tests::World;
 use tokio::sync::Notify;
 
@@ -26,8 +28,11 @@ impl DocumentStore for Silent {
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.memory.put(key, file).await?;
-            self.stored.notify_one();
-            if self.silent.load(Ordering::SeqCst) { future::pending().await } else { Ok(()) }
+            if self.silent.load(Ordering::SeqCst) {
+                self.stored.notify_one();
+                future::pending::<()>().await;
+            }
+            Ok(())
         })
     }
 
@@ -57,6 +62,16 @@ async fn world() -> (World, Arc<Silent>) {
     (world, made.unwrap())
 }
 
+/// Sends a quote and drops the call where the bytes are stored and no record refers to them yet.
+async fn die_sending(company: &CompanyHandle, store: &Silent, id: QuoteId) {
+    store.silent.store(true, Ordering::SeqCst);
+    let quotes = company.quotes();
+    tokio::select! {
+        sent = quotes.send(id, None) => panic!("{sent:?}"),
+        () = store.stored.notified() => {}
+    }
+}
+
 async fn swept(world: &World) -> u64 {
     world.invoicing.sweep().await.unwrap().swept_documents
 }
@@ -68,13 +83,7 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     let draft = world.draft().await;
     let quotes = world.company.quotes();
     let kept = store.memory.keys();
-    store.silent.store(true, Ordering::SeqCst);
-    // Drops the sending where it stands: the bytes are stored, and no record refers to them.
-    tokio::select! {
-        biased;
-        sent = quotes.send(draft.id, None) => panic!("{sent:?}"),
-        () = async { store.stored.notified().await; store.stored.notified().await } => {}
-    }
+    die_sending(&world.company, &store, draft.id).await;
     assert_eq!(store.memory.count(), 2);
     assert_eq!(quotes.get(draft.id).await.unwrap().status, QuoteStatus::Draft);
     assert_eq!(swept(&world).await, 0);
@@ -118,11 +127,9 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
     let (world, store) = world().await;
     let sent = world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
-    store.silent.store(true, Ordering::SeqCst);
     for company in [&world.company, &other] {
         let draft = draft_of(company).await;
-        let quotes = company.quotes();
-        tokio::time::timeout(Duration::from_millis(300), quotes.send(draft.id, None)).await.unwrap_err();
+        die_sending(company, &store, draft.id).await;
     }
     assert_eq!(store.memory.count(), 3);
     world.advance(Duration::from_hours(31 * 24));

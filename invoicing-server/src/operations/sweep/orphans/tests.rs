@@ -280,6 +280,23 @@ async fn a_store_that_fails_keeps_its_orphans_for_a_later_sweep() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_store_refuses_to_delete_can_be_begun_with_and_swept_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (invoicing, clock, store) = open(&folder).await;
+    let mut model = Model::new(&invoicing, &clock, &store).await;
+    let key = orphan(&mut model).await;
+    model.take(Step::Wait(3_601)).await;
+    model.take(Step::Claim(0)).await;
+    let (claimed, _) = model.sweeps.pop().unwrap();
+    let outcome = Outcome { refused: claimed.hashes.clone(), ..Outcome::default() };
+    assert!(model.inner.end_claim(&claimed, outcome).await.unwrap().is_none());
+    model.take(Step::Begin(0, 1)).await;
+    assert_eq!(model.freezes.len(), 1);
+    model.take(Step::Wait(3_601)).await;
+    assert_eq!(model.inner.sweep_orphans(key.company).await.unwrap(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn many_orphans_are_swept_in_several_claims() {
     let folder = tempfile::tempdir().unwrap();
     let (invoicing, clock, store) = open(&folder).await;
