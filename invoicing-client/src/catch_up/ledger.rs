@@ -23,22 +23,12 @@ pub(crate) struct Ledger {
     acknowledged: HashSet<Version>,
     /// What the store is known to hold.
     kept: Option<Checkpoint>,
-    /// What the store may hold too: saving it failed, or was abandoned.
-    tried: Option<Checkpoint>,
 }
 
 impl Ledger {
     pub(crate) fn new(resource: &'static str, store: Arc<dyn CheckpointStore>) -> Self {
         let start = Checkpoint::start().since;
-        Self {
-            resource,
-            store,
-            window: 0,
-            since: start,
-            acknowledged: HashSet::new(),
-            kept: None,
-            tried: None,
-        }
+        Self { resource, store, window: 0, since: start, acknowledged: HashSet::new(), kept: None }
     }
 
     pub(crate) fn set_window(&mut self, window: Duration) {
@@ -80,15 +70,12 @@ impl Ledger {
     /// Finds out where the store stands.
     pub(crate) async fn resume(&mut self) -> Result<(), CheckpointError> {
         let stored = self.store.load(self.resource).await?.unwrap_or_else(Checkpoint::start);
-        if self.kept.as_ref() == Some(&stored) {
-            return Ok(());
-        }
-        // What was acknowledged in the meantime is still known, unless somebody else moved the checkpoint: that is
-        // taken as it stands, as it may be meant to bring everything again.
-        if self.tried.as_ref() != Some(&stored) {
+        // Otherwise what was acknowledged since is still known. A checkpoint that somebody moved is taken as it stands,
+        // as it may be meant to bring everything again; one whose saving failed only seemingly holds all there is.
+        if self.kept.as_ref() != Some(&stored) {
             self.acknowledged = stored.delivered.iter().copied().collect();
+            self.adopt(stored);
         }
-        self.adopt(stored);
         Ok(())
     }
 
@@ -100,7 +87,6 @@ impl Ledger {
         delivered.sort_unstable();
         let checkpoint = Checkpoint { since, delivered };
         if self.kept.as_ref() != Some(&checkpoint) {
-            self.tried = Some(checkpoint.clone());
             self.store.save(self.resource, &checkpoint).await?;
             self.adopt(checkpoint);
             self.acknowledged.retain(|version| version.updated_at >= from);
@@ -111,7 +97,6 @@ impl Ledger {
     fn adopt(&mut self, checkpoint: Checkpoint) {
         self.since = checkpoint.since;
         self.kept = Some(checkpoint);
-        self.tried = None;
     }
 }
 

@@ -131,6 +131,22 @@ fn a_failing_handler_keeps_its_notice() {
     assert_eq!(stage.delivered(), 4);
 }
 
+#[test]
+fn a_service_that_is_down_is_asked_again() {
+    let mut stage = stage();
+    play(&mut stage, &[Act::Idle, Act::Restart]).unwrap();
+    // The first pass of the new process fails; a notice tells of what the last process has stored.
+    play(&mut stage, &[Act::Down(4), Act::Tell(0), Act::Idle]).unwrap();
+    assert_eq!((stage.delivered(), stage.details()), (3, 1));
+    stage.apply(&Change::Create(1));
+    play(&mut stage, &[Act::Down(4), Act::Idle, Act::Wait(Duration::from_secs(29)), Act::Idle]).unwrap();
+    assert_eq!(stage.delivered(), 3);
+    let patient = [Act::Down(4), Act::Idle, Act::Wait(Duration::from_secs(30)), Act::Idle];
+    play(&mut stage, &patient).unwrap();
+    assert_eq!(stage.delivered(), 4);
+    stage.check().unwrap();
+}
+
 fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => (0..12_usize).prop_map(Act::Poll),
@@ -142,6 +158,7 @@ fn acts() -> impl Strategy<Value = Act> {
         1 => Just(Act::TellOfNothing),
         2 => (0..400_u64).prop_map(|seconds| Act::Wait(Duration::from_secs(seconds))),
         1 => Just(Act::Refuse),
+        1 => (1..9_u32).prop_map(Act::Down),
         1 => Just(Act::FailHandler),
         1 => Just(Act::FailSave),
         1 => Just(Act::EndStream),
@@ -160,7 +177,7 @@ fn survives(stage: &mut Stage, acts: &[Act]) {
         rest = &rest[(stage.played() - played).min(rest.len())..];
     }
     // What an ending left behind may end it once more.
-    while play(stage, &[Act::Idle, Act::Wait(10 * MINUTE), Act::Idle]).is_err() {}
+    while play(stage, &[Act::Down(0), Act::Idle, Act::Wait(10 * MINUTE), Act::Idle]).is_err() {}
     stage.check().unwrap();
 }
 

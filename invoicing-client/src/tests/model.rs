@@ -98,6 +98,8 @@ pub(crate) struct State {
     all: Vec<Version>,
     /// What happens before each of the next requests.
     pub(crate) script: VecDeque<Before>,
+    /// So many of the next requests are answered with 503.
+    pub(crate) down: u32,
     /// Requests answered.
     pub(crate) requests: u64,
     /// Of these, those for one record.
@@ -118,6 +120,7 @@ impl Model {
             records: Vec::new(),
             all: Vec::new(),
             script: VecDeque::new(),
+            down: 0,
             requests: 0,
             details: 0,
         })))

@@ -193,6 +193,22 @@ fn pages_too_short_to_overlap_are_given_up_rather_than_trusted() {
     assert!(given_up);
 }
 
+#[test]
+fn a_tie_is_no_anchor_where_the_page_begins_with_it() {
+    let at = |stamp, id| Version { updated_at: Timestamp::from_millis(stamp), id: Uuid::from_u128(id) };
+    let list = [at(9, 1), at(8, 2), at(5, 3), at(5, 4), at(3, 5)];
+    let mut walk = Walk::new(2);
+    walk.advance(&list[..3], 3);
+    assert_eq!(walk.offset(), 1);
+    // Nothing moved, or only the ties have changed places.
+    assert!(walk.follows(&[list[1], list[2], list[3]]) && walk.follows(&[list[1], list[3], list[2]]));
+    // The first two are gone as well: the second of the ties is jumped over.
+    assert!(!walk.follows(&[list[2], list[4]]));
+    walk.step_back().ok().unwrap();
+    assert_eq!(walk.offset(), 0);
+    assert!(walk.follows(&[list[3], list[2], list[4]]));
+}
+
 fn any_move() -> impl Strategy<Value = Move> {
     let at = 0..1_000_usize;
     prop_oneof![

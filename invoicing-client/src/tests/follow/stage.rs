@@ -32,6 +32,8 @@ pub(super) enum Act {
     Wait(Duration),
     /// The next request is refused.
     Refuse,
+    /// So many of the next requests are answered with 503; a call makes four before it fails.
+    Down(u32),
     /// The next record is refused by the handler.
     FailHandler,
     /// The next checkpoint cannot be kept.
@@ -187,6 +189,7 @@ impl Stage {
             Act::Notice(notice) => self.tell(notice.clone()),
             Act::Wait(duration) => *self.passed.lock().unwrap() += *duration,
             Act::Refuse => self.model.state().script = [Before { refuse: true, ..Before::default() }].into(),
+            Act::Down(requests) => self.model.state().down = *requests,
             Act::FailHandler => *self.handler_fails.lock().unwrap() = true,
             Act::FailSave => *self.store.saving.lock().unwrap() = Saving::Fails,
             Act::EndStream => self.wire.0.lock().unwrap().1 = true,

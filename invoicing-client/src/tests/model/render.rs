@@ -47,8 +47,13 @@ impl State {
             self.apply(change);
         }
         self.requests += 1;
-        let (status, body) =
-            if before.refuse { (StatusCode::BAD_REQUEST, error("bad_request")) } else { self.route(request) };
+        let is_down = self.down > 0;
+        self.down = self.down.saturating_sub(1);
+        let (status, body) = match before.refuse {
+            _ if is_down => (StatusCode::SERVICE_UNAVAILABLE, error("storage_unavailable")),
+            true => (StatusCode::BAD_REQUEST, error("bad_request")),
+            false => self.route(request),
+        };
         let mut response = Response::new(Bytes::from(body));
         *response.status_mut() = status;
         response.headers_mut().insert("content-type", "application/json".parse().unwrap());
