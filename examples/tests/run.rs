@@ -87,8 +87,9 @@ fn embed_axum_answers_itself() {
 }
 
 #[test]
-fn receiver_takes_what_is_genuine_once() {
-    let told = succeeds("receiver");
+fn receiver_axum_takes_what_is_genuine_once() {
+    let told = succeeds("receiver_axum");
+    assert!(told.contains("handled quote.created"), "{told}");
     assert!(told.contains("changed on the way: 400"), "{told}");
     assert!(told.contains("the same again: 204 No Content, and nothing new to do: true"), "{told}");
 }
@@ -96,6 +97,20 @@ fn receiver_takes_what_is_genuine_once() {
 #[test]
 fn catch_up_brings_what_changed() {
     assert!(succeeds("catch_up").contains("0 new or changed"));
+}
+
+#[test]
+fn sync_to_csv_writes_what_changed() {
+    let told = succeeds("sync_to_csv");
+    assert!(told.contains("quotes: 2 new or changed, 3 in "), "{told}");
+    assert!(told.contains("clients: 0 new or changed, 1 in "), "{told}");
+}
+
+#[test]
+fn crm_connector_links_each_quote_once() {
+    let told = succeeds("crm_connector");
+    assert_eq!(told.matches(" is deal-").count(), 3, "{told}");
+    assert!(told.contains("while it was away") && told.contains("told by a webhook"), "{told}");
 }
 
 #[test]

@@ -1,0 +1,166 @@
+//! A connector between the service and a CRM: every quote has a deal, and each names the other.
+//!
+//! ```console
+//! $ cargo run --example crm_connector                                                  # on a service of its own
+//! $ cargo run --example crm_connector -- http://127.0.0.1:8080 isk_… 127.0.0.1:9000 whsec_… crm
+//! ```
+//!
+//! Two ways in, for two purposes. What a quote looks like now comes from the API, with webhooks as hints and a pass over
+//! everything that changed at the start and every few minutes: nothing is missed, whatever happens to webhooks. What
+//! is to be done once because something happened, such as thanking for a payment, hangs on the event itself, in an
+//! inbox that knows what was done.
+
+mod crm;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use futures_util::stream;
+use invoicing_client::{FileCheckpoint, InvoicingClient, Notice, QuoteItem};
+use invoicing_core::{EventKind, NewClient, NewQuote};
+use invoicing_examples::{Demo, Failure, explain};
+use invoicing_server::NewWebhook;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use webhook_verify::Verifier;
+use webhook_verify::events::EventData;
+use webhook_verify::inbox::{Claim, Intake, SqliteInbox, Worker};
+use webhook_verify::receiver::Receiver;
+
+use crm::Crm;
+
+/// Hints that wait; beyond that the inbox holds them back.
+const HINTS: usize = 64;
+
+struct Connector {
+    client: InvoicingClient,
+    crm: Crm,
+    checkpoint: FileCheckpoint,
+    inbox: Arc<SqliteInbox>,
+}
+
+impl Connector {
+    /// Keeps all it knows in this folder.
+    async fn open(client: InvoicingClient, folder: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir_all(folder)?;
+        Ok(Self {
+            client,
+            crm: Crm::open(folder.join("deals.json"))?,
+            checkpoint: FileCheckpoint::new(folder.join("quotes.checkpoint.json")),
+            inbox: Arc::new(SqliteInbox::open(folder.join("inbox.db")).await?),
+        })
+    }
+
+    /// Receives, follows and links until something fails that trying again does not help.
+    async fn run(&self, listener: TcpListener, verifier: Verifier) -> Result<(), Failure> {
+        let intake = Intake::new(Receiver::new(verifier), Arc::clone(&self.inbox));
+        let router = Router::new().route_service("/hook", intake);
+        let (hints, mut hinted) = mpsc::channel(HINTS);
+        let worker = Worker::new(Arc::clone(&self.inbox)).watch(|trouble| eprintln!("{trouble:?}"));
+        let notices = stream::poll_fn(move |context| hinted.poll_recv(context));
+        let mut follow =
+            self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
+        tokio::select! {
+            served = axum::serve(listener, router).into_future() => Ok(served?),
+            () = worker.run(|claim| self.event(claim, hints.clone()), std::future::pending()) => Ok(()),
+            followed = follow.run(notices, |quote| self.quote(quote)) => match followed? {},
+        }
+    }
+
+    /// Something happened. `Ok` says that it is done with for good.
+    async fn event(&self, claim: Claim, hints: mpsc::Sender<Notice>) -> Result<(), Failure> {
+        match claim.event()?.data {
+            EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
+                // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
+                hints.send(Notice::from_body(&claim.body)?).await?;
+            }
+            EventData::InvoicePaid(invoice) => {
+                println!("thank {} for {}", invoice.client_name, invoice.amount_paid)
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A version of a quote, new or seen again.
+    async fn quote(&self, quote: QuoteItem) -> Result<(), io::Error> {
+        let deal = self.crm.upsert(&quote)?;
+        if quote.external_id.as_deref() != Some(&deal) {
+            // Linking is a change, so the quote comes once more, and is then what it should be.
+            self.client.quotes().link(quote.id, &*deal).await.map_err(io::Error::other)?;
+            println!("{} is {deal}", quote.number);
+        }
+        Ok(())
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Failure> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let (base_url, key, address, secret, folder) = match &args[..] {
+        [] => return demonstrate().await,
+        [base_url, key, address, secret, folder] => (base_url, key, address, secret, folder),
+        _ => return Err("give no arguments, or BASE_URL KEY ADDRESS SECRET FOLDER".into()),
+    };
+    let client = InvoicingClient::builder(base_url, &**key).build()?;
+    let connector = Connector::open(client, Path::new(folder)).await?;
+    let listener = TcpListener::bind(address).await?;
+    tokio::select! {
+        ended = connector.run(listener, Verifier::new(secret)?) => ended,
+        // Whatever is under way is done again after the next start.
+        _ = tokio::signal::ctrl_c() => Ok(()),
+    }
+}
+
+/// One quote from before the connector starts, one that a webhook tells of, one from while it is away.
+async fn demonstrate() -> Result<(), Failure> {
+    let demo = Demo::start().await?;
+    let folder = tempfile::tempdir()?;
+    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?.client;
+    let new = NewQuote::empty(client.id);
+    let mut quotes = vec![demo.company.quotes().create(&new).await?.id];
+
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
+    let webhook = NewWebhook { url: format!("http://{address}/hook"), events: EventKind::ALL.to_vec() };
+    let secret = demo.company.webhooks().register(&webhook).await?.secret;
+    let api = InvoicingClient::builder(&demo.base_url, &*demo.key).build()?;
+    let connector = Connector::open(api.clone(), folder.path()).await?;
+    tokio::select! {
+        ended = connector.run(listener, Verifier::new(secret.reveal())?) => return ended,
+        () = linked(&demo, quotes.clone()) => println!("caught up at the start"),
+    }
+    drop(connector);
+
+    quotes.push(demo.company.quotes().create(&new).await?.id);
+    let connector = Connector::open(api, folder.path()).await?;
+    let listener = TcpListener::bind(address).await?;
+    let rest = async {
+        linked(&demo, quotes.clone()).await;
+        println!("caught up with what happened while it was away");
+        match demo.company.quotes().create(&new).await {
+            Ok(quote) => quotes.push(quote.id),
+            Err(error) => eprintln!("{}", explain(&error)),
+        }
+        linked(&demo, quotes.clone()).await;
+        println!("told by a webhook");
+    };
+    tokio::select! {
+        ended = connector.run(listener, Verifier::new(secret.reveal())?) => return ended,
+        () = rest => {}
+    }
+    if connector.crm.len() == 3 { Ok(()) } else { Err("each quote has one deal".into()) }
+}
+
+/// Waits until each of these quotes is linked to a deal.
+async fn linked(demo: &Demo, quotes: Vec<invoicing_core::QuoteId>) {
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    for id in quotes {
+        while demo.company.quotes().get(id).await.is_ok_and(|quote| quote.external_id.is_none()) {
+            ticks.tick().await;
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What stands in the columns.
+
+use std::fmt::Display;
+
+use invoicing_client::{Client, InvoiceItem, QuoteItem};
+
+/// A record as a row; the first cell is its id.
+pub(crate) trait Row {
+    const HEADER: &'static [&'static str];
+
+    fn cells(&self) -> Vec<String>;
+}
+
+impl Row for QuoteItem {
+    const HEADER: &'static [&'static str] = &[
+        "id",
+        "number",
+        "status",
+        "externalId",
+        "clientId",
+        "clientName",
+        "totalHT",
+        "totalTTC",
+        "currency",
+        "validUntil",
+        "lines",
+        "createdAt",
+        "updatedAt",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.id.to_string(),
+            text(&self.number),
+            self.status.to_string(),
+            text(&or_empty(self.external_id.as_ref())),
+            self.client_id.to_string(),
+            text(&self.client_name),
+            self.total_ht.to_string(),
+            self.total_ttc.to_string(),
+            text(&self.currency),
+            or_empty(self.valid_until),
+            self.lines.as_ref().map_or(0, Vec::len).to_string(),
+            self.created_at.to_string(),
+            self.updated_at.to_string(),
+        ]
+    }
+}
+
+impl Row for InvoiceItem {
+    const HEADER: &'static [&'static str] = &[
+        "id",
+        "number",
+        "status",
+        "quoteId",
+        "clientId",
+        "clientName",
+        "totalHT",
+        "totalTTC",
+        "currency",
+        "amountPaid",
+        "amountDue",
+        "issueDate",
+        "dueDate",
+        "createdAt",
+        "updatedAt",
+    ];
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.id.to_string(),
+            text(&or_empty(self.number.as_ref())),
+            self.status.to_string(),
+            self.quote_id.to_string(),
+            self.client_id.to_string(),
+            text(&self.client_name),
+            self.total_ht.to_string(),
+            self.total_ttc.to_string(),
+            text(&self.currency),
+            self.amount_paid.to_string(),
+            self.amount_due.to_string(),
+            or_empty(self.issue_date),
+            or_empty(self.due_date),
+            self.created_at.to_string(),
+            self.updated_at.to_string(),
+        ]
+    }
+}
+
+impl Row for Client {
+    const HEADER: &'static [&'static str] =
+        &["id", "name", "email", "phone", "city", "zipCode", "type", "externalId", "createdAt", "updatedAt"];
+
+    fn cells(&self) -> Vec<String> {
+        let optional = |value: &Option<String>| text(&or_empty(value.as_ref()));
+        vec![
+            self.id.to_string(),
+            text(&self.name),
+            optional(&self.email),
+            optional(&self.phone),
+            optional(&self.city),
+            optional(&self.zip_code),
+            or_empty(self.client_type.as_ref()),
+            optional(&self.external_id),
+            self.created_at.to_string(),
+            self.updated_at.to_string(),
+        ]
+    }
+}
+
+fn or_empty(value: Option<impl Display>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
+}
+
+/// A text that somebody entered. What a spreadsheet would take for a formula gets an apostrophe in front.
+fn text(value: &str) -> String {
+    let is_formula = value.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    if is_formula { format!("'{value}") } else { value.to_owned() }
+}
