@@ -409,7 +409,7 @@ fn too_many_pages_are_an_error_that_says_so() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn any_text_makes_a_document_or_is_named(texts in proptest::collection::vec(any::<String>(), 8), rate in 0_i32..=100) {
