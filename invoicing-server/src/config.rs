@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::dispatch::target::TargetPolicy;
+use crate::dispatch::transport::ForwardProxy;
 use crate::store::OpenError;
 
 /// How the service behaves. The defaults are the contract's.
@@ -33,6 +34,12 @@ pub struct DispatchSettings {
     pub in_flight: usize,
     /// Attempts at once per webhook.
     pub in_flight_per_webhook: usize,
+    /// The forward proxy that webhooks go through, as `http://user:password@proxy.example:3128`; none otherwise. Names
+    /// are looked up by this machine all the same, and checked; the proxy is asked for an address that passed.
+    pub proxy: Option<ForwardProxy>,
+    /// Whether names are left to the proxy instead, for machines that cannot look up public names. The proxy alone then
+    /// keeps webhooks out of private networks; only address literals and local names are still refused here.
+    pub proxy_resolves_names: bool,
 }
 
 impl Default for Settings {
@@ -49,7 +56,14 @@ impl Default for Settings {
 
 impl Default for DispatchSettings {
     fn default() -> Self {
-        Self { max_attempts: 3, attempt_timeout_ms: 5_000, in_flight: 256, in_flight_per_webhook: 8 }
+        Self {
+            max_attempts: 3,
+            attempt_timeout_ms: 5_000,
+            in_flight: 256,
+            in_flight_per_webhook: 8,
+            proxy: None,
+            proxy_resolves_names: false,
+        }
     }
 }
 

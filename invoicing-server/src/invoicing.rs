@@ -100,8 +100,11 @@ impl Builder {
             folder.push(".documents");
             Arc::new(FolderStore::new(folder))
         });
-        let limit = Duration::from_millis(self.settings.dispatch.attempt_timeout_ms);
-        let transport = Transport::builder(self.settings.target).connect_timeout(limit);
+        let dispatch = &self.settings.dispatch;
+        let limit = Duration::from_millis(dispatch.attempt_timeout_ms);
+        let transport = Transport::builder(self.settings.target)
+            .connect_timeout(limit)
+            .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names);
         let transport = (self.transport)(transport).build()?;
         let endpoints = Arc::new(Endpoints::new(&self.settings, transport)?);
         let inner = Arc::new(Inner {

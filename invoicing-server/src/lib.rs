@@ -41,7 +41,9 @@ mod store;
 
 pub use config::{DispatchSettings, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
-pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
+pub use dispatch::transport::{
+    ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
+};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
