@@ -34,6 +34,7 @@ mod error;
 mod http;
 mod invoicing;
 mod operations;
+mod sealing;
 mod secret;
 mod serve;
 mod service;
@@ -59,9 +60,10 @@ pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
-    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,
-    SigningPage, SweepReport, WebhookChange, Webhooks,
+    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
+    SigningLinks, SigningPage, SweepReport, WebhookChange, Webhooks,
 };
+pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
 pub use service::{ApiService, Body};
@@ -72,4 +74,5 @@ pub use store::invoices::{Payment, PaymentMethod};
 pub use store::keys::KeyRecord;
 pub use store::page::{ClientQuery, PageQuery, PageWindow};
 pub use store::quotes::{DocumentRecord, ProofRecord};
+pub use store::sealed::SealedWith;
 pub use store::webhooks::{DisabledReason, Webhook};

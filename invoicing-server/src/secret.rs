@@ -18,7 +18,11 @@ impl Secret {
     /// A prefix and 43 base64url characters: 32 random bytes.
     pub(crate) fn generate(prefix: &str, env: &Env) -> Self {
         let bytes = Zeroizing::new(env.bytes::<32>());
-        Self(Zeroizing::new(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(*bytes))))
+        // With room for all of it, so that growing leaves no copy behind.
+        let mut text = Zeroizing::new(String::with_capacity(prefix.len() + 43));
+        text.push_str(prefix);
+        URL_SAFE_NO_PAD.encode_string(*bytes, &mut text);
+        Self(text)
     }
 
     /// The secret itself, to hand it to its owner.
@@ -34,6 +38,15 @@ impl Secret {
 /// What is stored of a key or a link.
 pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
+}
+
+/// What `Debug` shows of a URL: scheme, host and port. The rest may be a permission: tokens of receivers stand in paths
+/// and queries, passwords before the host.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/..")
 }
 
 impl PartialEq for Secret {
