@@ -4,6 +4,7 @@ use serde::Deserialize;
 
 use crate::dispatch::target::TargetPolicy;
 use crate::dispatch::transport::ForwardProxy;
+use crate::http::body;
 use crate::store::OpenError;
 
 /// How the service behaves. The defaults are the contract's.
@@ -20,6 +21,34 @@ pub struct Settings {
     pub target: TargetPolicy,
     /// How webhooks are delivered.
     pub dispatch: DispatchSettings,
+    /// What requests may take, whatever server they come through.
+    pub requests: RequestLimits,
+}
+
+/// What requests may take, whatever server they come through.
+///
+/// | Limit | Default | Beyond it |
+/// |---|---|---|
+/// | [`in_flight`](Self::in_flight) | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
+/// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
+/// | body that nobody wants | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
+/// | requests of one key in 60 s | [`Settings::quota`] | 429 with `Retry-After` |
+///
+/// The limits on connections are those of whoever accepts them: of [`ServeLimits`](crate::ServeLimits) with
+/// [`serve`](crate::serve()).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct RequestLimits {
+    /// Requests that are worked on at once. One whose body is still coming does not count, nor one whose answer is
+    /// being sent.
+    pub in_flight: usize,
+    /// Bytes of bodies that are coming and of answers that have not been sent, all together. The answers of
+    /// [`in_flight`](Self::in_flight) requests may come on top.
+    pub buffered_bytes: usize,
+    /// Longest time for the body of a request in milliseconds, from the head on. At most 600,000.
+    pub body_time_ms: u64,
 }
 
 /// How webhooks are delivered.
@@ -50,7 +79,14 @@ impl Default for Settings {
             quota: 30,
             target: TargetPolicy::default(),
             dispatch: DispatchSettings::default(),
+            requests: RequestLimits::default(),
         }
+    }
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { in_flight: 256, buffered_bytes: 64 * 1024 * 1024, body_time_ms: 10_000 }
     }
 }
 
@@ -89,6 +125,16 @@ impl Settings {
         }
         if dispatch.in_flight == 0 || dispatch.in_flight_per_webhook == 0 {
             return refuse("dispatch.inFlight", "must be at least 1, also per webhook");
+        }
+        let requests = &self.requests;
+        if requests.in_flight == 0 {
+            return refuse("requests.inFlight", "must be at least 1");
+        }
+        if requests.buffered_bytes < body::MOST_BYTES {
+            return refuse("requests.bufferedBytes", "must be enough for one body, 262144");
+        }
+        if !(1..=600_000).contains(&requests.body_time_ms) {
+            return refuse("requests.bodyTimeMs", "must be between 1 and 600000");
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use crate::dispatch::{Dispatcher, Endpoints, Handoff};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, FolderStore, PlainRenderer, UrlSigner};
 use crate::env::Env;
 use crate::operations::sealing::adopt;
+use crate::http::load::Load;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
 use crate::service::ApiService;
@@ -36,6 +37,8 @@ pub(crate) struct Inner {
     pub(crate) handoff: Arc<Handoff>,
     pub(crate) endpoints: Arc<Endpoints>,
     pub(crate) sealer: Arc<Sealer>,
+    /// What the API is doing at present.
+    pub(crate) load: Arc<Load>,
     /// Imports whose number was taken go on one after the other, or they would take it from each other for ever.
     pub(crate) import_turn: tokio::sync::Mutex<()>,
 }
@@ -133,6 +136,7 @@ impl Builder {
             .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names);
         let transport = (self.transport)(transport).build()?;
         let endpoints = Arc::new(Endpoints::new(&self.settings, transport, Arc::clone(&sealer))?);
+        let load = Arc::new(Load::new(&self.settings.requests));
         let inner = Arc::new(Inner {
             store,
             env: self.env,
@@ -142,6 +146,7 @@ impl Builder {
             handoff,
             endpoints,
             sealer,
+            load,
             import_turn: tokio::sync::Mutex::default(),
         });
         Ok(Invoicing(inner))

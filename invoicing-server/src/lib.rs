@@ -40,7 +40,7 @@ mod serve;
 mod service;
 mod store;
 
-pub use config::{DispatchSettings, Settings};
+pub use config::{DispatchSettings, RequestLimits, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 pub use dispatch::transport::{
     ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
