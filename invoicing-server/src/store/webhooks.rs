@@ -43,7 +43,7 @@ const SEALED_WITH: &str =
 const NOT_SEALED_WITH: &str = "SELECT company_id, id, secret FROM webhook \
      WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3";
 const SET_SECRETS: &str = "UPDATE webhook SET secret = item.value ->> 'secret' FROM json_each($1) AS item \
-     WHERE company_id = unhex(item.value ->> 'company') AND id = unhex(item.value ->> 'id')";
+     WHERE webhook.company_id = unhex(item.value ->> 'company') AND webhook.id = unhex(item.value ->> 'id')";
 const SET_STREAK: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
 
 /// Why a webhook is disabled.
