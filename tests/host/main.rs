@@ -12,6 +12,7 @@ mod numbers_and_money;
 mod particulars;
 mod projects;
 mod quotes;
+mod sealed_secrets;
 mod smoke;
 mod support;
 mod sweep;
