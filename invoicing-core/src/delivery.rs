@@ -61,8 +61,12 @@ impl FailureClass {
     /// Whether another attempt may go better.
     pub const fn is_transient(self) -> bool {
         match self {
-            Self::Timeout | Self::Dns | Self::Network | Self::Protocol | Self::Proxy => true,
-            Self::Tls
+            Self::Timeout
+            | Self::Dns
+            | Self::Network
+            | Self::Protocol
+            | Self::Proxy
+            | Self::Tls
             | Self::TlsExpired
             | Self::TlsNotYetValid
             | Self::TlsWrongName

@@ -16,5 +16,8 @@ mod sealed_secrets;
 mod smoke;
 mod support;
 mod sweep;
+mod target_changes;
+mod target_corpus;
 mod target_policy;
+mod target_support;
 mod webhooks;

@@ -47,7 +47,6 @@ use connector::{Connector, Proxied};
 pub use proxy::{ForwardProxy, ProxyError};
 pub(crate) use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
-use roots::Authorities;
 
 /// Time for one attempt, unless a host says otherwise: the contract, section "Limits".
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -111,7 +110,8 @@ impl Transport {
             policy,
             resolver: None,
             proxy: None,
-            authorities: Authorities::default(),
+            #[cfg(feature = "platform-roots")]
+            platform_roots: false,
             roots: Vec::new(),
             idle_timeout: IDLE_TIMEOUT,
             max_idle_per_host: MAX_IDLE_PER_HOST,
@@ -162,7 +162,8 @@ pub struct TransportBuilder {
     policy: TargetPolicy,
     resolver: Option<Arc<dyn Resolve>>,
     proxy: Option<Proxied>,
-    authorities: Authorities,
+    #[cfg(feature = "platform-roots")]
+    platform_roots: bool,
     roots: Vec<CertificateDer<'static>>,
     idle_timeout: Duration,
     max_idle_per_host: usize,
@@ -186,7 +187,7 @@ impl TransportBuilder {
     /// read once, from where the system or `SSL_CERT_FILE` and `SSL_CERT_DIR` say.
     #[cfg(feature = "platform-roots")]
     pub fn platform_roots(mut self) -> Self {
-        self.authorities = Authorities::Platform;
+        self.platform_roots = true;
         self
     }
 
@@ -220,7 +221,10 @@ impl TransportBuilder {
     /// # Errors
     /// A root certificate is none, the system has none, or TLS cannot be set up.
     pub(crate) fn build(self) -> Result<Transport, TransportError> {
-        let mut roots = self.authorities.load()?;
+        #[cfg(feature = "platform-roots")]
+        let mut roots = if self.platform_roots { roots::platform()? } else { roots::mozilla() };
+        #[cfg(not(feature = "platform-roots"))]
+        let mut roots = roots::mozilla();
         for root in self.roots {
             roots.add(root).map_err(TransportError::RootCertificate)?;
         }
@@ -246,7 +250,8 @@ pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]
     RootCertificate(#[source] rustls::Error),
-    /// The operating system has no certificate authorities that can be read. The log says which could not.
+    /// The operating system has no certificate authorities that can be read. The log says which could not. (Only with
+    /// the feature `platform-roots`.)
     #[error("the operating system has no certificate authorities")]
     PlatformRoots,
     /// The TLS library refuses its settings.

@@ -146,6 +146,40 @@ fn spellings(address: std::net::Ipv4Addr) -> Vec<String> {
         format!("0x{a:x}.0{b:o}.{low16}"),
         format!("{a}%2e{b}%2E{c}.{d}"),
         format!("{a}。{b}．{c}｡{d}"),
+        format!("{a:#06x}.{b:#o}.{c}.{d}").replace("0o", "000"),
+        format!("000{a:o}.0x{:x}", low24),
+        full_width(&format!("{a}.{b}.{c}.{d}")),
+        full_width(&format!("0x{all:x}")),
+        percent_encoded(&format!("{a}.{b}.{c}.{d}.")),
+        percent_encoded(&full_width(&format!("{all}"))),
+    ]
+}
+
+/// Each ASCII character as the full-width one that IDN maps to it.
+fn full_width(text: &str) -> String {
+    text.chars().map(|c| char::from_u32(u32::from(c) + 0xfee0).unwrap()).collect()
+}
+
+fn percent_encoded(text: &str) -> String {
+    let digit = |value: u8| char::from_digit(value.into(), 16).unwrap();
+    text.bytes().flat_map(|byte| ['%', digit(byte >> 4), digit(byte & 15)]).collect()
+}
+
+/// Spellings of the IPv6 addresses that map, translate or tunnel this IPv4 address.
+fn carriers(address: std::net::Ipv4Addr) -> Vec<String> {
+    let (high, low) = (address.to_bits() >> 16, address.to_bits() & 0xffff);
+    vec![
+        format!("[::ffff:{address}]"),
+        format!("[::FFFF:{high:x}:{low:x}]"),
+        format!("[0:0:0:0:0:ffff:{high:04X}:{low:04X}]"),
+        format!("[0000:0000:0000:0000:0000:ffff:{address}]"),
+        format!("[::{address}]"),
+        format!("[::ffff:0:{address}]"),
+        format!("[64:ff9b:1::{address}]"),
+        format!("[2002:{high:x}:{low:x}::1]"),
+        format!("[2001:0:{high:x}:{low:x}::]"),
+        format!("[2a00:1450:4007::5efe:{address}]"),
+        format!("[2a00:1450:4007::200:5efe:{high:x}:{low:x}]"),
     ]
 }
 
@@ -156,6 +190,13 @@ proptest! {
         let expected = if is_public(address.into()) { "ok" } else { "private" };
         for host in spellings(address) {
             prop_assert_eq!(verdict(STRICT, &format!("https://{host}/")), expected, "{}", host);
+        }
+    }
+
+    #[test]
+    fn an_ipv4_address_within_ipv6_is_refused_in_every_spelling(bits: u32) {
+        for host in carriers(std::net::Ipv4Addr::from_bits(bits)) {
+            prop_assert_eq!(verdict(STRICT, &format!("https://{host}/")), "private", "{}", host);
         }
     }
 

@@ -65,7 +65,7 @@ impl Connector {
         let way = match proxy {
             Some(Proxied { proxy, resolves_names }) => {
                 let names = (!resolves_names).then_some(names);
-                Way::Proxy(Tunnels::new(proxy, names, Arc::clone(&tls), limit))
+                Way::Proxy(Box::new(Tunnels::new(proxy, names, Arc::clone(&tls), limit)))
             }
             None => Way::Straight(straight(names, limit)),
         };

@@ -23,7 +23,7 @@ use crate::dispatch::target::TargetPolicy;
 #[derive(Clone)]
 pub(super) enum Way {
     Straight(HttpConnector<CheckedResolver>),
-    Proxy(Tunnels),
+    Proxy(Box<Tunnels>),
 }
 
 /// Connections to what the policy permits, without TLS to the target.

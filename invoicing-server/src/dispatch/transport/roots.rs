@@ -7,42 +7,27 @@
 
 use rustls::RootCertStore;
 
-use super::TransportError;
-
-/// A list of certificate authorities.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) enum Authorities {
-    /// Mozilla's, compiled in.
-    #[default]
-    Mozilla,
-    /// The operating system's.
-    #[cfg(feature = "platform-roots")]
-    Platform,
+/// Mozilla's list.
+pub(super) fn mozilla() -> RootCertStore {
+    RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }
 }
 
-impl Authorities {
-    /// The list. Reads files where it is the system's.
-    ///
-    /// # Errors
-    /// The system has none.
-    pub(super) fn load(self) -> Result<RootCertStore, TransportError> {
-        match self {
-            Self::Mozilla => Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() }),
-            #[cfg(feature = "platform-roots")]
-            Self::Platform => platform::load(),
-        }
-    }
-}
+#[cfg(feature = "platform-roots")]
+pub(super) use platform::load as platform;
 
 #[cfg(feature = "platform-roots")]
 mod platform {
     use rustls::RootCertStore;
     use rustls::pki_types::CertificateDer;
 
-    use super::TransportError;
+    use crate::dispatch::transport::TransportError;
 
-    /// What cannot be read is logged and left out: systems carry odd certificates that nobody needs.
-    pub(super) fn load() -> Result<RootCertStore, TransportError> {
+    /// The operating system's list. Reads files. What cannot be read is logged and left out: systems carry odd
+    /// certificates that nobody needs.
+    ///
+    /// # Errors
+    /// The system has none.
+    pub(in crate::dispatch::transport) fn load() -> Result<RootCertStore, TransportError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
             tracing::warn!(error = error as &dyn std::error::Error, "certificate authorities not read");

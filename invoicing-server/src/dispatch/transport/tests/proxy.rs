@@ -4,11 +4,13 @@ use std::net::SocketAddr;
 use std::sync::Mutex;
 
 use FailureClass::Proxy as ProxyFailed;
-use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
+use rcgen::{CertificateParams, DnType};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
-use super::tls::TlsServer;
+use super::tls::{TlsServer, acceptor, certificate};
 use super::*;
 
 const PUBLIC: &str = "93.184.216.34";
@@ -31,11 +33,16 @@ struct Proxy {
 impl Proxy {
     /// The answer depends on what is asked for, as `host:port`.
     async fn start(answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
+        Self::with(None, answer).await
+    }
+
+    /// One that is spoken to over TLS, or not.
+    async fn with(tls: Option<TlsAcceptor>, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let heads = Arc::<Mutex<Vec<String>>>::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, Arc::new(answer), Arc::clone(&heads)));
+        tasks.spawn(accept(listener, tls, Arc::new(answer), Arc::clone(&heads)));
         Self { address, heads, _tasks: tasks }
     }
 
@@ -52,17 +59,30 @@ impl Proxy {
 
 async fn accept(
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     answer: Arc<impl Fn(&str) -> Answer + Send + Sync + 'static>,
     heads: Arc<Mutex<Vec<String>>>,
 ) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
-        let (answer, heads) = (Arc::clone(&answer), Arc::clone(&heads));
-        connections.spawn(async move { serve(stream, &*answer, &heads).await });
+        let (tls, answer, heads) = (tls.clone(), Arc::clone(&answer), Arc::clone(&heads));
+        connections.spawn(async move {
+            match tls {
+                None => serve(stream, &*answer, &heads).await,
+                Some(tls) => {
+                    let Ok(stream) = tls.accept(stream).await else { return };
+                    serve(stream, &*answer, &heads).await;
+                }
+            }
+        });
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: &impl Fn(&str) -> Answer, heads: &Mutex<Vec<String>>) {
+async fn serve(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    answer: &impl Fn(&str) -> Answer,
+    heads: &Mutex<Vec<String>>,
+) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let Ok(byte) = stream.read_u8().await else { return };
@@ -185,13 +205,10 @@ async fn what_the_policy_forbids_never_reaches_the_proxy() {
 /// Rebinding: permitted at first, forbidden at the next lookup.
 #[tokio::test]
 async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection_and_not_before() {
-    let server = Server::new(vec![
-        Step::send(server::OK.as_bytes()),
-        Step::Read,
-        Step::send(server::OK.as_bytes()),
-        Step::Close,
-    ])
-    .await;
+    let closing = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    let server =
+        Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::send(closing), Step::Close])
+            .await;
     let port = server.address().port();
     let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
     let resolver = Fixed::new(&[&[PUBLIC], &[PUBLIC, "10.0.0.1"], &["10.0.0.1"]]);
@@ -202,15 +219,10 @@ async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection_and_no
     assert_eq!(post(&client, url, AMPLE).await, answered(200));
     assert_eq!(post(&client, url, AMPLE).await, answered(200));
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
-    server.closed(1).await;
-    let mut refused = 0;
-    while refused < 2 {
-        match post(&client, url, AMPLE).await {
-            AttemptOutcome::Failed(TargetRefused) => refused += 1,
-            // The client has not seen yet that the connection is closed.
-            outcome => assert_eq!(outcome, failed(Network)),
-        }
+    for _ in 0..2 {
+        assert_eq!(post(&client, url, AMPLE).await, failed(TargetRefused));
     }
+    assert_eq!(lookups.load(Ordering::SeqCst), 3);
     assert_eq!((proxy.asked().len(), server.connections(), server.requests()), (1, 1, 2));
 }
 
@@ -265,19 +277,25 @@ async fn what_the_proxy_does_wrong_is_a_class_of_its_own() {
     assert_eq!(post(&client, "https://hooks.example/", SHORT).await, failed(Timeout));
 }
 
-/// A proxy that is spoken to over TLS: TLS to the receiver goes within.
+/// TLS to the receiver goes within TLS to the proxy, and each certificate is checked against its own name.
 #[tokio::test]
-async fn the_proxys_own_certificate_is_checked() {
+async fn a_proxy_may_be_spoken_to_over_tls() {
     let server = TlsServer::start(false).await;
-    let setting = ForwardProxy::parse(&format!("https://127.0.0.1:{}", server.port)).unwrap();
-    let client = |trusts: bool| {
+    let of_its_own =
+        |params: &mut CertificateParams| params.distinguished_name.push(DnType::CommonName, "proxy");
+    let (acceptor, proxys_root) = acceptor(certificate(of_its_own), false);
+    let port = server.port;
+    let proxy = Proxy::with(Some(acceptor), move |_| Answer::Tunnel(port)).await;
+    let setting = ForwardProxy::parse(&format!("https://{}", proxy.address)).unwrap();
+    let client = |roots: &[&Vec<u8>]| {
         let client = Transport::builder(STRICT).resolver(Fixed::new(&[&[PUBLIC]]));
         let client = client.proxy(Some(setting.clone()), false);
-        if trusts { client.root_certificate(server.root.clone()) } else { client }.build().unwrap()
+        roots.iter().fold(client, |client, root| client.root_certificate((*root).clone())).build().unwrap()
     };
-    assert_eq!(post(&client(false), "https://hooks.example/", AMPLE).await, failed(ProxyFailed));
-    assert_eq!(server.handshakes.load(Ordering::SeqCst), 0);
-    // It speaks TLS, and waits for a body that a `CONNECT` does not have.
-    assert_eq!(post(&client(true), "https://hooks.example/", SHORT).await, failed(Timeout));
-    assert_eq!(server.handshakes.load(Ordering::SeqCst), 1);
+    let url = "https://hooks.example/";
+    assert_eq!(post(&client(&[&server.root]), url, AMPLE).await, failed(ProxyFailed));
+    assert!(proxy.asked().is_empty());
+    assert_eq!(post(&client(&[&proxys_root]), url, AMPLE).await, failed(TlsUnknownIssuer));
+    assert_eq!(post(&client(&[&proxys_root, &server.root]), url, AMPLE).await, answered(200));
+    assert_eq!(proxy.asked(), ["93.184.216.34:443", "93.184.216.34:443"]);
 }

@@ -13,7 +13,7 @@ use super::server::{OK, read_request};
 use super::*;
 
 /// A self-signed certificate for `hooks.example` and `127.0.0.1`, adjusted before it is signed.
-fn certificate(adjust: impl FnOnce(&mut CertificateParams)) -> (CertificateDer<'static>, KeyPair) {
+pub(super) fn certificate(adjust: impl FnOnce(&mut CertificateParams)) -> (CertificateDer<'static>, KeyPair) {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["hooks.example".into(), "127.0.0.1".into()]).unwrap();
     adjust(&mut params);
@@ -33,31 +33,13 @@ impl TlsServer {
         Self::with(certificate(|_| ()), wants_client_certificate).await
     }
 
-    async fn with(
-        (certificate, key): (CertificateDer<'static>, KeyPair),
-        wants_client_certificate: bool,
-    ) -> Self {
-        let root = certificate.to_vec();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let config = if wants_client_certificate {
-            let mut roots = RootCertStore::empty();
-            roots.add(certificate.clone()).unwrap();
-            let verifier =
-                WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
-            config.with_client_cert_verifier(verifier)
-        } else {
-            config.with_no_client_auth()
-        };
-        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
-        let config = config.with_single_cert(vec![certificate], key.into()).unwrap();
+    async fn with(own: (CertificateDer<'static>, KeyPair), wants_client_certificate: bool) -> Self {
+        let (acceptor, root) = acceptor(own, wants_client_certificate);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let handshakes = Arc::new(AtomicUsize::new(0));
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, TlsAcceptor::from(Arc::new(config)), Arc::clone(&handshakes)));
+        tasks.spawn(accept(listener, acceptor, Arc::clone(&handshakes)));
         Self { port, root, handshakes, _tasks: tasks }
     }
 
@@ -70,6 +52,30 @@ impl TlsServer {
         let builder = Transport::builder(OPEN).resolver(Fixed::new(&[&["127.0.0.1"]]));
         if trusts { builder.root_certificate(self.root.clone()) } else { builder }.build().unwrap()
     }
+}
+
+/// A server's half of TLS, and its certificate as DER.
+pub(super) fn acceptor(
+    (certificate, key): (CertificateDer<'static>, KeyPair),
+    wants_client_certificate: bool,
+) -> (TlsAcceptor, Vec<u8>) {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .unwrap();
+    let config = if wants_client_certificate {
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate.clone()).unwrap();
+        let verifier =
+            WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build().unwrap();
+        config.with_client_cert_verifier(verifier)
+    } else {
+        config.with_no_client_auth()
+    };
+    let root = certificate.to_vec();
+    let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+    let config = config.with_single_cert(vec![certificate], key.into()).unwrap();
+    (TlsAcceptor::from(Arc::new(config)), root)
 }
 
 async fn accept(listener: TcpListener, acceptor: TlsAcceptor, handshakes: Arc<AtomicUsize>) {
