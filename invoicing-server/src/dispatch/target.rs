@@ -25,6 +25,7 @@ use invoicing_core::FailureClass;
 use serde::Deserialize;
 use url::{Host, ParseError, Url};
 
+use crate::secret::shown_url;
 pub use addresses::is_public;
 
 /// Longest URL of a webhook, in characters, as given and as normalised.
@@ -137,8 +138,9 @@ pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
 
 /// The URL of a webhook, accepted by a [`TargetPolicy`] and normalised.
 ///
-/// It may carry a token of the receiver in its path or query; do not log it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// It may carry a token of the receiver in its path or query: `Debug` shows neither. `Display` shows all of it; do not
+/// log it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct TargetUrl {
     text: String,
     uri: Uri,
@@ -167,6 +169,12 @@ impl TryFrom<Url> for TargetUrl {
         }
         let uri = text.parse().map_err(|_| TargetError::Malformed)?;
         Ok(Self { text, uri })
+    }
+}
+
+impl fmt::Debug for TargetUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TargetUrl").field(&shown_url(&self.text)).finish()
     }
 }
 

@@ -8,6 +8,7 @@ use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRe
 
 use super::reply::Reply;
 use crate::Error;
+use crate::secret::without_secrets;
 
 /// What `Retry-After` says while storage is unavailable, in seconds.
 const STORAGE_RETRY_SECONDS: u64 = 5;
@@ -149,7 +150,8 @@ impl ApiError {
 
     /// Says in the log what happened, with every cause. The query is left out: it may hold a signature.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        let (method, path) = (&head.method, head.uri.path());
+        let (method, path) = (&head.method, without_secrets(head.uri.path()));
+        let path = &*path;
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {

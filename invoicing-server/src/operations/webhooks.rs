@@ -9,7 +9,7 @@ use invoicing_core::{CompanyId, Conflict, EventId, EventKind, Invalid, WebhookId
 use super::CompanyHandle;
 use crate::Error;
 use crate::dispatch::FreshJob;
-use crate::secret::{Secret, shown_url};
+use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
 use crate::store::webhooks::{self, DisabledReason, Webhook};
 use crate::store::{Tx, companies, events};
@@ -71,7 +71,7 @@ impl Webhooks<'_> {
     pub async fn register(&self, new: &NewWebhook) -> Result<RegisteredWebhook, Error> {
         let url = self.check_url(&new.url)?;
         let events = check_events(&new.events)?;
-        let secret = Secret::generate("whsec_", &self.0.inner.env);
+        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
         let key = secret.clone();
         let (company, sealer) = (self.0.id, Arc::clone(&self.0.inner.sealer));
         let webhook = self
@@ -162,7 +162,7 @@ impl Webhooks<'_> {
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
     /// deliveries that wait already.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
-        let secret = Secret::generate("whsec_", &self.0.inner.env);
+        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.inner.sealer));
         let webhook = self
             .update(id, move |tx, company, webhook| {
