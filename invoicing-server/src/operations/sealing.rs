@@ -8,8 +8,8 @@ use uuid::Uuid;
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
-use crate::store::sealed::SealedWith;
-use crate::store::{Store, Tx, settings, webhooks};
+use crate::store::sealed::{SealedWith, reseal_webhooks};
+use crate::store::{Store, Tx, settings};
 
 /// Secrets that are sealed again in one transaction: other writers wait for no more.
 const BATCH: u32 = 200;
@@ -66,12 +66,11 @@ async fn adopt_in(
     trial.set_keys(Arc::clone(&keys));
     for key in keys.all() {
         match settings::check_key(tx.connection(), &trial, key.id()).await? {
-            Some(true) => {}
             Some(false) => return Ok(Err(SealingError::WrongKey(key.id().to_owned()))),
             None if key.id() == keys.current().id() => {
                 settings::remember_key(tx.connection(), &trial, key.id()).await?;
             }
-            None => {}
+            Some(true) | None => {}
         }
     }
     sealer.set_keys(keys);
@@ -108,7 +107,7 @@ impl Inner {
             let batch = self.store.write(move |tx| {
                 Box::pin(async move {
                     let current = current_id(&sealer)?;
-                    webhooks::reseal(tx.connection(), &sealer, &current, from, BATCH).await
+                    reseal_webhooks(tx.connection(), &sealer, &current, from, BATCH).await
                 })
             });
             let batch = batch.await?;

@@ -60,8 +60,8 @@ fn an_older_key_reads_and_the_current_one_seals() {
 
 #[test]
 fn a_value_opens_in_its_own_place_only() {
-    let sealer = sealer(SealingKeys::new(key("k1", 1)));
-    let sealed = sealer.seal_text(&place(), "whsec_x");
+    let ours = sealer(SealingKeys::new(key("k1", 1)));
+    let sealed = ours.seal_text(&place(), "whsec_x");
     let other_company = CompanyId(WEBHOOK.0);
     let mut column = place();
     column.column = "url";
@@ -77,7 +77,7 @@ fn a_value_opens_in_its_own_place_only() {
         table,
         no_company,
     ] {
-        assert_eq!(sealer.open_text(&elsewhere, &sealed), Err(NotOpened::Damaged), "{elsewhere:?}");
+        assert_eq!(ours.open_text(&elsewhere, &sealed), Err(NotOpened::Damaged), "{elsewhere:?}");
     }
 }
 
@@ -129,11 +129,11 @@ fn debug_shows_no_bytes() {
 proptest! {
     #[test]
     fn any_text_goes_there_and_back_and_no_two_sealed_ones_are_alike(text in any::<String>()) {
-        let sealer = sealer(SealingKeys::new(key("k1", 1)));
-        let (one, two) = (sealer.seal_text(&place(), &text), sealer.seal_text(&place(), &text));
+        let ours = sealer(SealingKeys::new(key("k1", 1)));
+        let (one, two) = (ours.seal_text(&place(), &text), ours.seal_text(&place(), &text));
         prop_assert_ne!(&one, &two);
         for sealed in [one, two] {
-            prop_assert_eq!(&*sealer.open_text(&place(), &sealed).unwrap(), &text);
+            prop_assert_eq!(&*ours.open_text(&place(), &sealed).unwrap(), &text);
         }
     }
 
@@ -142,8 +142,8 @@ proptest! {
         position: prop::sample::Index,
         replacement in "[ -~]",
     ) {
-        let sealer = sealer(SealingKeys::new(key("k1", 1)));
-        let sealed = sealer.seal_text(&place(), "whsec_x");
+        let ours = sealer(SealingKeys::new(key("k1", 1)));
+        let sealed = ours.seal_text(&place(), "whsec_x");
         // The prefix apart: a value without it is one in clear.
         let at = 3 + position.index(sealed.len() - 3);
         let (before, after) = (&sealed[..at], &sealed[at + 1..]);
@@ -153,7 +153,7 @@ proptest! {
             format!("{before}{replacement}{}", &sealed[at..]),
         ];
         for changed in changed.iter().filter(|changed| **changed != *sealed) {
-            prop_assert!(sealer.open_text(&place(), changed).is_err(), "{}", changed);
+            prop_assert!(ours.open_text(&place(), changed).is_err(), "{}", changed);
         }
     }
 

@@ -3,14 +3,13 @@
 use std::fmt;
 
 use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
-use serde::Serialize;
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::Tx;
 use super::companies::one_row;
-use super::rows::{hex_list, to_json};
+use super::rows::hex_list;
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::secret::{Secret, shown_url};
@@ -38,12 +37,6 @@ const OFF: &str =
 const STREAK: &str = "SELECT failures FROM webhook WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL";
 const RESET_STREAKS: &str = "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL \
      AND id IN (SELECT unhex(value) FROM json_each($1))";
-const SEALED_WITH: &str =
-    "SELECT sealed_with, count(*) FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
-const NOT_SEALED_WITH: &str = "SELECT company_id, id, secret FROM webhook \
-     WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3";
-const SET_SECRETS: &str = "UPDATE webhook SET secret = item.value ->> 'secret' FROM json_each($1) AS item \
-     WHERE webhook.company_id = unhex(item.value ->> 'company') AND webhook.id = unhex(item.value ->> 'id')";
 const SET_STREAK: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
 
 /// Why a webhook is disabled.
@@ -344,65 +337,4 @@ pub(crate) async fn reset_streaks(
 ) -> Result<(), Error> {
     sqlx::query(RESET_STREAKS).bind(hex_list(webhooks.iter().map(|id| id.0))).execute(connection).await?;
     Ok(())
-}
-
-/// How many secrets are sealed with each key: its id as the rows say it, `None` for secrets in clear.
-pub(super) async fn sealed_with(
-    connection: &mut SqliteConnection,
-) -> Result<Vec<(Option<String>, i64)>, Error> {
-    Ok(sqlx::query_as(SEALED_WITH).fetch_all(connection).await?)
-}
-
-/// A batch of secrets that were sealed again.
-pub(crate) struct Resealed {
-    pub(crate) resealed: u64,
-    /// They do not open; each was logged.
-    pub(crate) unreadable: u64,
-    /// Where the next batch begins; `None` behind the last one.
-    pub(crate) last: Option<Uuid>,
-}
-
-/// A secret as [`SET_SECRETS`] takes it.
-#[derive(Serialize)]
-struct Sealed {
-    company: uuid::fmt::Simple,
-    id: uuid::fmt::Simple,
-    secret: String,
-}
-
-/// Seals secrets with the current key that are not, in the order of the webhooks' ids, behind one of them.
-pub(crate) async fn reseal(
-    connection: &mut SqliteConnection,
-    sealer: &Sealer,
-    current: &str,
-    after: Uuid,
-    limit: u32,
-) -> Result<Resealed, Error> {
-    let select = sqlx::query_as(NOT_SEALED_WITH).bind(after).bind(current).bind(limit);
-    let rows: Vec<(Uuid, Uuid, String)> = select.fetch_all(&mut *connection).await?;
-    let last = rows.last().map(|(_, id, _)| *id);
-    let (count, mut sealed) = (rows.len(), Vec::new());
-    for (company, id, stored) in rows {
-        let place = Place::webhook_secret(CompanyId(company), WebhookId(id));
-        match sealer.open_text(&place, &Zeroizing::new(stored)) {
-            Ok(clear) => {
-                let Some(secret) = sealer.seal(&place, clear.as_bytes()) else {
-                    return Err(place.bad_row("it cannot be sealed"));
-                };
-                sealed.push(Sealed { company: company.simple(), id: id.simple(), secret });
-            }
-            Err(cause) => {
-                let error = place.bad_row(cause);
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "a webhook's secret was not sealed again; rotate it"
-                );
-            }
-        }
-    }
-    let done = sqlx::query(SET_SECRETS).bind(to_json(&sealed)?).execute(connection).await?;
-    if done.rows_affected() != sealed.len() as u64 {
-        return Err(Error::internal("table webhook: sealing secrets changed another number of rows"));
-    }
-    Ok(Resealed { resealed: sealed.len() as u64, unreadable: (count - sealed.len()) as u64, last })
 }
