@@ -112,10 +112,10 @@ impl ApiService {
             Ok(_working) => self.call(head, found, rate).await,
             Err(overloaded) => Err(overloaded),
         };
-        let mut held = self.load().hold();
+        let mut coming = self.load().hold();
         let bytes = if call.as_ref().is_ok_and(|call| call.endpoint.reads_body()) {
             let limits = BodyLimits::new(&self.invoicing.settings().requests);
-            body::read(body, &head.headers, limits, &mut held).await?
+            body::read(body, &head.headers, limits, &mut coming).await?
         } else {
             body::discard(body.as_mut(), &head.headers).await;
             Bytes::new()

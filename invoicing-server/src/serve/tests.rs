@@ -192,7 +192,7 @@ async fn connections_from_one_address_are_limited_where_that_is_wanted() {
     let held = [server.in_flight().await, server.in_flight().await];
     assert_eq!(rest(server.connect().await).await, "");
     drop(held);
-    let served = async {
+    let answered = async {
         loop {
             let mut stream = server.connect().await;
             // It may be closed before that.
@@ -202,7 +202,7 @@ async fn connections_from_one_address_are_limited_where_that_is_wanted() {
             }
         }
     };
-    timeout(PATIENCE, served).await.expect("the places are not given back");
+    timeout(PATIENCE, answered).await.expect("the places are not given back");
     server.stop().await;
 }
 
