@@ -1,4 +1,4 @@
-//! The corpus of webhook targets, `tests/data/target_addresses.tsv`: every URL and every answer of a lookup is decided
+//! The corpus of webhook targets, `tests/data/target_addresses.txt`: every URL and every answer of a lookup is decided
 //! as it says there, by registration and by the attempt.
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ type UrlRow = (&'static str, &'static str, &'static str);
 
 /// The rows with three columns.
 fn rows() -> impl Iterator<Item = UrlRow> {
-    include_str!("../data/target_addresses.tsv")
+    include_str!("../data/target_addresses.txt")
         .lines()
         .filter(|line| !line.is_empty() && !line.starts_with("# ") && *line != "#")
         .map(|line| {
