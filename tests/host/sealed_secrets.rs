@@ -33,11 +33,11 @@ impl House {
         self.0.path().join("invoicing.db")
     }
 
-    async fn try_open(&self, keys: Option<SealingKeys>) -> Result<Invoicing, OpenError> {
-        let target = TargetPolicy { allow_http: true, allow_private: true, ..TargetPolicy::default() };
+    async fn try_open(&self, keys: impl Into<Option<SealingKeys>>) -> Result<Invoicing, OpenError> {
+        let target = TargetPolicy { allow_http: true, allow_private: true };
         let settings = Settings { target, ..Settings::default() };
         let builder = Invoicing::builder(self.database()).settings(settings);
-        match keys {
+        match keys.into() {
             Some(keys) => builder.sealing_keys(keys),
             None => builder,
         }
@@ -45,11 +45,11 @@ impl House {
         .await
     }
 
-    async fn open(&self, keys: Option<SealingKeys>) -> Invoicing {
+    async fn open(&self, keys: impl Into<Option<SealingKeys>>) -> Invoicing {
         self.try_open(keys).await.unwrap()
     }
 
-    async fn refused(&self, keys: Option<SealingKeys>) -> SealingError {
+    async fn refused(&self, keys: impl Into<Option<SealingKeys>>) -> SealingError {
         match self.try_open(keys).await {
             Err(OpenError::Sealing(error)) => error,
             Err(error) => panic!("{error:?}"),
@@ -92,8 +92,8 @@ fn key(id: &str, byte: u8) -> SealingKey {
     SealingKey::new(id, [byte; 32]).unwrap()
 }
 
-fn keys(id: &str, byte: u8) -> Option<SealingKeys> {
-    Some(SealingKeys::new(key(id, byte)))
+fn keys(id: &str, byte: u8) -> SealingKeys {
+    SealingKeys::new(key(id, byte))
 }
 
 fn sealed_with(clear: u64, keys: &[(&str, u64)]) -> impl Fn(&SealedWith) -> bool {
@@ -196,7 +196,7 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
     owner.quotes().send(quote.id, None).await.unwrap();
     let url = owner.quotes().document(quote.id).await.unwrap().url;
     drop((owner, invoicing));
-    for keys in [keys("k1", 1), Some(SealingKeys::new(key("k2", 2)).older(key("k1", 1)))] {
+    for keys in [keys("k1", 1), keys("k2", 2).older(key("k1", 1))] {
         let invoicing = house.open(keys).await;
         invoicing.reseal().await.unwrap();
         let service = invoicing.service();
@@ -231,13 +231,13 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
         (SealingKeys::new(key("k2", 2)).older(key("k1", 9)), "k1"),
         (SealingKeys::new(key("k2", 1)).older(key("k1", 2)), "k2"),
     ] {
-        let error = house.refused(Some(wrong)).await;
+        let error = house.refused(wrong).await;
         assert!(matches!(&error, SealingError::WrongKey(found) if found == id), "{error}");
     }
     let twice = both.clone().older(key("k2", 2));
-    assert!(matches!(house.refused(Some(twice)).await, SealingError::SameId(id) if id == "k2"));
+    assert!(matches!(house.refused(twice).await, SealingError::SameId(id) if id == "k2"));
     // None of this has changed anything.
-    let invoicing = house.open(Some(both)).await;
+    let invoicing = house.open(both).await;
     let company = invoicing.company(company_id);
     for hook in [old, new] {
         assert_signs(&invoicing, &company, hook.webhook.id, &hook.secret).await;
@@ -253,7 +253,7 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
     drop((company, invoicing));
     // Once nothing is sealed with it, its id is free again.
     let reused = SealingKeys::new(key("k1", 7)).older(key("k2", 2));
-    house.open(Some(reused)).await.reseal().await.unwrap();
+    house.open(reused).await.reseal().await.unwrap();
     house.open(keys("k1", 7)).await;
 }
 
@@ -266,7 +266,7 @@ async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else() {
     let owner_id = owner.id();
     drop((owner, invoicing));
     let with_loss = SealingKeys::new(key("k2", 2)).lost("k1");
-    let invoicing = house.open(Some(with_loss)).await;
+    let invoicing = house.open(with_loss).await;
     let owner = invoicing.company(owner_id);
     owner.webhooks().ping(hook).await.unwrap();
     assert_eq!(invoicing.dispatcher().run_once().await.unwrap().failed, 1);

@@ -1,6 +1,6 @@
 //! A life of the service in which everything goes wrong that can, with secrets wherever one may stand.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -47,7 +47,7 @@ impl Printed {
         let mut text = String::new();
         let mut next = Some(error);
         while let Some(error) = next {
-            text += &format!("{error} | {error:?} | {error:#?}\n");
+            writeln!(text, "{error} | {error:?} | {error:#?}").unwrap();
             next = error.source();
         }
         self.errors.push((what.to_owned(), text));
@@ -90,7 +90,7 @@ impl DocumentRenderer for Moody {
 }
 
 fn settings() -> Settings {
-    let target = TargetPolicy { allow_http: true, allow_private: true, ..TargetPolicy::default() };
+    let target = TargetPolicy { allow_http: true, allow_private: true };
     let mut settings = Settings { target, quota: 0, ..Settings::default() };
     settings.dispatch.attempt_timeout_ms = 400;
     settings

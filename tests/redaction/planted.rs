@@ -26,15 +26,15 @@ impl Planted {
         if let Ok(bytes) = URL_SAFE_NO_PAD.decode(core) {
             forms.extend(of_bytes(&bytes));
         }
-        self.add(what, forms);
+        self.add(what, &forms);
     }
 
     /// Secret bytes.
     pub(crate) fn bytes(&mut self, what: &'static str, secret: &[u8]) {
-        self.add(what, of_bytes(secret));
+        self.add(what, &of_bytes(secret));
     }
 
-    fn add(&mut self, what: &'static str, forms: Vec<String>) {
+    fn add(&mut self, what: &'static str, forms: &[String]) {
         assert!(forms.iter().all(|form| form.len() >= SHORTEST), "{what} is too short to be told apart");
         let mut pieces: Vec<String> = forms.iter().flat_map(|form| pieces(form)).collect();
         pieces.sort_unstable();

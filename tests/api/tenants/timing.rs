@@ -43,7 +43,7 @@ async fn round(world: &World, one: &Ask, other: &Ask) -> f64 {
     let mut times = [Vec::with_capacity(CALLS), Vec::with_capacity(CALLS)];
     for call in 0..2 * CALLS {
         // One, other, other, one: neither is always the one that follows.
-        let side = (call + 1) / 2 % 2;
+        let side = call.div_ceil(2) % 2;
         times[side].push(time(world, [one, other][side]).await.as_secs_f64());
     }
     quantile(&times[0], 0.5) / quantile(&times[1], 0.5)
