@@ -194,7 +194,7 @@ async fn one_length_twice_is_one_length() {
 async fn chunks_with_extensions_and_trailers_end_where_they_end() {
     let server = Server::start().await;
     let chunked = [JSON, "transfer-encoding: chunked"];
-    let trailers: String = (0..200).map(|n| format!("x-{n}: y\r\n")).collect();
+    let trailers = "x: y\r\n".repeat(200);
     for (body, status) in [
         ("c;name=value\r\n{\"name\":\"A\"}\r\n0;last\r\n\r\n".to_owned(), 201),
         ("00000000000000c\r\n{\"name\":\"A\"}\r\n000\r\n\r\n".to_owned(), 201),

@@ -185,7 +185,7 @@ impl http_body::Body for Departing {
         Poll::Ready(frame.map(|frame| {
             frame.map(|frame| {
                 frame.map_data(|bytes| match unsent {
-                    Some(_unsent) => Bytes::from_owner(UnsentBytes { bytes, _unsent }),
+                    Some(unsent) => Bytes::from_owner(UnsentBytes { bytes, _unsent: unsent }),
                     None => bytes,
                 })
             })
