@@ -10,6 +10,7 @@ mod embedding;
 mod endpoints;
 mod errors;
 mod hostile;
+mod hostile_bytes;
 mod http2;
 mod keys_and_quota;
 mod law;

@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
 pub mod bench;
+pub mod hostile;
 mod ledger;
 mod receiver;
 mod world;
