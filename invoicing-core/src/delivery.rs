@@ -32,8 +32,20 @@ closed_set! {
         Dns = "dns",
         /// No connection, or it broke.
         Network = "network",
-        /// The TLS handshake failed.
+        /// The TLS handshake failed for another reason than the certificate: no TLS there, no version in common, an alert.
         Tls = "tls",
+        /// A certificate of the peer's chain has expired.
+        TlsExpired = "tls_expired",
+        /// A certificate of the peer's chain is not valid yet.
+        TlsNotYetValid = "tls_not_yet_valid",
+        /// The certificate is for other names than the URL's.
+        TlsWrongName = "tls_wrong_name",
+        /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is missing.
+        TlsUnknownIssuer = "tls_unknown_issuer",
+        /// The certificate cannot be accepted for another reason: signature, purpose, encoding.
+        TlsBadCertificate = "tls_bad_certificate",
+        /// The forward proxy, through which the host sends its webhooks, made no connection.
+        Proxy = "proxy",
         /// The peer does not speak HTTP.
         Protocol = "protocol",
         /// The address is not one that webhooks may reach.
@@ -49,7 +61,17 @@ impl FailureClass {
     /// Whether another attempt may go better.
     pub const fn is_transient(self) -> bool {
         match self {
-            Self::Timeout | Self::Dns | Self::Network | Self::Tls | Self::Protocol => true,
+            Self::Timeout
+            | Self::Dns
+            | Self::Network
+            | Self::Protocol
+            | Self::Proxy
+            | Self::Tls
+            | Self::TlsExpired
+            | Self::TlsNotYetValid
+            | Self::TlsWrongName
+            | Self::TlsUnknownIssuer
+            | Self::TlsBadCertificate => true,
             Self::TargetRefused | Self::Unsendable | Self::Abandoned => false,
         }
     }

@@ -1,5 +1,7 @@
 //! Frozen documents as the API hands them out.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -8,8 +10,8 @@ use crate::Timestamp;
 /// Where the frozen document of a quote can be downloaded, and how to recognise it: the answer of
 /// `GET /quotes/:id/document`.
 ///
-/// Whoever has the URL can read the document until it expires.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Whoever has the URL can read the document until it expires, so `Debug` shows it without its query.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentLink {
     /// The URL. It carries its own proof: it needs no key and counts in no quota.
@@ -27,6 +29,21 @@ pub struct DocumentLink {
     pub size_bytes: u64,
     /// SHA-256 of the document, 64 lowercase hex digits.
     pub sha256: String,
+}
+
+impl fmt::Debug for DocumentLink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, expires_at, document_type, file_name, content_type, size_bytes, sha256 } = self;
+        f.debug_struct("DocumentLink")
+            .field("url", &format_args!("{}?..", url.split('?').next().unwrap_or_default()))
+            .field("expires_at", expires_at)
+            .field("document_type", document_type)
+            .field("file_name", file_name)
+            .field("content_type", content_type)
+            .field("size_bytes", size_bytes)
+            .field("sha256", sha256)
+            .finish()
+    }
 }
 
 impl DocumentLink {

@@ -102,10 +102,14 @@ codes! {
     DocumentUnavailable = "document_unavailable", 409;
     /// The request body is over the limit.
     PayloadTooLarge = "payload_too_large", 413;
+    /// The request expects something other than `100-continue`.
+    ExpectationFailed = "expectation_failed", 417;
     /// The service failed.
     ServerError = "server_error", 500;
     /// The database or the document store is unavailable.
     StorageUnavailable = "storage_unavailable", 503;
+    /// More is being done than the service takes on at once: a try after `Retry-After` will pass. Nothing was done.
+    Overloaded = "overloaded", 503;
 }
 
 impl fmt::Display for ErrorCode {

@@ -28,9 +28,9 @@ mod document;
 mod error;
 mod event;
 mod fixed;
-mod flat;
 #[cfg(test)]
 mod fixtures;
+mod flat;
 mod ids;
 mod invoice;
 mod invoice_states;

@@ -3,6 +3,8 @@
 use serde::Deserialize;
 
 use crate::dispatch::target::TargetPolicy;
+use crate::dispatch::transport::ForwardProxy;
+use crate::http::body;
 use crate::store::OpenError;
 
 /// How the service behaves. The defaults are the contract's.
@@ -21,6 +23,8 @@ pub struct Settings {
     pub dispatch: DispatchSettings,
     /// How documents are handed out.
     pub documents: DocumentSettings,
+    /// What requests may take, whatever server they come through.
+    pub requests: RequestLimits,
 }
 
 /// How documents are handed out.
@@ -30,6 +34,32 @@ pub struct DocumentSettings {
     /// Whether a link to a document leads to the store itself, where the store has such URLs (S3, Google Cloud Storage
     /// and Azure have, a folder has not). The service then does not see the bytes again, and does not check them.
     pub presigned_urls: bool,
+}
+
+/// What requests may take, whatever server they come through.
+///
+/// | Limit | Default | Beyond it |
+/// |---|---|---|
+/// | [`in_flight`](Self::in_flight) | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
+/// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
+/// | body that nobody wants | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
+/// | requests of one key in 60 s | [`Settings::quota`] | 429 with `Retry-After` |
+///
+/// The limits on connections are those of whoever accepts them: of [`ServeLimits`](crate::ServeLimits) with
+/// [`serve`](crate::serve()).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct RequestLimits {
+    /// Requests that are worked on at once. One whose body is still coming does not count, nor one whose answer is
+    /// being sent.
+    pub in_flight: usize,
+    /// Bytes of bodies that are coming and of answers that have not been sent, all together. The answers of
+    /// [`in_flight`](Self::in_flight) requests may come on top.
+    pub buffered_bytes: usize,
+    /// Longest time for the body of a request in milliseconds, from the head on. At most 600,000.
+    pub body_time_ms: u64,
 }
 
 /// How webhooks are delivered.
@@ -44,6 +74,12 @@ pub struct DispatchSettings {
     pub in_flight: usize,
     /// Attempts at once per webhook.
     pub in_flight_per_webhook: usize,
+    /// The forward proxy that webhooks go through, as `http://user:password@proxy.example:3128`; none otherwise. Names
+    /// are looked up by this machine all the same, and checked; the proxy is asked for an address that passed.
+    pub proxy: Option<ForwardProxy>,
+    /// Whether names are left to the proxy instead, for machines that cannot look up public names. The proxy alone then
+    /// keeps webhooks out of private networks; only address literals and local names are still refused here.
+    pub proxy_resolves_names: bool,
 }
 
 impl Default for Settings {
@@ -55,13 +91,27 @@ impl Default for Settings {
             target: TargetPolicy::default(),
             dispatch: DispatchSettings::default(),
             documents: DocumentSettings::default(),
+            requests: RequestLimits::default(),
         }
+    }
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        Self { in_flight: 256, buffered_bytes: 64 * 1024 * 1024, body_time_ms: 10_000 }
     }
 }
 
 impl Default for DispatchSettings {
     fn default() -> Self {
-        Self { max_attempts: 3, attempt_timeout_ms: 5_000, in_flight: 256, in_flight_per_webhook: 8 }
+        Self {
+            max_attempts: 3,
+            attempt_timeout_ms: 5_000,
+            in_flight: 256,
+            in_flight_per_webhook: 8,
+            proxy: None,
+            proxy_resolves_names: false,
+        }
     }
 }
 
@@ -87,6 +137,16 @@ impl Settings {
         }
         if dispatch.in_flight == 0 || dispatch.in_flight_per_webhook == 0 {
             return refuse("dispatch.inFlight", "must be at least 1, also per webhook");
+        }
+        let requests = &self.requests;
+        if requests.in_flight == 0 {
+            return refuse("requests.inFlight", "must be at least 1");
+        }
+        if requests.buffered_bytes < body::MOST_BYTES {
+            return refuse("requests.bufferedBytes", "must be enough for one body, 262144");
+        }
+        if !(1..=600_000).contains(&requests.body_time_ms) {
+            return refuse("requests.bodyTimeMs", "must be between 1 and 600000");
         }
         Ok(())
     }

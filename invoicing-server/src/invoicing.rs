@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
+use zeroize::Zeroizing;
 
 use crate::Error;
 use crate::config::Settings;
@@ -12,9 +13,13 @@ use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{Dispatcher, Endpoints, Handoff};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
-use crate::operations::{Companies, CompanyHandle, KeyCache, SigningLinks, SweepReport};
+use crate::http::load::Load;
+use crate::operations::sealing::adopt;
+use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
+use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
 use crate::service::ApiService;
-use crate::store::{OpenError, Store, companies};
+use crate::store::sealed::SealedWith;
+use crate::store::{OpenError, Store, settings};
 
 /// The service. Cheap to clone; all clones are one.
 ///
@@ -31,6 +36,9 @@ pub(crate) struct Inner {
     pub(crate) keys: KeyCache,
     pub(crate) handoff: Arc<Handoff>,
     pub(crate) endpoints: Arc<Endpoints>,
+    pub(crate) sealer: Arc<Sealer>,
+    /// What the API is doing at present.
+    pub(crate) load: Arc<Load>,
     /// Imports whose number was taken go on one after the other, or they would take it from each other for ever.
     pub(crate) import_turn: tokio::sync::Mutex<()>,
 }
@@ -48,7 +56,18 @@ pub struct Builder {
     env: Env,
     renderer: Option<Arc<dyn DocumentRenderer>>,
     store: Option<Arc<dyn DocumentStore>>,
+    sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
+}
+
+impl std::fmt::Debug for Builder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Builder")
+            .field("database", &self.database)
+            .field("settings", &self.settings)
+            .field("sealing_keys", &self.sealing_keys)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Builder {
@@ -78,6 +97,14 @@ impl Builder {
         Self { store: Some(store), ..self }
     }
 
+    /// Seals the secrets that have to be read again, those of webhooks and the key of document URLs, before they are
+    /// stored. Without keys they are stored in clear, which the log says once. What is stored in clear stays readable
+    /// and is sealed by [`Invoicing::reseal`]. API keys and tokens of signing links are stored as hashes only.
+    #[must_use]
+    pub fn sealing_keys(self, keys: SealingKeys) -> Self {
+        Self { sealing_keys: Some(keys), ..self }
+    }
+
     /// Adjusts the HTTP client that delivers webhooks: another resolver, another certificate authority.
     #[must_use]
     pub fn webhook_transport(
@@ -90,8 +117,8 @@ impl Builder {
     /// Opens the service. Creates the database where there is none.
     ///
     /// # Errors
-    /// [`OpenError`] when another process has the database open, when it cannot be opened, or when a setting is not
-    /// usable.
+    /// [`OpenError`] when another process has the database open, when it cannot be opened, when a setting is not
+    /// usable, or when what it holds is sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         #[cfg(feature = "pdf")]
@@ -103,15 +130,21 @@ impl Builder {
         })?;
         let handoff = Arc::new(Handoff::new(&self.env));
         let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
-        let signer = UrlSigner::new(&url_key(&store, &self.env).await?);
+        let sealer = Arc::new(Sealer::new(self.env.clone()));
+        adopt(&store, &sealer, self.sealing_keys).await?;
+        let signer = UrlSigner::new(&*url_key(&store, &self.env, &sealer).await?);
         let documents = match self.store {
             Some(store) => store,
             None => beside(&self.database)?,
         };
-        let limit = Duration::from_millis(self.settings.dispatch.attempt_timeout_ms);
-        let transport = Transport::builder(self.settings.target).connect_timeout(limit);
+        let dispatch = &self.settings.dispatch;
+        let limit = Duration::from_millis(dispatch.attempt_timeout_ms);
+        let transport = Transport::builder(self.settings.target)
+            .connect_timeout(limit)
+            .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names);
         let transport = (self.transport)(transport).build()?;
-        let endpoints = Arc::new(Endpoints::new(&self.settings, transport)?);
+        let endpoints = Arc::new(Endpoints::new(&self.settings, transport, Arc::clone(&sealer))?);
+        let load = Arc::new(Load::new(&self.settings.requests));
         let inner = Arc::new(Inner {
             store,
             env: self.env,
@@ -120,6 +153,8 @@ impl Builder {
             keys: KeyCache::default(),
             handoff,
             endpoints,
+            sealer,
+            load,
             import_turn: tokio::sync::Mutex::default(),
         });
         Ok(Invoicing(inner))
@@ -134,21 +169,27 @@ fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     Ok(Arc::new(storage))
 }
 
-/// The key of document URLs: made once per database.
-async fn url_key(store: &Store, env: &Env) -> Result<[u8; 32], OpenError> {
-    const NAME: &str = "document_url_key";
-    let fresh = env.bytes::<32>();
+/// The key of document URLs: made once per database, and again where the key that it was sealed with is lost.
+async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
+    const NAME: &str = settings::DOCUMENT_URL_KEY;
+    let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
     let key = store.write(move |tx| {
         Box::pin(async move {
-            if let Some(key) = companies::setting(tx.connection(), NAME).await? {
-                return Ok(key);
+            match settings::find(tx.connection(), &sealer, NAME).await? {
+                Some(Ok(key)) => return Ok(key),
+                Some(Err(cause @ NotOpened::Lost(_))) => {
+                    tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
+                    settings::set(tx.connection(), &sealer, NAME, &*fresh).await?;
+                }
+                Some(Err(cause)) => return Err(Place::setting(NAME).bad_row(cause)),
+                None => settings::insert(tx.connection(), &sealer, NAME, &*fresh).await?,
             }
-            companies::insert_setting(tx.connection(), NAME, &fresh).await?;
-            Ok(fresh.to_vec())
+            Ok(Zeroizing::new(fresh.to_vec()))
         })
     });
     let key = key.await.map_err(OpenError::Start)?;
-    key.try_into().map_err(|_| OpenError::Start(Error::bad_row("setting", "value", NAME, "not 32 bytes")))
+    let key = key.as_slice().try_into().map(Zeroizing::new);
+    key.map_err(|_| OpenError::Start(Place::setting(NAME).bad_row("not 32 bytes")))
 }
 
 impl Invoicing {
@@ -160,6 +201,7 @@ impl Invoicing {
             env: Env::system(),
             renderer: None,
             store: None,
+            sealing_keys: None,
             transport: Box::new(|transport| transport),
         }
     }
@@ -193,6 +235,30 @@ impl Invoicing {
     /// attempts and documents that nothing came of are deleted. To be called at least once an hour.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweep().await
+    }
+
+    /// Takes other sealing keys into use while the service runs: a new current one, with the one until now as an older
+    /// one. Call [`reseal`](Self::reseal) afterwards.
+    ///
+    /// # Errors
+    /// [`SealingError`]; the keys in use stay in use then.
+    pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
+        self.0.use_sealing_keys(keys).await
+    }
+
+    /// Seals every stored secret with the current key: those in clear, and those that older keys have sealed. It works
+    /// in batches, while everything else goes on; broken off, it is simply called again. What it replaces is wiped
+    /// from the database's files.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] without a key.
+    pub async fn reseal(&self) -> Result<ResealReport, Error> {
+        self.0.reseal().await
+    }
+
+    /// How many stored secrets are sealed with which key.
+    pub async fn sealed_with(&self) -> Result<SealedWith, Error> {
+        self.0.sealed_with().await
     }
 
     /// The settings it was opened with.

@@ -34,14 +34,17 @@ mod error;
 mod http;
 mod invoicing;
 mod operations;
+mod sealing;
 mod secret;
 mod serve;
 mod service;
 mod store;
 
-pub use config::{DispatchSettings, DocumentSettings, Settings};
+pub use config::{DispatchSettings, DocumentSettings, RequestLimits, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
-pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
+pub use dispatch::transport::{
+    ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
+};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
@@ -61,9 +64,10 @@ pub use invoicing::{Builder, Invoicing};
 pub use object_store;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
-    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, Signature, SigningLinks,
-    SigningPage, SweepReport, WebhookChange, Webhooks,
+    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
+    SigningLinks, SigningPage, SweepReport, WebhookChange, Webhooks,
 };
+pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
 pub use service::{ApiService, Body};
@@ -74,4 +78,5 @@ pub use store::invoices::{Payment, PaymentMethod};
 pub use store::keys::KeyRecord;
 pub use store::page::{ClientQuery, PageQuery, PageWindow};
 pub use store::quotes::{DocumentRecord, ProofRecord};
+pub use store::sealed::SealedWith;
 pub use store::webhooks::{DisabledReason, Webhook};

@@ -1,5 +1,6 @@
 //! Secrets that are shown once: API keys, webhook secrets, signing links.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use base64::Engine;
@@ -10,6 +11,12 @@ use zeroize::Zeroizing;
 
 use crate::env::Env;
 
+/// What the secret texts begin with: an API key, a webhook's secret, the token of a signing link.
+pub(crate) const PREFIXES: [&str; 3] = [API_KEY, WEBHOOK, SIGNING_LINK];
+pub(crate) const API_KEY: &str = "isk_";
+pub(crate) const WEBHOOK: &str = "whsec_";
+const SIGNING_LINK: &str = "sgn_";
+
 /// A secret text. `Debug` does not show it; the memory is wiped on drop.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
@@ -18,7 +25,11 @@ impl Secret {
     /// A prefix and 43 base64url characters: 32 random bytes.
     pub(crate) fn generate(prefix: &str, env: &Env) -> Self {
         let bytes = Zeroizing::new(env.bytes::<32>());
-        Self(Zeroizing::new(format!("{prefix}{}", URL_SAFE_NO_PAD.encode(*bytes))))
+        // With room for all of it, so that growing leaves no copy behind.
+        let mut text = Zeroizing::new(String::with_capacity(prefix.len() + 43));
+        text.push_str(prefix);
+        URL_SAFE_NO_PAD.encode_string(*bytes, &mut text);
+        Self(text)
     }
 
     /// The secret itself, to hand it to its owner.
@@ -36,6 +47,24 @@ pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
+/// A text of unknown origin up to where a secret of ours begins in it, for messages and logs.
+pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
+    let end = |prefix: &&str| text.find(prefix).map(|at| at + prefix.len());
+    match PREFIXES.iter().filter_map(end).min() {
+        Some(end) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+/// What `Debug` shows of a URL: scheme, host and port. The rest may be a permission: tokens of receivers stand in paths
+/// and queries, passwords before the host.
+pub(crate) fn shown_url(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    format!("{scheme}://{host}/..")
+}
+
 impl PartialEq for Secret {
     /// In constant time for texts of one length.
     fn eq(&self, other: &Self) -> bool {
@@ -48,5 +77,54 @@ impl Eq for Secret {}
 impl fmt::Debug for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Secret(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_generated_secret_is_its_prefix_and_43_characters_and_never_printed() {
+        let secret = Secret::generate(WEBHOOK, &Env::system());
+        let random = secret.reveal().strip_prefix("whsec_").unwrap();
+        assert_eq!(URL_SAFE_NO_PAD.decode(random).unwrap().len(), 32);
+        assert_eq!(random.len(), 43);
+        assert_eq!(format!("{secret:?}"), "Secret(..)");
+        assert_ne!(secret, Secret::generate(WEBHOOK, &Env::system()));
+    }
+
+    #[test]
+    fn of_a_url_scheme_host_and_port_are_shown() {
+        for (url, shown) in [
+            ("https://example.com/path/token?token=x", "https://example.com/.."),
+            ("https://example.com:8443", "https://example.com:8443/.."),
+            ("https://user:secret@example.com#x", "https://example.com/.."),
+            ("https://a@b@example.com/", "https://example.com/.."),
+            ("https://example.com?token=a@b", "https://example.com/.."),
+            ("https://example.com\\token", "https://example.com/.."),
+            ("no url", ".."),
+            ("", ".."),
+        ] {
+            assert_eq!(shown_url(url), shown, "{url}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_prefix_is_left_out_of_messages() {
+        assert_eq!(without_secrets("type: \"isk_abc\""), "type: \"isk_…");
+        assert_eq!(without_secrets("sgn_x whsec_y"), "sgn_…");
+        assert_eq!(without_secrets("nothing of the kind"), "nothing of the kind");
+    }
+
+    proptest! {
+        #[test]
+        fn no_message_holds_a_secret(before in "\\PC{0,20}", after in "\\PC{0,20}") {
+            let secret = Secret::generate(API_KEY, &Env::system());
+            let text = format!("{before}{}{after}", secret.reveal());
+            prop_assert!(!without_secrets(&text).contains(&secret.reveal()[4..8]));
+        }
     }
 }

@@ -9,6 +9,7 @@ use std::convert::Infallible;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
@@ -23,6 +24,7 @@ use crate::http::body::{self, BodyLimits, BoxError};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::handlers;
+use crate::http::load::Load;
 use crate::http::reply::{About, RateLimit, Reply};
 use crate::http::request_id::request_id;
 use crate::http::routes::{Found, find};
@@ -45,7 +47,12 @@ pub type Body = Full<Bytes>;
 /// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;
 /// - a 403 counts nothing, and shows the quota as if nobody had touched it; without a quota there are no `RateLimit`
 ///   headers;
-/// - a body that has not arrived after 10 s is answered with 408 `request_timeout`; `GET` ignores a body.
+/// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with 408
+///   `request_timeout`; `GET` ignores a body;
+/// - more requests than are [worked on at once](crate::RequestLimits::in_flight) are answered with 503 `overloaded` and
+///   `Retry-After`: nothing was done, and nothing counts in the quota.
+///
+/// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
 #[derive(Debug, Clone)]
 pub struct ApiService {
     invoicing: Invoicing,
@@ -66,7 +73,26 @@ impl ApiService {
         let mut about = About { request_id: id, rate: None };
         let served = no_panic(self.serve(&head, body, &mut about.rate)).await;
         let result = served.unwrap_or(Err(ApiError::Panicked));
-        render(result, &about, &head)
+        self.send(result, &about, &head)
+    }
+
+    /// Answers a request that is not to be served.
+    pub(crate) async fn refuse<B>(self, head: &Parts, body: B, error: ApiError) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        body::discard(pin!(body), &head.headers).await;
+        let id = request_id(&head.headers, || self.invoicing.env().uuid());
+        self.send(Err(error), &About { request_id: id, rate: None }, head)
+    }
+
+    /// The answer, which counts until it has been sent.
+    fn send(&self, result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Body> {
+        render(result, about, head).map(|bytes| Full::new(self.load().count(bytes)))
+    }
+
+    fn load(&self) -> &Arc<Load> {
+        &self.invoicing.inner().load
     }
 
     async fn serve<B>(&self, head: &Parts, body: B, rate: &mut Option<RateLimit>) -> Result<Reply, ApiError>
@@ -79,16 +105,24 @@ impl ApiService {
             && !endpoint.needs_key()
         {
             body::discard(body, &head.headers).await;
+            let _working = self.load().work()?;
             return handlers::frozen_document(&self.invoicing, params, head).await;
         }
-        let call = self.call(head, found, rate).await;
+        let call = match self.load().work() {
+            Ok(_working) => self.call(head, found, rate).await,
+            Err(overloaded) => Err(overloaded),
+        };
+        let mut coming = self.load().hold();
         let bytes = if call.as_ref().is_ok_and(|call| call.endpoint.reads_body()) {
-            body::read(body, &head.headers, BodyLimits::CONTRACT).await?
+            let limits = BodyLimits::new(&self.invoicing.settings().requests);
+            body::read(body, &head.headers, limits, &mut coming).await?
         } else {
             body::discard(body.as_mut(), &head.headers).await;
             Bytes::new()
         };
-        handlers::serve(&call?, bytes).await
+        let call = call?;
+        let _working = self.load().go_on().await;
+        handlers::serve(&call, bytes).await
     }
 
     /// Key, plan, quota, and only then whether there is such a route.
@@ -107,7 +141,7 @@ impl ApiService {
     }
 }
 
-fn render(result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Body> {
+fn render(result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Bytes> {
     let is_head = head.method == Method::HEAD;
     match result {
         Ok(reply) => reply.into_response(about, is_head),

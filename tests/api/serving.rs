@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, StatusCode};
 use http_body_util::Full;
-use invoicing_server::{ClientQuery, ServeLimits, serve};
+use invoicing_server::{ClientQuery, RequestLimits, ServeLimits, serve};
 use invoicing_tests::World;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,25 +20,39 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 /// Long enough for anything that is meant to happen soon, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long a body may take (ten seconds), with room for a busy machine.
-const BODY_LIMIT: std::ops::Range<Duration> = Duration::from_secs(9)..Duration::from_secs(25);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a body may take where a test waits for that.
+const BODY_TIME_MS: u64 = 1_500;
+/// The same, with room for a busy machine.
+const BODY_LIMIT: std::ops::Range<Duration> = Duration::from_millis(BODY_TIME_MS)..Duration::from_secs(25);
 
 /// A service on loopback.
-struct Server {
-    world: World,
-    address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) world: World,
+    pub(crate) address: SocketAddr,
     stop: Option<oneshot::Sender<()>>,
     served: JoinSet<io::Result<()>>,
 }
 
 impl Server {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         Self::with(|_| {}).await
     }
 
-    async fn with(adjust: impl FnOnce(&mut ServeLimits)) -> Self {
-        let world = World::with(|settings| settings.quota = 0).await;
+    pub(crate) async fn with(adjust: impl FnOnce(&mut ServeLimits)) -> Self {
+        Self::adjusted(adjust, |_| {}).await
+    }
+
+    /// With adjusted limits on connections, and on requests.
+    pub(crate) async fn adjusted(
+        adjust: impl FnOnce(&mut ServeLimits),
+        requests: impl FnOnce(&mut RequestLimits),
+    ) -> Self {
+        let world = World::with(|settings| {
+            settings.quota = 0;
+            requests(&mut settings.requests);
+        })
+        .await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut limits = ServeLimits::default();
@@ -49,12 +63,16 @@ impl Server {
         Self { world, address, stop: Some(stop), served }
     }
 
-    async fn connect(&self) -> Peer {
+    pub(crate) async fn connect(&self) -> Peer {
         Peer::new(TcpStream::connect(self.address).await.unwrap())
     }
 
+    pub(crate) fn key(&self) -> &str {
+        &self.world.key
+    }
+
     /// A request with the key, as bytes.
-    fn request(&self, method: &str, target: &str, headers: &[&str], body: &str) -> Vec<u8> {
+    pub(crate) fn request(&self, method: &str, target: &str, headers: &[&str], body: &str) -> Vec<u8> {
         let mut text =
             format!("{method} {target} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", self.world.key);
         for header in headers {
@@ -65,19 +83,19 @@ impl Server {
     }
 
     /// `POST /clients` with its length announced.
-    fn post(&self, body: &str) -> Vec<u8> {
+    pub(crate) fn post(&self, body: &str) -> Vec<u8> {
         let length = format!("content-length: {}", body.len());
         self.request("POST", "/api/v1/clients", &["content-type: application/json", &length], body)
     }
 
     /// That it still answers somebody else.
-    async fn is_well(&self) {
+    pub(crate) async fn is_well(&self) {
         let mut peer = self.connect().await;
         peer.send(&self.request("GET", "/api/v1/clients", &[], "")).await;
         assert_eq!(peer.answer().await.unwrap().status, 200);
     }
 
-    async fn names(&self) -> Vec<String> {
+    pub(crate) async fn names(&self) -> Vec<String> {
         let page = self.world.company.clients().list(&ClientQuery::default()).await.unwrap();
         page.data.into_iter().map(|client| client.name).collect()
     }
@@ -108,6 +126,11 @@ impl Peer {
 
     pub(crate) async fn send(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).await.unwrap();
+    }
+
+    /// Sends what the server still takes.
+    pub(crate) async fn try_send(&mut self, bytes: &[u8]) {
+        let _ = self.stream.write_all(bytes).await;
     }
 
     /// The next answer; `None` where the server has closed instead.
@@ -149,7 +172,7 @@ impl Peer {
     }
 
     /// Waits until the server closes; how many bytes came before.
-    async fn closed(&mut self) -> usize {
+    pub(crate) async fn closed(&mut self) -> usize {
         let until_the_end = async { while self.more().await.is_some() {} };
         timeout(PATIENCE, until_the_end).await.expect("the connection stays open");
         self.read.len()
@@ -241,7 +264,7 @@ async fn hundreds_of_idle_connections_delay_nobody_and_are_closed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_sender_of_a_body_is_answered_408() {
-    let server = Server::start().await;
+    let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = BODY_TIME_MS).await;
     let mut peer = server.connect().await;
     let body = format!("{{\"name\":\"{}\"}}", "x".repeat(200));
     let request = server.post(&body);
@@ -255,7 +278,7 @@ async fn a_slow_sender_of_a_body_is_answered_408() {
             if writing.write_all(&[byte]).await.is_err() {
                 break;
             }
-            sleep(Duration::from_millis(250)).await;
+            sleep(Duration::from_millis(50)).await;
         }
         std::future::pending::<()>().await;
     };
@@ -295,7 +318,7 @@ async fn a_body_shorter_than_its_content_length_does_not_hang() {
         }
         peer.closed().await;
     }
-    assert!(begun.elapsed() < BODY_LIMIT.start, "it waited for the rest: {:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(9), "it waited for the rest: {:?}", begun.elapsed());
     assert!(server.names().await.is_empty());
 }
 

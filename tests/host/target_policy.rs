@@ -24,94 +24,24 @@ fn new(url: &str) -> NewWebhook {
     NewWebhook { url: url.to_owned(), events: vec![EventKind::QuoteCreated] }
 }
 
+/// One URL per rule; all the others are in `target_corpus`.
 #[tokio::test(flavor = "multi_thread")]
-async fn only_https_to_public_hosts_without_user_info_is_accepted() {
+async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
     let world = strict().await;
     let webhooks = world.company.webhooks();
     let long = format!("https://example.com/{}", "a".repeat(2_100));
     let refused = [
-        // Not https.
         "http://example.com/",
-        "HTTP://example.com/",
-        "ftp://example.com/",
-        "file:///etc/passwd",
-        "gopher://x.com/",
-        "javascript:alert(1)",
-        "data:text/plain,x",
-        "ws://example.com/",
-        // Not a URL.
         "",
         " ",
-        "example.com",
-        "//example.com/",
-        "https:",
         "https://",
-        "https:///path",
-        "https:example.com",
-        "https://exa mple.com/",
-        "https://example.com\\@evil.com/",
         "https://example.com/\n",
         "\u{0}https://example.com/",
-        "https://[::1",
-        "https://example.com:99999/",
-        "https://.example.com/",
-        "https://a..b.com/",
-        // User info.
-        "https://user@example.com/",
         "https://user:secret@example.com/",
-        "https://:secret@example.com/",
-        "https://example.com@127.0.0.1/",
-        // Private, local and reserved literals, however they are written.
-        "https://127.0.0.1/",
-        "https://127.1/",
-        "https://0x7f.0.0.1/",
-        "https://0177.0.0.1/",
+        "https://example.com:25/",
         "https://2130706433/",
-        "https://0x7f000001/",
-        "https://127.0.0.1./",
-        "https://0.0.0.0/",
-        "https://0/",
-        "https://10.0.0.1/",
-        "https://172.16.0.1/",
-        "https://172.31.255.255/",
-        "https://192.168.1.1/",
-        "https://169.254.169.254/",
-        "https://100.64.0.1/",
-        "https://224.0.0.1/",
-        "https://255.255.255.255/",
-        "https://198.18.0.1/",
-        "https://192.0.2.1/",
-        "https://203.0.113.1/",
-        "https://[::1]/",
-        "https://[::]/",
-        "https://[fe80::1]/",
-        "https://[fc00::1]/",
-        "https://[fd12:3456::1]/",
-        "https://[ff02::1]/",
-        "https://[2001:db8::1]/",
-        // Mapped, compatible, NAT64 and 6to4.
-        "https://[::ffff:127.0.0.1]/",
-        "https://[::ffff:a00:1]/",
-        "https://[::127.0.0.1]/",
         "https://[64:ff9b::7f00:1]/",
-        "https://[64:ff9b::10.0.0.1]/",
-        "https://[2002:7f00:1::]/",
-        "https://[2002:c0a8:101::1]/",
-        // Fullwidth digits and dots become plain ones.
-        "https://１２７.0.0.1/",
-        "https://127。0。0。1/",
-        // Names that never lead to the public internet.
         "https://localhost/",
-        "https://LOCALHOST/",
-        "https://localhost./",
-        "https://a.localhost/",
-        "https://printer.local/",
-        "https://db.internal/",
-        "https://metadata.google.internal/",
-        "https://intranet/",
-        "https://router.home.arpa/",
-        "https://x.onion/",
-        // Never sent.
         "https://example.com/#fragment",
         &long,
     ];

@@ -14,7 +14,7 @@ use crate::support::{
     issued_over, keys, not_found, nothing_happens, payment, quote_at, signature,
 };
 
-const URL: &str = "http://127.0.0.1:9/hook";
+const URL: &str = "http://127.0.0.1:8/hook";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_secret_is_shown_once_and_has_32_random_bytes() {

@@ -4,6 +4,7 @@
 
 pub mod bench;
 pub mod documents;
+pub mod hostile;
 mod ledger;
 mod receiver;
 mod world;

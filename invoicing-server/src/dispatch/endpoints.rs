@@ -14,6 +14,7 @@ use super::target::TargetPolicy;
 use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::Settings;
+use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
 use crate::store::{OpenError, Store};
 
@@ -45,13 +46,18 @@ pub(crate) struct Endpoints {
     known: Mutex<Known>,
     pub(super) transport: Transport,
     policy: TargetPolicy,
+    sealer: Arc<Sealer>,
     pub(super) signature_header: HeaderName,
     id_header: HeaderName,
     user_agent: HeaderValue,
 }
 
 impl Endpoints {
-    pub(crate) fn new(settings: &Settings, transport: Transport) -> Result<Self, OpenError> {
+    pub(crate) fn new(
+        settings: &Settings,
+        transport: Transport,
+        sealer: Arc<Sealer>,
+    ) -> Result<Self, OpenError> {
         let brand = settings.brand.to_ascii_lowercase();
         let refused = |_| OpenError::Setting { name: "brand", rule: "must be usable in header names" };
         let header = |text: String| HeaderName::from_bytes(text.as_bytes()).map_err(refused);
@@ -60,6 +66,7 @@ impl Endpoints {
             known: Mutex::default(),
             transport,
             policy: settings.target,
+            sealer,
             signature_header: header(format!("x-{brand}-signature"))?,
             id_header: header(format!("x-{brand}-webhook-id"))?,
             user_agent: user_agent
@@ -72,6 +79,13 @@ impl Endpoints {
         let mut known = self.known();
         known.generation += 1;
         known.endpoints.remove(&webhook);
+    }
+
+    /// Forgets all webhooks: other keys open other secrets.
+    pub(crate) fn forget_all(&self) {
+        let mut known = self.known();
+        known.generation += 1;
+        known.endpoints.clear();
     }
 
     pub(super) async fn find(
@@ -88,8 +102,8 @@ impl Endpoints {
                 }
                 known.generation
             };
-            let row = webhooks::endpoint(&mut *store.read().await?, company, webhook).await?;
-            let endpoint = Arc::new(self.prepare(webhook, row));
+            let row = webhooks::endpoint(&mut *store.read().await?, &self.sealer, company, webhook).await?;
+            let endpoint = Arc::new(self.prepare(company, webhook, row)?);
             let mut known = self.known();
             if known.generation == generation {
                 known.endpoints.insert(webhook, Arc::clone(&endpoint));
@@ -98,21 +112,41 @@ impl Endpoints {
         }
     }
 
-    fn prepare(&self, webhook: WebhookId, row: Option<EndpointRow>) -> Endpoint {
-        let Some(row) = row else { return Endpoint::Unusable(FailureClass::Unsendable) };
+    /// Fails where the secret was read under keys that have been changed since; it can be read again.
+    fn prepare(
+        &self,
+        company: CompanyId,
+        webhook: WebhookId,
+        row: Option<EndpointRow>,
+    ) -> Result<Endpoint, Error> {
+        let Some(row) = row else { return Ok(Endpoint::Unusable(FailureClass::Unsendable)) };
         if let Some(reason) = row.off {
-            return Endpoint::Off(reason);
+            return Ok(Endpoint::Off(reason));
         }
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
             Err(error) => {
                 tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
-                return Endpoint::Unusable(error.failure_class());
+                return Ok(Endpoint::Unusable(error.failure_class()));
             }
         };
-        let Ok(signer) = Signer::new(row.secret) else {
+        let secret = match row.secret {
+            Ok(secret) => secret,
+            Err(cause @ NotOpened::NoKey(_)) => {
+                return Err(Place::webhook_secret(company, webhook).bad_row(cause));
+            }
+            Err(cause) => {
+                let error = Place::webhook_secret(company, webhook).bad_row(cause);
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "the webhook's secret cannot be read; its deliveries fail until it is rotated"
+                );
+                return Ok(Endpoint::Unusable(FailureClass::Unsendable));
+            }
+        };
+        let Ok(signer) = Signer::new(secret.as_bytes()) else {
             tracing::warn!(%webhook, "the webhook's secret is empty");
-            return Endpoint::Unusable(FailureClass::Unsendable);
+            return Ok(Endpoint::Unusable(FailureClass::Unsendable));
         };
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -120,7 +154,7 @@ impl Endpoints {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Endpoint::Ready(Box::new(Ready { target: Target::new(&url, headers), signer }))
+        Ok(Endpoint::Ready(Box::new(Ready { target: Target::new(&url, headers), signer })))
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {

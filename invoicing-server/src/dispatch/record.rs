@@ -170,9 +170,7 @@ async fn retries(tx: &mut Tx, batch: &mut Batch, recorded: &mut Recorded, token:
     for (job, at) in &batch.retries {
         let reason = match off.get(&job.webhook) {
             Some(reason) => *reason,
-            None => webhooks::endpoint(tx.connection(), job.company, job.webhook)
-                .await?
-                .map_or(Some(deliveries::REMOVED), |endpoint| endpoint.off),
+            None => webhooks::off(tx.connection(), job.company, job.webhook).await?,
         };
         off.insert(job.webhook, reason);
         if let Some(reason) = reason {

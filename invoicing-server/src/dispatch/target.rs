@@ -2,28 +2,34 @@
 //!
 //! A URL is parsed once, by the rules browsers use (WHATWG), and only that reading goes on: what is checked here is
 //! what is connected to. This module resolves no names. Whether a *name* leads to a private network can only be
-//! known when connecting, and may change from one attempt to the next, so [`transport`](super::transport) asks
-//! [`TargetPolicy::permits`] about every address before it uses one. The checks made here are the early half: they
-//! give whoever registers a webhook an answer at once.
+//! known when connecting, and may change from one attempt to the next, so [`transport`](super::transport) puts every
+//! answer of a lookup to [`TargetPolicy::permits_all`] before it uses one. The checks made here are the early half:
+//! they give whoever registers a webhook an answer at once. The attempt decides.
+//!
+//! **What a customer learns.** A refused target has one text and one failure class, whatever lies behind it: nothing
+//! was connected to, so open and closed ports, and hosts that are up and down, look alike; no address is named. A name
+//! without addresses is `dns` and not `target_refused`: the first is tried again, as the contract asks, and whoever
+//! has mistyped a name should see it. Where that tells too much, because this machine's resolver knows a company's
+//! internal names under a public suffix, the host plugs in a resolver that does not (see [`Resolve`](super::transport::Resolve)).
 
 mod addresses;
+mod names;
+mod ports;
 
 use std::fmt;
 use std::net::IpAddr;
 
 use http::Uri;
+use http::uri::Scheme;
 use invoicing_core::FailureClass;
 use serde::Deserialize;
 use url::{Host, ParseError, Url};
 
+use crate::secret::shown_url;
 pub use addresses::is_public;
 
 /// Longest URL of a webhook, in characters, as given and as normalised.
 pub const MAX_URL_CHARS: usize = 2_048;
-
-/// Names that never lead to the public internet, with everything below them: RFC 6761 (`localhost`), RFC 6762
-/// (`local`), RFC 8375 (`home.arpa`), RFC 7686 (`onion`), and `internal`, which ICANN reserved for private use in 2024.
-const LOCAL_NAMES: [&str; 5] = ["localhost", "local", "internal", "home.arpa", "onion"];
 
 /// What a host allows beyond `https` to public addresses. The default allows nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -56,15 +62,19 @@ impl TargetPolicy {
         if after_scheme.starts_with('/') {
             return Err(TargetError::NoHost);
         }
+        // Looked for in the text, as the parser drops user info that is empty.
+        if after_scheme.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
+            return Err(TargetError::UserInfo);
+        }
         let url = Url::parse(url).map_err(|error| match error {
             ParseError::EmptyHost => TargetError::NoHost,
             _ => TargetError::Malformed,
         })?;
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(TargetError::UserInfo);
-        }
         if url.fragment().is_some() {
             return Err(TargetError::Fragment);
+        }
+        if url.port().is_some_and(ports::is_blocked) {
+            return Err(TargetError::Port);
         }
         self.check_host(&url.host().ok_or(TargetError::NoHost)?)?;
         TargetUrl::try_from(url)
@@ -73,6 +83,20 @@ impl TargetPolicy {
     /// Whether a connection to this address may be made.
     pub fn permits(self, address: IpAddr) -> bool {
         self.allow_private || is_public(address)
+    }
+
+    /// Whether a connection may be made to a name with these addresses. One that is not permitted refuses them all:
+    /// a name with a public and a private address is a trick or a mistake. No addresses are not permitted either.
+    pub fn permits_all(self, addresses: &[IpAddr]) -> bool {
+        !addresses.is_empty() && addresses.iter().all(|address| self.permits(*address))
+    }
+
+    /// Whether a connection may be made for this URL, as far as that shows without a lookup. Asked at each connection,
+    /// because a stored URL may be older than today's policy.
+    pub(super) fn permits_uri(self, uri: &Uri) -> bool {
+        (self.allow_http || uri.scheme() == Some(&Scheme::HTTPS))
+            && !uri.port_u16().is_some_and(ports::is_blocked)
+            && literal(uri).is_none_or(|address| self.permits(address))
     }
 
     /// The rest of the URL after `https://`, or `http://` where allowed.
@@ -102,19 +126,21 @@ impl TargetPolicy {
         if name.split('.').any(str::is_empty) {
             return Err(TargetError::Malformed);
         }
-        let below = |suffix: &str| {
-            name.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-        };
-        // A name without a dot is completed from this machine's search list, or is one of its own.
-        let local = !name.contains('.') || LOCAL_NAMES.into_iter().any(below);
-        if local && !self.allow_private { Err(TargetError::LocalName) } else { Ok(()) }
+        if names::is_local(name) && !self.allow_private { Err(TargetError::LocalName) } else { Ok(()) }
     }
+}
+
+/// The address, where the host is one. Normalisation leaves one spelling of each.
+pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
+    let host = uri.host()?;
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
 
 /// The URL of a webhook, accepted by a [`TargetPolicy`] and normalised.
 ///
-/// It may carry a token of the receiver in its path or query; do not log it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// It may carry a token of the receiver in its path or query: `Debug` shows neither. `Display` shows all of it; do not
+/// log it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct TargetUrl {
     text: String,
     uri: Uri,
@@ -143,6 +169,12 @@ impl TryFrom<Url> for TargetUrl {
         }
         let uri = text.parse().map_err(|_| TargetError::Malformed)?;
         Ok(Self { text, uri })
+    }
+}
+
+impl fmt::Debug for TargetUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TargetUrl").field(&shown_url(&self.text)).finish()
     }
 }
 
@@ -178,6 +210,9 @@ pub enum TargetError {
     /// `#…`, which is never sent.
     #[error("must not contain a fragment (the part from #)")]
     Fragment,
+    /// A port that browsers connect to for no web page: 0, and those of other services.
+    #[error("must not use a port of a service other than the web's, such as 22 or 25; 443 is usual")]
+    Port,
     /// An address literal that is not public, however it was spelled.
     #[error("must lead to a public address, not to a private, local or reserved one")]
     PrivateAddress,
@@ -190,7 +225,7 @@ impl TargetError {
     /// How an attempt ends for a stored URL that the policy does not accept (any more).
     pub const fn failure_class(self) -> FailureClass {
         match self {
-            Self::NotHttps | Self::NotHttp | Self::PrivateAddress | Self::LocalName => {
+            Self::NotHttps | Self::NotHttp | Self::Port | Self::PrivateAddress | Self::LocalName => {
                 FailureClass::TargetRefused
             }
             Self::TooLong | Self::Malformed | Self::NoHost | Self::UserInfo | Self::Fragment => {

@@ -9,10 +9,10 @@
 //!
 //! **Policy when connecting.** Every address is checked where it is used, so a name that changes between two lookups
 //! gains nothing; one forbidden address among several refuses them all. A connection that is used again was checked
-//! when it was made. See the files below `transport/`.
+//! when it was made, and still leads to the address that passed. A forward proxy changes nothing in this: it is asked
+//! for addresses, not for names. See the files below `transport/`.
 //!
-//! **Not here.** Redirects are not followed (a 3xx is an outcome like any other), proxies and cookies do not exist,
-//! and nothing is retried: that is decided from the outcome, by `invoicing_core::RetryPolicy`. One exception lies in
+//! **Not here.** Redirects are not followed (a 3xx is an outcome like any other), cookies do not exist, and nothing is retried: that is decided from the outcome, by `invoicing_core::RetryPolicy`. One exception lies in
 //! hyper-util: where a pooled connection turns out to be closed *before a byte of the request was written to it*, the
 //! request moves to another connection. That cannot deliver twice. A connection that closes while the request is on
 //! its way is a network failure instead, and the next attempt may then repeat what the receiver already handled; the
@@ -21,8 +21,12 @@
 
 mod connector;
 mod failure;
+mod policed;
+mod proxy;
 mod resolver;
 mod retry_after;
+mod roots;
+mod tunnel;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -36,11 +40,11 @@ use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use invoicing_core::{AttemptOutcome, FailureClass, Timestamp};
-use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 
 use super::target::{TargetPolicy, TargetUrl};
-use connector::Connector;
+use connector::{Connector, Proxied};
+pub use proxy::{ForwardProxy, ProxyError};
 pub(crate) use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 
@@ -105,6 +109,9 @@ impl Transport {
         TransportBuilder {
             policy,
             resolver: None,
+            proxy: None,
+            #[cfg(feature = "platform-roots")]
+            platform_roots: false,
             roots: Vec::new(),
             idle_timeout: IDLE_TIMEOUT,
             max_idle_per_host: MAX_IDLE_PER_HOST,
@@ -154,6 +161,9 @@ async fn read_to_bound(mut body: Incoming) -> Result<(), hyper::Error> {
 pub struct TransportBuilder {
     policy: TargetPolicy,
     resolver: Option<Arc<dyn Resolve>>,
+    proxy: Option<Proxied>,
+    #[cfg(feature = "platform-roots")]
+    platform_roots: bool,
     roots: Vec<CertificateDer<'static>>,
     idle_timeout: Duration,
     max_idle_per_host: usize,
@@ -167,7 +177,21 @@ impl TransportBuilder {
         self
     }
 
-    /// Trusts another certificate authority, given as a DER certificate, beside those of Mozilla's list.
+    /// Goes through a forward proxy, if there is one. `resolves_names`: names are left to it.
+    pub(crate) fn proxy(mut self, proxy: Option<ForwardProxy>, resolves_names: bool) -> Self {
+        self.proxy = proxy.map(|proxy| Proxied { proxy, resolves_names });
+        self
+    }
+
+    /// Trusts the operating system's certificate authorities instead of Mozilla's list, which is compiled in. They are
+    /// read once, from where the system or `SSL_CERT_FILE` and `SSL_CERT_DIR` say.
+    #[cfg(feature = "platform-roots")]
+    pub fn platform_roots(mut self) -> Self {
+        self.platform_roots = true;
+        self
+    }
+
+    /// Trusts another certificate authority, given as a DER certificate, beside those of the list.
     pub fn root_certificate(mut self, der: Vec<u8>) -> Self {
         self.roots.push(der.into());
         self
@@ -195,14 +219,18 @@ impl TransportBuilder {
     /// Builds the client. It connects to nothing yet and starts no task.
     ///
     /// # Errors
-    /// A root certificate is none, or TLS cannot be set up.
+    /// A root certificate is none, the system has none, or TLS cannot be set up.
     pub(crate) fn build(self) -> Result<Transport, TransportError> {
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        #[cfg(feature = "platform-roots")]
+        let mut roots = if self.platform_roots { roots::platform()? } else { roots::mozilla() };
+        #[cfg(not(feature = "platform-roots"))]
+        let mut roots = roots::mozilla();
         for root in self.roots {
             roots.add(root).map_err(TransportError::RootCertificate)?;
         }
         let resolver = self.resolver.unwrap_or_else(|| Arc::new(SystemResolver::default()));
-        let connector = Connector::new(self.policy, resolver, roots, self.connect_timeout)?;
+        let (policy, proxy, limit) = (self.policy, self.proxy.as_ref(), self.connect_timeout);
+        let connector = Connector::new(policy, resolver, proxy, roots, limit)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.idle_timeout)
@@ -222,6 +250,10 @@ pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]
     RootCertificate(#[source] rustls::Error),
+    /// The operating system has no certificate authorities that can be read. The log says which could not. (Only with
+    /// the feature `platform-roots`.)
+    #[error("the operating system has no certificate authorities")]
+    PlatformRoots,
     /// The TLS library refuses its settings.
     #[error("TLS cannot be set up")]
     Tls(#[source] rustls::Error),

@@ -3,16 +3,26 @@
 use std::pin::Pin;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{HeaderMap, header};
 use http_body::Body;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
 use super::error::ApiError;
+use super::load::Held;
+use crate::config::RequestLimits;
 
 /// What a body's reader may fail with.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Largest body of a request, in bytes (contract, section 1).
+pub(crate) const MOST_BYTES: usize = 256 * 1024;
+
+/// What is read of a body that nobody wants, in bytes.
+const UNWANTED_BYTES: usize = 1024 * 1024;
+/// For how long.
+const UNWANTED_TIME: Duration = Duration::from_secs(5);
 
 /// Limits on the body of a request.
 #[derive(Debug, Clone, Copy)]
@@ -24,43 +34,58 @@ pub(crate) struct BodyLimits {
 }
 
 impl BodyLimits {
-    /// 256 KiB (contract, section 1), and long enough for them on a slow line.
-    pub(crate) const CONTRACT: Self = Self { bytes: 256 * 1024, time: Duration::from_secs(10) };
-    /// What is read of a body that nobody wants.
-    const UNWANTED: Self = Self { bytes: 1024 * 1024, time: Duration::from_secs(5) };
+    /// The contract's, and the host's.
+    pub(crate) fn new(limits: &RequestLimits) -> Self {
+        Self { bytes: MOST_BYTES, time: Duration::from_millis(limits.body_time_ms) }
+    }
 }
 
-/// Reads the whole body.
+/// Reads the whole body, and counts what has come of it.
 ///
 /// # Errors
 /// `payload_too_large`, also where the length that is announced is; `request_timeout`; `bad_request` where the
-/// body breaks off.
+/// body breaks off; `overloaded` where too much is held already.
 pub(crate) async fn read<B>(
     mut body: Pin<&mut B>,
     headers: &HeaderMap,
     limits: BodyLimits,
+    held: &mut Held,
 ) -> Result<Bytes, ApiError>
 where
     B: Body<Data: Buf, Error: Into<BoxError>>,
 {
-    let too_large = ApiError::PayloadTooLarge(limits.bytes);
-    if announced(&*body, headers) > limits.bytes as u64 {
+    let result = if announced(&*body, headers) > limits.bytes as u64 {
+        Err(ApiError::PayloadTooLarge(limits.bytes))
+    } else {
+        let reading = collect(body.as_mut(), limits.bytes, held);
+        timeout(limits.time, reading).await.unwrap_or(Err(ApiError::RequestTimeout))
+    };
+    if matches!(result, Err(ApiError::PayloadTooLarge(_) | ApiError::Overloaded)) {
         discard(body, headers).await;
-        return Err(too_large);
     }
-    let reading = Limited::new(body.as_mut(), limits.bytes).collect();
-    match timeout(limits.time, reading).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            discard(body, headers).await;
-            Err(too_large)
-        }
-        Ok(Err(error)) => {
+    result
+}
+
+async fn collect<B>(mut body: Pin<&mut B>, most: usize, held: &mut Held) -> Result<Bytes, ApiError>
+where
+    B: Body<Data: Buf, Error: Into<BoxError>>,
+{
+    let mut bytes = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| {
+            let error: BoxError = error.into();
             tracing::debug!(error, "a request's body broke off");
-            Err(ApiError::bad_request("The body of the request ended early"))
+            ApiError::bad_request("The body of the request ended early")
+        })?;
+        // Trailers say nothing here.
+        let Ok(data) = frame.into_data() else { continue };
+        if bytes.len() + data.remaining() > most {
+            return Err(ApiError::PayloadTooLarge(most));
         }
-        Err(_) => Err(ApiError::RequestTimeout),
+        held.more(data.remaining())?;
+        bytes.put(data);
     }
+    Ok(bytes.freeze())
 }
 
 /// Reads and drops a body that nobody wants, within limits.
@@ -75,11 +100,10 @@ where
     if body.is_end_stream() || headers.contains_key(header::EXPECT) {
         return;
     }
-    let limits = BodyLimits::UNWANTED;
-    let mut body = Limited::new(body, limits.bytes);
+    let mut body = Limited::new(body, UNWANTED_BYTES);
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
     // Whether it came to its end changes nothing for the answer.
-    let _ = timeout(limits.time, reading).await;
+    let _ = timeout(UNWANTED_TIME, reading).await;
 }
 
 fn announced<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
@@ -92,6 +116,7 @@ fn announced<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
 mod tests {
     use std::io;
     use std::pin::pin;
+    use std::sync::Arc;
 
     use futures_util::{Stream, StreamExt, stream};
     use http::HeaderValue;
@@ -100,8 +125,17 @@ mod tests {
     use invoicing_core::ErrorCode;
 
     use super::*;
+    use crate::http::load::Load;
 
     const LIMITS: BodyLimits = BodyLimits { bytes: 10, time: Duration::from_millis(20) };
+
+    fn load() -> Arc<Load> {
+        Arc::new(Load::new(&RequestLimits { buffered_bytes: 20, ..RequestLimits::default() }))
+    }
+
+    fn held() -> Held {
+        load().hold()
+    }
 
     /// A body of these chunks; `None` breaks it off.
     fn chunks(
@@ -115,7 +149,7 @@ mod tests {
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
         let body = pin!(StreamBody::new(chunks(texts)));
-        read(body, &HeaderMap::new(), LIMITS).await.map_err(|error| error.code())
+        read(body, &HeaderMap::new(), LIMITS, &mut held()).await.map_err(|error| error.code())
     }
 
     #[tokio::test]
@@ -134,7 +168,7 @@ mod tests {
     async fn an_announcement_is_believed() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, HeaderValue::from_static("11"))]);
         let body = pin!(Full::new(Bytes::from_static(b"{}")));
-        let error = read(body, &headers, LIMITS).await.unwrap_err();
+        let error = read(body, &headers, LIMITS, &mut held()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
 
@@ -146,15 +180,27 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
         let body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(body, &HeaderMap::new(), LIMITS).await.unwrap_err();
+        let error = read(body, &HeaderMap::new(), LIMITS, &mut held()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
+    }
+
+    #[tokio::test]
+    async fn bodies_are_refused_while_too_much_is_held() {
+        let (mut first, mut second) = {
+            let load = load();
+            (load.hold(), load.hold())
+        };
+        first.more(15).unwrap();
+        let body = pin!(StreamBody::new(chunks([Some("012345")])));
+        let error = read(body, &HeaderMap::new(), LIMITS, &mut second).await.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Overloaded);
     }
 
     #[tokio::test]
     async fn a_body_that_is_too_large_is_read_to_its_end() {
         let mut chunks = chunks([Some("01234"); 100]);
         let body = pin!(StreamBody::new(&mut chunks));
-        assert!(read(body, &HeaderMap::new(), LIMITS).await.is_err());
+        assert!(read(body, &HeaderMap::new(), LIMITS, &mut held()).await.is_err());
         assert!(chunks.next().await.is_none());
     }
 }

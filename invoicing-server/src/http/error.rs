@@ -8,9 +8,13 @@ use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRe
 
 use super::reply::Reply;
 use crate::Error;
+use crate::secret::without_secrets;
 
 /// What `Retry-After` says while storage is unavailable, in seconds.
 const STORAGE_RETRY_SECONDS: u64 = 5;
+
+/// What it says while too much is being done: work takes milliseconds.
+const OVERLOADED_RETRY_SECONDS: u64 = 1;
 
 /// Why a request is not served.
 #[derive(Debug)]
@@ -33,8 +37,12 @@ pub(crate) enum ApiError {
     BadRequest(Cow<'static, str>),
     /// The body is over the limit, in bytes.
     PayloadTooLarge(usize),
-    /// The body did not arrive in time.
+    /// The request did not arrive in time.
     RequestTimeout,
+    /// The request expects something other than `100-continue`.
+    ExpectationFailed,
+    /// More is being done than the service takes on at once.
+    Overloaded,
     /// An operation refused, or failed.
     Operation(Error),
     /// A bug: the code that served the request panicked. The panic hook has said where.
@@ -58,6 +66,8 @@ impl ApiError {
             Self::BadRequest(_) => ErrorCode::BadRequest,
             Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
+            Self::ExpectationFailed => ErrorCode::ExpectationFailed,
+            Self::Overloaded => ErrorCode::Overloaded,
             Self::Operation(Error::NotFound) => ErrorCode::NotFound,
             Self::Operation(Error::Invalid(_)) => ErrorCode::ValidationError,
             Self::Operation(Error::Conflict(_)) => ErrorCode::Conflict,
@@ -80,7 +90,9 @@ impl ApiError {
             }
             Self::BadRequest(message) => message.clone(),
             Self::PayloadTooLarge(limit) => format!("The body must have at most {limit} bytes").into(),
-            Self::RequestTimeout => "The body of the request did not arrive in time".into(),
+            Self::RequestTimeout => "The request did not arrive in time".into(),
+            Self::ExpectationFailed => "The only Expect that is understood is 100-continue".into(),
+            Self::Overloaded => "Too much is being done at the moment; try again later".into(),
             Self::Operation(Error::NotFound) => "There is no such route or record".into(),
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
             Self::Operation(Error::Conflict(conflict)) => conflict.0.clone(),
@@ -98,15 +110,20 @@ impl ApiError {
 
     /// The answer.
     pub(crate) fn reply(&self) -> Reply {
+        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
+        Reply::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
+    }
+
+    /// The answer's body.
+    pub(crate) fn body(&self) -> Vec<u8> {
         let (code, message) = (self.code(), self.message().into_owned());
-        let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
         let body = if code == ErrorCode::TooManyRequests {
             serde_json::to_vec(&TooManyRequests { code, message })
         } else {
             serde_json::to_vec(&ApiErrorBody { error: ApiErrorDetail { code, message } })
         };
         // Two strings always make JSON.
-        Reply::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body.unwrap_or_default())
+        body.unwrap_or_default()
     }
 
     /// Adds the headers that go with the code.
@@ -124,13 +141,17 @@ impl ApiError {
             Self::Operation(Error::StorageUnavailable(_)) => {
                 headers.insert(header::RETRY_AFTER, STORAGE_RETRY_SECONDS.into());
             }
+            Self::Overloaded => {
+                headers.insert(header::RETRY_AFTER, OVERLOADED_RETRY_SECONDS.into());
+            }
             _ => {}
         }
     }
 
     /// Says in the log what happened, with every cause. The query is left out: it may hold a signature.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        let (method, path) = (&head.method, head.uri.path());
+        let (method, path) = (&head.method, without_secrets(head.uri.path()));
+        let path = &*path;
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {
@@ -191,6 +212,8 @@ mod tests {
             ApiError::bad_request("x"),
             ApiError::PayloadTooLarge(10),
             ApiError::RequestTimeout,
+            ApiError::ExpectationFailed,
+            ApiError::Overloaded,
             ApiError::NOT_FOUND,
             Invalid::new("name", "is required").into(),
             Error::Conflict(Conflict::new("no")).into(),

@@ -12,6 +12,7 @@ mod download;
 pub(crate) mod error;
 pub(crate) mod handlers;
 mod json;
+pub(crate) mod load;
 pub(crate) mod query;
 pub(crate) mod reply;
 pub(crate) mod request_id;

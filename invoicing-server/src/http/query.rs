@@ -10,6 +10,7 @@ use invoicing_core::{
 };
 use percent_encoding::percent_decode_str;
 
+use crate::secret::without_secrets;
 use crate::store::page::{ClientQuery, PageQuery, PageWindow};
 
 /// Longest piece of what the caller sent that a message repeats, in characters.
@@ -168,11 +169,13 @@ fn unknown(known: &[&str]) -> String {
     format!("is unknown: the parameters here are {}", known.join(", "))
 }
 
-/// What the caller sent, no longer than is good for a message.
+/// What the caller sent, no longer than is good for a message, and without secrets: messages are logged, and keys do get
+/// pasted into the wrong place.
 pub(crate) fn echo(text: &str) -> String {
+    let text = without_secrets(text);
     match text.char_indices().nth(ECHO) {
         Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
+        None => text.into_owned(),
     }
 }
 

@@ -13,7 +13,7 @@ use invoicing_core::{Admission, CompanyId, KeyId, Plan, QuotaWindow, SHORT_TEXT,
 use super::CompanyHandle;
 use crate::Error;
 use crate::invoicing::Inner;
-use crate::secret::{Secret, sha256};
+use crate::secret::{self, Secret, sha256};
 use crate::store::companies;
 use crate::store::keys::{self, KeyRecord, KeyRow};
 
@@ -46,7 +46,7 @@ impl Keys<'_> {
     pub async fn issue(&self, label: &str) -> Result<IssuedKey, Error> {
         let label = required_text("label", label, SHORT_TEXT)?;
         let env = &self.0.inner.env;
-        let key = Secret::generate("isk_", env);
+        let key = Secret::generate(secret::API_KEY, env);
         let hash = key.sha256();
         let last4 = key.reveal().chars().skip(key.reveal().len() - 4).collect();
         let (id, created_at) = (KeyId(env.uuid()), env.now());

@@ -23,8 +23,8 @@ const USER_AGENT_LIMIT: usize = 500;
 #[derive(Debug, Clone)]
 pub struct SigningLinks(pub(crate) Arc<Inner>);
 
-/// What the client submits.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the client submits. `Debug` shows none of it: it is evidence about a person.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Signature {
     /// Name, e-mail and the text that he agrees to.
     pub evidence: SignatureEvidence,
@@ -32,6 +32,12 @@ pub struct Signature {
     pub ip: Option<std::net::IpAddr>,
     /// His browser, as it names itself. Kept as evidence, never shown.
     pub user_agent: Option<String>,
+}
+
+impl std::fmt::Debug for Signature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signature").finish_non_exhaustive()
+    }
 }
 
 /// What the client sees.

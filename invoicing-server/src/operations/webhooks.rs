@@ -1,5 +1,6 @@
 //! Webhooks: registered, changed, switched off and on, tested, and what became of their deliveries.
 
+use std::fmt;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -8,7 +9,7 @@ use invoicing_core::{CompanyId, Conflict, EventId, EventKind, Invalid, WebhookId
 use super::CompanyHandle;
 use crate::Error;
 use crate::dispatch::FreshJob;
-use crate::secret::Secret;
+use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
 use crate::store::webhooks::{self, DisabledReason, Webhook};
 use crate::store::{Tx, companies, events};
@@ -20,8 +21,8 @@ const MAX_WEBHOOKS: i64 = 20;
 #[derive(Debug, Clone, Copy)]
 pub struct Webhooks<'a>(pub(super) &'a CompanyHandle);
 
-/// A webhook as it is entered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A webhook as it is entered. `Debug` shows of the URL where it leads, without path and query.
+#[derive(Clone, PartialEq, Eq)]
 pub struct NewWebhook {
     /// Where deliveries go: `https`, no user info, a public host.
     pub url: String,
@@ -29,13 +30,27 @@ pub struct NewWebhook {
     pub events: Vec<EventKind>,
 }
 
-/// A change of a webhook. What is `None` stays.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A change of a webhook. What is `None` stays. `Debug` shows of the URL where it leads, without path and query.
+#[derive(Clone, PartialEq, Eq, Default)]
 pub struct WebhookChange {
     /// Another target. Deliveries that still wait go there.
     pub url: Option<String>,
     /// Other events, at least one. Deliveries that still wait are not affected.
     pub events: Option<Vec<EventKind>>,
+}
+
+impl fmt::Debug for NewWebhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { url, events } = self;
+        f.debug_struct("NewWebhook").field("url", &shown_url(url)).field("events", events).finish()
+    }
+}
+
+impl fmt::Debug for WebhookChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let url = self.url.as_deref().map(shown_url);
+        f.debug_struct("WebhookChange").field("url", &url).field("events", &self.events).finish()
+    }
 }
 
 /// A webhook with its secret, which is shown this once.
@@ -56,9 +71,9 @@ impl Webhooks<'_> {
     pub async fn register(&self, new: &NewWebhook) -> Result<RegisteredWebhook, Error> {
         let url = self.check_url(&new.url)?;
         let events = check_events(&new.events)?;
-        let secret = Secret::generate("whsec_", &self.0.inner.env);
+        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
         let key = secret.clone();
-        let company = self.0.id;
+        let (company, sealer) = (self.0.id, Arc::clone(&self.0.inner.sealer));
         let webhook = self
             .0
             .write(move |tx| {
@@ -77,7 +92,7 @@ impl Webhooks<'_> {
                         disabled: None,
                         created_at: tx.env().now(),
                     };
-                    webhooks::insert(tx, company, &webhook, key.reveal()).await?;
+                    webhooks::insert(tx, company, &sealer, &webhook, &key).await?;
                     Ok(webhook)
                 })
             })
@@ -147,12 +162,12 @@ impl Webhooks<'_> {
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
     /// deliveries that wait already.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
-        let secret = Secret::generate("whsec_", &self.0.inner.env);
-        let key = secret.clone();
+        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
+        let (key, sealer) = (secret.clone(), Arc::clone(&self.0.inner.sealer));
         let webhook = self
             .update(id, move |tx, company, webhook| {
                 Box::pin(async move {
-                    webhooks::set_secret(tx.connection(), company, webhook.id, key.reveal()).await
+                    webhooks::set_secret(tx.connection(), company, &sealer, webhook.id, &key).await
                 })
             })
             .await?;

@@ -1,13 +1,14 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use http::StatusCode;
+use http::{Request, StatusCode};
 use http_body_util::Empty;
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
 use invoicing_core::{NewCompany, Plan};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
 use super::*;
@@ -18,6 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// A limit that must not be what ends a test.
 const NEVER: Duration = Duration::from_hours(1);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+const LAST_GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
 
 struct Server {
     address: SocketAddr,
@@ -163,15 +165,62 @@ async fn an_old_connection_is_ended_after_its_request() {
 }
 
 #[tokio::test]
-async fn connections_beyond_the_limit_wait() {
-    let server = Server::start(ServeLimits { connections: 1, ..ServeLimits::default() }).await;
-    let first = server.in_flight().await;
-    let mut second = server.connect().await;
-    second.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
-    let early = timeout(Duration::from_millis(50), second.readable()).await;
-    assert!(early.is_err(), "the second was served while the first held the only slot");
-    drop(first);
-    assert!(rest(second).await.starts_with("HTTP/1.1 401"));
+async fn a_connection_beyond_the_limit_takes_the_place_of_one_that_waits() {
+    let limits = ServeLimits { connections: 2, header_read: NEVER, ..ServeLimits::default() };
+    let server = Server::start(limits).await;
+    let sending = server.in_flight().await;
+    for _ in 0..20 {
+        let idle = server.connect().await;
+        let mut newcomer = server.connect().await;
+        newcomer.write_all(LAST_GET).await.unwrap();
+        assert!(rest(newcomer).await.starts_with("HTTP/1.1 401"));
+        assert_eq!(rest(idle).await, "", "whoever has sent nothing goes before one that is sending");
+    }
+    let also_sending = server.in_flight().await;
+    let mut newcomer = server.connect().await;
+    newcomer.write_all(LAST_GET).await.unwrap();
+    assert!(rest(newcomer).await.starts_with("HTTP/1.1 401"));
+    assert_eq!(rest(sending).await.trim(), "", "then the one goes that has been sending longest");
+    drop(also_sending);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn connections_from_one_address_are_limited_where_that_is_wanted() {
+    let limits = ServeLimits { connections_per_address: Some(2), ..ServeLimits::default() };
+    let server = Server::start(limits).await;
+    let held = [server.in_flight().await, server.in_flight().await];
+    assert_eq!(rest(server.connect().await).await, "");
+    drop(held);
+    let answered = async {
+        loop {
+            let mut stream = server.connect().await;
+            // It may be closed before that.
+            let _ = stream.write_all(LAST_GET).await;
+            if rest(stream).await.starts_with("HTTP/1.1 401") {
+                return;
+            }
+        }
+    };
+    timeout(PATIENCE, answered).await.expect("the places are not given back");
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn half_a_head_is_answered_408_in_time_and_silence_is_not() {
+    let header_read = Duration::from_millis(50);
+    let server = Server::start(ServeLimits { header_read, ..ServeLimits::default() }).await;
+    for (sent, expected) in
+        [(b"".as_slice(), ""), (b"G", "HTTP/1.1 408"), (b"GET / HTTP/1.1\r\nhost", "HTTP/1.1 408")]
+    {
+        let mut stream = server.connect().await;
+        stream.write_all(sent).await.unwrap();
+        let answer = rest(stream).await;
+        assert!(answer.starts_with(expected) && answer.is_empty() == expected.is_empty(), "{answer}");
+        assert!(
+            expected.is_empty() || answer.ends_with("\"message\":\"The request did not arrive in time\"}}")
+        );
+    }
     server.stop().await;
 }
 

@@ -15,8 +15,6 @@ const SET_STAMP: &str = "UPDATE company SET last_stamp = $2 WHERE id = $1";
 const NEXT_NUMBER: &str = "INSERT INTO series (company_id, kind, year, last) VALUES ($1, $2, $3, 1) \
      ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
 const LAST_NUMBER: &str = "SELECT last FROM series WHERE company_id = $1 AND kind = $2 AND year = $3";
-const GET_SETTING: &str = "SELECT value FROM setting WHERE name = $1";
-const INSERT_SETTING: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
 
 /// The company and its last stamp.
 pub(crate) async fn find(
@@ -109,19 +107,6 @@ pub(crate) async fn peek_number(
         .fetch_optional(connection)
         .await?;
     Ok(series.format(year, last.unwrap_or(0) + 1))
-}
-
-pub(crate) async fn setting(connection: &mut SqliteConnection, name: &str) -> Result<Option<Vec<u8>>, Error> {
-    Ok(sqlx::query_scalar(GET_SETTING).bind(name).fetch_optional(connection).await?)
-}
-
-pub(crate) async fn insert_setting(
-    connection: &mut SqliteConnection,
-    name: &str,
-    value: &[u8],
-) -> Result<(), Error> {
-    sqlx::query(INSERT_SETTING).bind(name).bind(value).execute(connection).await?;
-    Ok(())
 }
 
 /// An UPDATE that was to change one row must have done so.

@@ -9,6 +9,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_particulars.sql"),
     include_str!("../../migrations/sqlite/0003_uploads.sql"),
+    include_str!("../../migrations/sqlite/0004_sealed_secrets.sql"),
 ];
 
 /// The table that remembers; its name leaves room for a host's own in the same database.

@@ -14,6 +14,8 @@ pub(crate) mod page;
 pub(crate) mod projects;
 pub(crate) mod quotes;
 pub(crate) mod rows;
+pub(crate) mod sealed;
+pub(crate) mod settings;
 pub(crate) mod sweep;
 mod together;
 mod tx;
@@ -38,6 +40,7 @@ use crate::dispatch::Handoff;
 use crate::dispatch::transport::TransportError;
 use crate::documents::StorageSetupError;
 use crate::env::Env;
+use crate::sealing::SealingError;
 use together::{Together, details_statement};
 pub(crate) use tx::{Tx, Unit};
 use writer::Writer;
@@ -88,6 +91,9 @@ pub enum OpenError {
     /// The folder for documents beside the database cannot be used.
     #[error("the document store cannot be opened")]
     Documents(#[source] StorageSetupError),
+    /// The sealing keys are not those that the database needs.
+    #[error(transparent)]
+    Sealing(#[from] SealingError),
     /// The webhook client cannot be set up.
     #[error("the webhook client cannot be set up")]
     Transport(#[from] TransportError),
@@ -122,6 +128,8 @@ impl Store {
             .busy_timeout(Duration::from_secs(5))
             .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
             .pragma("cache_size", CACHE_SIZE)
+            // What is overwritten or deleted leaves no trace within its page; the default keeps the old bytes.
+            .pragma("secure_delete", "FAST")
             .statement_cache_capacity(PREPARED);
         let mut connection = SqliteConnection::connect_with(&options).await?;
         migrate::run(&mut connection).await?;
@@ -164,6 +172,15 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
     {
         self.writer.run(operation).await
+    }
+
+    /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
+    /// somebody who reads for long is in the way.
+    pub(crate) async fn cut_log(&self) -> Result<bool, Error> {
+        let mut connection = self.read().await?;
+        let (busy, ..): (i64, i64, i64) =
+            sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await?;
+        Ok(busy == 0)
     }
 
     /// Finishes what is being written and closes the database.

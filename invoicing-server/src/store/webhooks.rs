@@ -1,15 +1,18 @@
-//! Webhook registrations.
+//! Webhook registrations. Their secrets are sealed and opened here, so that no caller can forget it.
 
 use std::fmt;
 
 use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
+use zeroize::Zeroizing;
 
 use super::Tx;
 use super::companies::one_row;
 use super::rows::hex_list;
 use crate::Error;
+use crate::sealing::{NotOpened, Place, Sealer};
+use crate::secret::{Secret, shown_url};
 
 const FIND: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
      WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
@@ -26,9 +29,11 @@ const DISABLE: &str = "UPDATE webhook SET disabled_at = $3, disabled_reason = $4
      WHERE company_id = $1 AND id = $2";
 const ENABLE: &str = "UPDATE webhook SET disabled_at = NULL, disabled_reason = NULL, failures = 0 \
      WHERE company_id = $1 AND id = $2";
-const REMOVE: &str = "UPDATE webhook SET removed_at = $3 WHERE company_id = $1 AND id = $2";
+const REMOVE: &str = "UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
 const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook \
      WHERE company_id = $1 AND id = $2";
+const OFF: &str =
+    "SELECT disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE company_id = $1 AND id = $2";
 const STREAK: &str = "SELECT failures FROM webhook WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL";
 const RESET_STREAKS: &str = "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL \
      AND id IN (SELECT unhex(value) FROM json_each($1))";
@@ -64,7 +69,9 @@ impl fmt::Display for DisabledReason {
 }
 
 /// A webhook as its owner sees it. The secret was shown once, at registration or rotation.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// `Debug` shows of the URL where it leads, without path and query: these may carry a token of the receiver.
+#[derive(Clone, PartialEq, Eq)]
 pub struct Webhook {
     /// Identifier; each delivery names it in `X-Service-Webhook-Id`.
     pub id: WebhookId,
@@ -78,6 +85,20 @@ pub struct Webhook {
     pub disabled: Option<(Timestamp, DisabledReason)>,
     /// When it was registered.
     pub created_at: Timestamp,
+}
+
+impl fmt::Debug for Webhook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { id, url, events, consecutive_failures, disabled, created_at } = self;
+        f.debug_struct("Webhook")
+            .field("id", id)
+            .field("url", &shown_url(url))
+            .field("events", events)
+            .field("consecutive_failures", consecutive_failures)
+            .field("disabled", disabled)
+            .field("created_at", created_at)
+            .finish()
+    }
 }
 
 type Row = (Uuid, String, i64, i64, Option<i64>, Option<String>, i64);
@@ -164,16 +185,18 @@ pub(crate) async fn count(connection: &mut SqliteConnection, company: CompanyId)
 pub(crate) async fn insert(
     tx: &mut Tx,
     company: CompanyId,
+    sealer: &Sealer,
     webhook: &Webhook,
-    secret: &str,
+    secret: &Secret,
 ) -> Result<(), Error> {
     tx.forget(company);
+    let secret = sealer.seal_text(&Place::webhook_secret(company, webhook.id), secret.reveal());
     sqlx::query(INSERT)
         .bind(company.0)
         .bind(webhook.id.0)
         .bind(&webhook.url)
         .bind(to_bits(&webhook.events))
-        .bind(secret)
+        .bind(&*secret)
         .bind(webhook.created_at.as_millis())
         .execute(tx.connection())
         .await?;
@@ -195,10 +218,12 @@ pub(crate) async fn set_target(tx: &mut Tx, company: CompanyId, webhook: &Webhoo
 pub(crate) async fn set_secret(
     connection: &mut SqliteConnection,
     company: CompanyId,
+    sealer: &Sealer,
     id: WebhookId,
-    secret: &str,
+    secret: &Secret,
 ) -> Result<(), Error> {
-    let done = sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(secret).execute(connection).await?;
+    let secret = sealer.seal_text(&Place::webhook_secret(company, id), secret.reveal());
+    let done = sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(&*secret).execute(connection).await?;
     one_row(done.rows_affected(), "webhook")
 }
 
@@ -243,13 +268,15 @@ pub(crate) async fn remove(
 /// What an attempt needs of a webhook.
 pub(crate) struct EndpointRow {
     pub(crate) url: String,
-    pub(crate) secret: String,
+    /// Or why it cannot be had.
+    pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
     /// Disabled or removed: deliveries are skipped.
     pub(crate) off: Option<&'static str>,
 }
 
 pub(crate) async fn endpoint(
     connection: &mut SqliteConnection,
+    sealer: &Sealer,
     company: CompanyId,
     id: WebhookId,
 ) -> Result<Option<EndpointRow>, Error> {
@@ -257,15 +284,29 @@ pub(crate) async fn endpoint(
         sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(connection).await?;
     Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
         url,
-        secret,
-        off: if removed {
-            Some(super::deliveries::REMOVED)
-        } else if disabled {
-            Some(super::deliveries::DISABLED)
-        } else {
-            None
-        },
+        secret: sealer.open_text(&Place::webhook_secret(company, id), &Zeroizing::new(secret)),
+        off: why_off(disabled, removed),
     }))
+}
+
+/// Why deliveries to a webhook are skipped, if they are.
+pub(crate) async fn off(
+    connection: &mut SqliteConnection,
+    company: CompanyId,
+    id: WebhookId,
+) -> Result<Option<&'static str>, Error> {
+    let row: Option<(bool, bool)> =
+        sqlx::query_as(OFF).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let (disabled, removed) = row.unwrap_or((true, true));
+    Ok(why_off(disabled, removed))
+}
+
+fn why_off(disabled: bool, removed: bool) -> Option<&'static str> {
+    match (disabled, removed) {
+        (_, true) => Some(super::deliveries::REMOVED),
+        (true, false) => Some(super::deliveries::DISABLED),
+        (false, false) => None,
+    }
 }
 
 /// The streak of failures, or `None` where the webhook is disabled or removed.

@@ -38,7 +38,7 @@ fn event_kinds(bits: u8) -> Vec<EventKind> {
 impl Run {
     fn url(&self, url: u8) -> String {
         match target(url) {
-            Some(DEAD) => "http://127.0.0.1:1/hook".to_owned(),
+            Some(DEAD) => "http://127.0.0.1:2/hook".to_owned(),
             Some(place) => self.receivers[place].url.clone(),
             None if url == 7 => "ftp://127.0.0.1/hook".to_owned(),
             None => "http://user:password@127.0.0.1:9/hook".to_owned(),

@@ -1,29 +1,27 @@
 //! From a URL to a connection: policy, TCP, TLS, and one time limit around it all.
 //!
 //! Three layers. [`Connector`] bounds the time and says what kind of failure it was. Within it, hyper-rustls puts TLS
-//! around [`PolicedTcp`], which refuses what the policy refuses before hyper-util's connector opens a socket. That
-//! connector asks the resolver for names only and takes address literals as they are, hence the check in front of it.
+//! around [`PolicedTcp`], which connects to what the policy permits.
 
 use std::error::Error;
-use std::net::IpAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::future::{self, BoxFuture};
+use futures_util::future::BoxFuture;
 use http::Uri;
-use http::uri::Scheme;
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioIo;
 use invoicing_core::FailureClass;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::TransportError;
-use super::failure::classify;
+use super::failure::of_tls;
+use super::policed::{PolicedTcp, Way};
+use super::proxy::ForwardProxy;
 use super::resolver::{CheckedResolver, Resolve};
+use super::tunnel::{Tunnelled, Tunnels};
 use crate::dispatch::target::TargetPolicy;
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -40,6 +38,11 @@ impl ConnectFailure {
     pub(super) fn new(class: FailureClass, source: impl Into<BoxError>) -> Self {
         Self { class, source: source.into() }
     }
+
+    /// The policy forbids the target: one text, whatever the reason and whatever lies behind it.
+    pub(super) fn refused() -> Self {
+        Self::new(FailureClass::TargetRefused, "the policy does not permit this target")
+    }
 }
 
 /// Connects to what the policy permits, with TLS where the URL says `https`.
@@ -53,17 +56,36 @@ impl Connector {
     pub(super) fn new(
         policy: TargetPolicy,
         resolver: Arc<dyn Resolve>,
+        proxy: Option<&Proxied>,
         roots: RootCertStore,
         limit: Duration,
     ) -> Result<Self, TransportError> {
-        let mut tcp = HttpConnector::new_with_resolver(CheckedResolver { policy, resolver });
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        // Shared evenly among the addresses of a name, so that a dead one leaves time for the next.
-        tcp.set_connect_timeout(Some(limit));
-        let https = HttpsConnector::from((PolicedTcp { policy, tcp }, tls(roots)?));
-        Ok(Self { https, limit })
+        let tls = Arc::new(tls(roots)?);
+        let names = CheckedResolver { policy, resolver };
+        let way = match proxy {
+            Some(Proxied { proxy, resolves_names }) => {
+                let names = (!resolves_names).then_some(names);
+                Way::Proxy(Box::new(Tunnels::new(proxy, names, Arc::clone(&tls), limit)))
+            }
+            None => Way::Straight(straight(names, limit)),
+        };
+        Ok(Self { https: HttpsConnector::from((PolicedTcp { policy, way }, tls)), limit })
     }
+}
+
+/// A proxy, and whether names are left to it.
+pub(super) struct Proxied {
+    pub(super) proxy: ForwardProxy,
+    pub(super) resolves_names: bool,
+}
+
+fn straight(names: CheckedResolver, limit: Duration) -> HttpConnector<CheckedResolver> {
+    let mut tcp = HttpConnector::new_with_resolver(names);
+    tcp.enforce_http(false);
+    tcp.set_nodelay(true);
+    // Shared evenly among the addresses of a name, so that a dead one leaves time for the next.
+    tcp.set_connect_timeout(Some(limit));
+    tcp
 }
 
 /// The provider is named because rustls panics where Cargo has switched on two and the host has chosen none.
@@ -76,7 +98,7 @@ fn tls(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TokioIo<TcpStream>>;
+    type Response = MaybeHttpsStream<Tunnelled>;
     type Error = ConnectFailure;
     type Future = BoxFuture<'static, Result<Self::Response, ConnectFailure>>;
 
@@ -101,58 +123,6 @@ impl Service<Uri> for Connector {
 fn after_tcp(error: BoxError) -> ConnectFailure {
     match error.downcast::<ConnectFailure>() {
         Ok(failure) => *failure,
-        Err(error) => ConnectFailure::new(FailureClass::Tls, error),
+        Err(error) => ConnectFailure::new(of_tls(&*error).unwrap_or(FailureClass::Tls), error),
     }
-}
-
-/// TCP connections to what the policy permits.
-#[derive(Clone)]
-struct PolicedTcp {
-    policy: TargetPolicy,
-    tcp: HttpConnector<CheckedResolver>,
-}
-
-impl std::fmt::Debug for PolicedTcp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PolicedTcp").field("policy", &self.policy).finish_non_exhaustive()
-    }
-}
-
-impl PolicedTcp {
-    /// Checks all that can be known without a lookup. A stored URL may be older than today's policy.
-    fn refuses(&self, uri: &Uri) -> bool {
-        let plain = uri.scheme() != Some(&Scheme::HTTPS);
-        plain && !self.policy.allow_http || literal(uri).is_some_and(|address| !self.policy.permits(address))
-    }
-}
-
-/// The address, where the host is one, as hyper-util's connector reads it.
-fn literal(uri: &Uri) -> Option<IpAddr> {
-    let host = uri.host()?;
-    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
-}
-
-impl Service<Uri> for PolicedTcp {
-    type Response = TokioIo<TcpStream>;
-    type Error = ConnectFailure;
-    type Future = BoxFuture<'static, Result<Self::Response, ConnectFailure>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ConnectFailure>> {
-        self.tcp.poll_ready(context).map_err(within_tcp)
-    }
-
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        if self.refuses(&uri) {
-            let refused =
-                ConnectFailure::new(FailureClass::TargetRefused, "the policy does not permit this URL");
-            return Box::pin(future::ready(Err(refused)));
-        }
-        let connecting = self.tcp.call(uri);
-        Box::pin(async move { connecting.await.map_err(within_tcp) })
-    }
-}
-
-/// What the resolver has named stays so; the rest is the network's, or a limit that ran out.
-fn within_tcp(error: impl Error + Send + Sync + 'static) -> ConnectFailure {
-    ConnectFailure::new(classify(&error), error)
 }

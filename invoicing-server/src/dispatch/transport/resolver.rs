@@ -1,7 +1,8 @@
 //! Names to addresses, and the policy on what comes back.
 //!
 //! The addresses that pass here are the very ones that are connected to: nothing is looked up twice. Nothing is
-//! cached either; connections are kept, so a name is looked up once per connection.
+//! cached either; connections are kept, so a name is looked up once per connection. A kept connection goes on leading
+//! where it was allowed to lead, whatever the name's answer has become meanwhile.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
@@ -22,8 +23,12 @@ use crate::dispatch::target::TargetPolicy;
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
 /// Looks up names: the system does, unless a host or a test plugs in something else.
+///
+/// A host whose own names are nobody's business plugs in a resolver that knows public names only: the log tells a name
+/// that does not exist (`dns`) from one that leads to a forbidden address (`target_refused`).
 pub trait Resolve: Send + Sync + 'static {
-    /// All addresses of a host name. The port comes from the URL.
+    /// All addresses of a host name, at the end of its aliases (CNAME). The port comes from the URL. The time that
+    /// this takes is part of the attempt's.
     ///
     /// # Errors
     /// The name does not exist, or nobody can tell. An empty answer counts as that too.
@@ -79,26 +84,24 @@ impl Service<Name> for CheckedResolver {
     }
 
     fn call(&mut self, name: Name) -> Self::Future {
-        let policy = self.policy;
-        let lookup = self.resolver.resolve(name.as_str());
+        let resolver = self.clone();
         Box::pin(async move {
-            let found = lookup.await.map_err(|error| ConnectFailure::new(FailureClass::Dns, error))?;
-            check(policy, found)
+            let found = resolver.addresses(name.as_str()).await?;
+            // Port 0 stands for the port of the URL.
+            let found = found.into_iter().map(|address| SocketAddr::new(address, 0));
+            Ok(found.collect::<Vec<_>>().into_iter())
         })
     }
 }
 
-/// All addresses or none: a name with one public and one private address is a rebinding trick or a mistake.
-fn check(policy: TargetPolicy, found: Vec<IpAddr>) -> Result<std::vec::IntoIter<SocketAddr>, ConnectFailure> {
-    if found.is_empty() {
-        return Err(ConnectFailure::new(FailureClass::Dns, "no addresses"));
+impl CheckedResolver {
+    /// The addresses of a name, at least one, all of them permitted.
+    pub(super) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, ConnectFailure> {
+        let dns = |error: io::Error| ConnectFailure::new(FailureClass::Dns, error);
+        let found = self.resolver.resolve(name).await.map_err(dns)?;
+        if found.is_empty() {
+            return Err(dns(io::Error::other("no addresses")));
+        }
+        if self.policy.permits_all(&found) { Ok(found) } else { Err(ConnectFailure::refused()) }
     }
-    if !found.iter().all(|address| policy.permits(*address)) {
-        return Err(ConnectFailure::new(
-            FailureClass::TargetRefused,
-            "the name has an address that is not public",
-        ));
-    }
-    // Port 0 stands for the port of the URL.
-    Ok(found.into_iter().map(|address| SocketAddr::new(address, 0)).collect::<Vec<_>>().into_iter())
 }

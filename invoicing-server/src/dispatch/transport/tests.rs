@@ -1,3 +1,4 @@
+mod proxy;
 mod server;
 mod tls;
 
@@ -6,7 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use http::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
-use invoicing_core::FailureClass::{self, Dns, Network, Protocol, TargetRefused, Timeout, Tls};
+use invoicing_core::FailureClass::{
+    self, Dns, Network, Protocol, TargetRefused, Timeout, Tls, TlsBadCertificate, TlsExpired, TlsNotYetValid,
+    TlsUnknownIssuer, TlsWrongName,
+};
 
 use super::*;
 use server::{Server, Step};
@@ -391,6 +395,14 @@ async fn plain_http_is_refused_although_the_url_got_past_registration() {
     let transport = Transport::builder(private).build().unwrap();
     assert_eq!(post(&transport, &server.url(), AMPLE).await, failed(TargetRefused));
     assert_eq!(server.connections(), 0);
+}
+
+#[tokio::test]
+async fn a_blocked_port_is_refused_although_the_url_got_past_registration() {
+    // Nothing listens there, and nothing is asked: the answer is the same where something does.
+    let uri = "http://127.0.0.1:25/".parse().unwrap();
+    let target = Target { uri, headers: HeaderMap::new() };
+    assert_eq!(transport().send(target.post(Bytes::new()), AMPLE, NOW).await, failed(TargetRefused));
 }
 
 #[tokio::test]

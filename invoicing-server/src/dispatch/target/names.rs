@@ -1,0 +1,29 @@
+//! Which names never lead to the public internet, whatever they resolve to.
+//!
+//! An early answer for whoever registers such a name, and no lookup for it. The addresses decide about all others.
+
+/// Reserved or meant for private networks, with everything below them.
+const LOCAL_NAMES: [&str; 14] = [
+    "localhost", // RFC 6761, section 6.3
+    "test",      // RFC 6761, section 6.2
+    "invalid",   // RFC 6761, section 6.4
+    "local",     // RFC 6762, section 3
+    "onion",     // RFC 7686
+    "home.arpa", // RFC 8375
+    "alt",       // RFC 9476
+    "internal",  // reserved by ICANN in 2024; metadata.google.internal
+    "intranet",  // this and those below: RFC 6762, appendix G
+    "private",
+    "corp",
+    "home",
+    "lan",
+    "mail", // refused as a top-level domain like `corp` and `home`: ICANN, resolution 2018.02.04.12
+];
+
+/// Whether a name, in lower case and without a final dot, is one of them. A name without a dot is completed from this
+/// machine's search list, or is one of its own.
+pub(super) fn is_local(name: &str) -> bool {
+    let below =
+        |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+    !name.contains('.') || LOCAL_NAMES.into_iter().any(below)
+}

@@ -1,0 +1,167 @@
+//! The forward proxy as a setting: where it is, and who this service is to it.
+//!
+//! Read from one URL. Environment variables such as `HTTPS_PROXY` are not looked at: a host passes them on if it means
+//! them. How connections are made through it: `tunnel.rs`.
+
+use std::fmt;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderValue, Uri};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use subtle::ConstantTimeEq;
+use url::Url;
+use zeroize::Zeroizing;
+
+/// A forward proxy that understands HTTP `CONNECT`, as `http://user:password@proxy.example:3128`.
+///
+/// `http://` and `https://` say how the proxy itself is spoken to; what goes to the receiver is encrypted end to end
+/// either way. User and password (percent-encoded where they must be) are sent as Basic authentication, over `http://`
+/// readable by anybody between this machine and the proxy. `Debug` does not show them; memory is wiped on drop.
+#[derive(Clone, Deserialize)]
+#[serde(try_from = "String")]
+pub struct ForwardProxy {
+    uri: Uri,
+    /// `Basic` and the base64 of user and password.
+    authorization: Option<Zeroizing<String>>,
+}
+
+impl ForwardProxy {
+    /// Reads the proxy's URL.
+    ///
+    /// # Errors
+    /// What is wrong with it. The text does not repeat the URL, which may hold a password.
+    pub fn parse(url: &str) -> Result<Self, ProxyError> {
+        let mut url = Url::parse(url).map_err(|_| ProxyError::Malformed)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(ProxyError::Scheme);
+        }
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return Err(ProxyError::Path);
+        }
+        let authorization = authorization(&url)?;
+        if url.set_username("").is_err() || url.set_password(None).is_err() {
+            return Err(ProxyError::Malformed);
+        }
+        let uri = url.as_str().parse().map_err(|_| ProxyError::Malformed)?;
+        Ok(Self { uri, authorization })
+    }
+
+    /// Where it is, without user and password.
+    pub(super) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    /// The value of `Proxy-Authorization`.
+    pub(super) fn authorization(&self) -> Option<HeaderValue> {
+        let mut value = HeaderValue::from_str(self.authorization.as_ref()?).ok()?;
+        value.set_sensitive(true);
+        Some(value)
+    }
+}
+
+/// RFC 7617: no colon in the user's name, no control characters at all.
+fn authorization(url: &Url) -> Result<Option<Zeroizing<String>>, ProxyError> {
+    if url.username().is_empty() && url.password().is_none() {
+        return Ok(None);
+    }
+    let decode = |text| Zeroizing::new(percent_decode_str(text).collect::<Vec<u8>>());
+    let (user, password) = (decode(url.username()), decode(url.password().unwrap_or_default()));
+    if user.contains(&b':') || user.iter().chain(password.iter()).any(u8::is_ascii_control) {
+        return Err(ProxyError::Credentials);
+    }
+    let pair = Zeroizing::new([user.as_slice(), b":", password.as_slice()].concat());
+    let encoded = Zeroizing::new(STANDARD.encode(&*pair));
+    Ok(Some(Zeroizing::new(format!("Basic {}", *encoded))))
+}
+
+impl TryFrom<String> for ForwardProxy {
+    type Error = ProxyError;
+
+    fn try_from(url: String) -> Result<Self, ProxyError> {
+        Self::parse(&Zeroizing::new(url))
+    }
+}
+
+impl PartialEq for ForwardProxy {
+    fn eq(&self, other: &Self) -> bool {
+        let secret = |proxy: &Self| proxy.authorization.clone().unwrap_or_default();
+        self.uri == other.uri && bool::from(secret(self).as_bytes().ct_eq(secret(other).as_bytes()))
+    }
+}
+
+impl Eq for ForwardProxy {}
+
+impl fmt::Debug for ForwardProxy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let authorization = self.authorization.as_ref().map(|_| "..");
+        f.debug_struct("ForwardProxy").field("uri", &self.uri).field("authorization", &authorization).finish()
+    }
+}
+
+/// Why a text is not the URL of a forward proxy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ProxyError {
+    /// Not an absolute URL with a host.
+    #[error("the proxy must be a URL such as http://proxy.example:3128")]
+    Malformed,
+    /// SOCKS or something else.
+    #[error("the proxy's URL must start with http:// or https://")]
+    Scheme,
+    /// More than a host and a port.
+    #[error("the proxy's URL must end after the port")]
+    Path,
+    /// A user or password that Basic authentication cannot carry.
+    #[error("the proxy's user must have no colon, and neither it nor the password control characters")]
+    Credentials,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_decoded_sent_as_basic_and_never_shown() {
+        let proxy = ForwardProxy::parse("http://us%40er:p%3Ass%20w@Proxy.example:3128").unwrap();
+        assert_eq!(proxy.uri(), "http://proxy.example:3128/");
+        // "us@er:p:ss w"
+        assert_eq!(proxy.authorization().unwrap(), "Basic dXNAZXI6cDpzcyB3");
+        let shown = format!("{proxy:?} {:?}", proxy.authorization());
+        for secret in ["us@er", "us%40er", "ss w", "p%3Ass", "dXNAZXI6cDpzcyB3"] {
+            assert!(!shown.contains(secret), "{shown}");
+        }
+        assert!(ForwardProxy::parse("https://proxy.example").unwrap().authorization().is_none());
+    }
+
+    #[test]
+    fn proxies_are_equal_when_place_and_credentials_are() {
+        let parse = |url| ForwardProxy::parse(url).unwrap();
+        assert_eq!(parse("http://a:b@proxy.example"), parse("http://a:b@PROXY.example:80/"));
+        assert_ne!(parse("http://a:b@proxy.example"), parse("http://a:c@proxy.example"));
+        assert_ne!(parse("http://a:b@proxy.example"), parse("http://proxy.example"));
+        assert_ne!(parse("http://proxy.example"), parse("https://proxy.example"));
+    }
+
+    #[test]
+    fn a_setting_that_is_no_proxy_is_refused_without_repeating_it() {
+        for (url, error) in [
+            ("", ProxyError::Malformed),
+            ("proxy.example:3128", ProxyError::Scheme),
+            ("http://", ProxyError::Malformed),
+            ("socks5://u:hunter2@proxy.example", ProxyError::Scheme),
+            ("http://u:hunter2@proxy.example/path", ProxyError::Path),
+            ("http://u:hunter2@proxy.example/?q", ProxyError::Path),
+            ("http://u:hunter2@proxy.example/#f", ProxyError::Path),
+            ("http://u%3Au:hunter2@proxy.example", ProxyError::Credentials),
+            ("http://u:hunter2%0D%0Ax@proxy.example", ProxyError::Credentials),
+            ("http://u:hunter2@proxy.example:99999", ProxyError::Malformed),
+        ] {
+            assert_eq!(ForwardProxy::parse(url), Err(error), "{url}");
+            let json = serde_json::to_string(url).unwrap();
+            let text = serde_json::from_str::<ForwardProxy>(&json).unwrap_err().to_string();
+            assert!(text.starts_with(&error.to_string()) && !text.contains("hunter2"), "{text}");
+        }
+        assert!(serde_json::from_str::<ForwardProxy>("\"http://proxy.example:3128\"").is_ok());
+    }
+}

@@ -1,0 +1,250 @@
+//! One connection, from its first byte to its end.
+
+use std::convert::Infallible;
+use std::future::pending;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, Response, Version, header};
+use http_body::{Body as _, Frame, SizeHint};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::crowd::{Arriving, Member, Unsent};
+use super::framing;
+use super::limits::ServeLimits;
+use super::stream::Stream;
+use crate::http::error::ApiError;
+use crate::service::{ApiService, Body};
+
+/// What all connections share.
+pub(super) struct Shared {
+    pub(super) service: ApiService,
+    pub(super) limits: ServeLimits,
+}
+
+/// What one connection's requests share.
+struct Connection {
+    shared: Arc<Shared>,
+    member: Arc<Member>,
+    stream: Stream,
+    /// Whether there has been a request.
+    begun: AtomicBool,
+}
+
+impl Shared {
+    /// Serves one connection until it ends, is too old, has to make room, or the server stops.
+    pub(super) async fn connection(
+        self: Arc<Self>,
+        stream: TcpStream,
+        member: Arc<Member>,
+        mut stopped: watch::Receiver<()>,
+    ) {
+        let (limits, stream) = (&self.limits, Stream::new(stream));
+        let connection = Arc::new(Connection {
+            shared: Arc::clone(&self),
+            member: Arc::clone(&member),
+            stream: stream.clone(),
+            begun: AtomicBool::new(false),
+        });
+        let service = service_fn({
+            let connection = Arc::clone(&connection);
+            move |request| Arc::clone(&connection).answer(request)
+        });
+        let builder = limits.builder();
+        let mut serving = pin!(builder.serve_connection(TokioIo::new(stream.clone()), service));
+        tokio::select! {
+            biased;
+            () = member.told_to_leave() => return,
+            result = serving.as_mut() => return end(result, &stream),
+            () = never_began(&connection.begun, limits.header_read) => return,
+            _ = stopped.changed() => {}
+            () = sleep(limits.connection_age) => {}
+        }
+        serving.as_mut().graceful_shutdown();
+        tokio::select! {
+            biased;
+            () = member.told_to_leave() => {}
+            result = timeout(limits.grace, serving) => if let Ok(result) = result { end(result, &stream) },
+        }
+    }
+}
+
+impl Connection {
+    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Departing>, Infallible> {
+        self.begun.store(true, Ordering::Relaxed);
+        self.stream.head_is_read();
+        // Declared before the body, so that it is dropped after it.
+        let (_serving, arriving) = match self.member.begin() {
+            Some(begun) => begun,
+            // The connection is dropped at its next turn.
+            None => pending().await,
+        };
+        let (head, body) = request.into_parts();
+        let request = (head, ArrivingBody::new(body, arriving));
+        let service = self.shared.service.clone();
+        let response = match framing::check(&request.0) {
+            Ok(()) => service.answer(Request::from_parts(request.0, request.1)).await,
+            Err(error) => refuse(service, request, error).await,
+        };
+        Ok(response.map(|body| {
+            let bytes = body.size_hint().lower();
+            let time = self.shared.limits.answer_time(usize::try_from(bytes).unwrap_or(usize::MAX));
+            Departing { body, unsent: Some(self.member.answer(Instant::now() + time)) }
+        }))
+    }
+}
+
+/// Answers a request whose framing is in doubt; on HTTP/1 nothing after it is read.
+async fn refuse(
+    service: ApiService,
+    (head, body): (http::request::Parts, ArrivingBody),
+    error: ApiError,
+) -> Response<Body> {
+    let closes = head.version < Version::HTTP_2;
+    let mut response = service.refuse(&head, body, error).await;
+    if closes {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+/// A request's body. Whoever has sent all of it is not waited for.
+struct ArrivingBody {
+    body: Incoming,
+    arriving: Option<Arriving>,
+}
+
+impl ArrivingBody {
+    fn new(body: Incoming, arriving: Arriving) -> Self {
+        let arriving = (!body.is_end_stream()).then_some(arriving);
+        Self { body, arriving }
+    }
+}
+
+impl http_body::Body for ArrivingBody {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        if self.body.is_end_stream() || !matches!(frame, Some(Ok(_))) {
+            self.arriving = None;
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// An answer's body: its bytes know that they have not been sent, until hyper drops them.
+struct Departing {
+    body: Body,
+    unsent: Option<Unsent>,
+}
+
+struct UnsentBytes {
+    bytes: Bytes,
+    _unsent: Unsent,
+}
+
+impl AsRef<[u8]> for UnsentBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl http_body::Body for Departing {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let unsent = self.unsent.take();
+        Poll::Ready(frame.map(|frame| {
+            frame.map(|frame| {
+                frame.map_data(|bytes| match unsent {
+                    Some(unsent) => Bytes::from_owner(UnsentBytes { bytes, _unsent: unsent }),
+                    None => bytes,
+                })
+            })
+        }))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// Ready when the time is over and there has been no request.
+///
+/// hyper's own limit begins only when it knows the version of HTTP; until then a peer could wait for ever.
+async fn never_began(begun: &AtomicBool, limit: Duration) {
+    sleep(limit).await;
+    if begun.load(Ordering::Relaxed) {
+        pending::<()>().await;
+    }
+}
+
+/// Says why a connection has ended, if anybody listens: peers break connections all the time, and that is no news.
+fn end(result: Result<(), Box<dyn std::error::Error + Send + Sync>>, stream: &Stream) {
+    let Err(error) = result else { return };
+    let timed_out = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout);
+    if timed_out && stream.is_in_head() {
+        stream.write_last(&head_took_too_long());
+    }
+    tracing::debug!(error, "a connection ended early");
+}
+
+/// hyper closes such a connection without a word.
+fn head_took_too_long() -> Vec<u8> {
+    let body = ApiError::RequestTimeout.body();
+    let mut answer = format!(
+        "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncache-control: no-store\r\n\
+         content-type: application/json; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
+        body.len()
+    )
+    .into_bytes();
+    answer.extend(body);
+    answer
+}
+
+/// The tasks of one HTTP/2 connection. They end with it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tasks(Arc<Mutex<JoinSet<()>>>);
+
+impl<F> hyper::rt::Executor<F> for Tasks
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    fn execute(&self, task: F) {
+        let mut tasks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        while tasks.try_join_next().is_some() {}
+        tasks.spawn(task);
+    }
+}

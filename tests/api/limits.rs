@@ -1,0 +1,158 @@
+//! The limits on requests: what is beyond one gets the right status, and nothing is done.
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream};
+use http::Request;
+use http_body_util::{BodyExt, Full, StreamBody};
+use hyper::body::Frame;
+use invoicing_tests::World;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::serving::Server;
+
+fn get(world: &World) -> Request<Full<Bytes>> {
+    let request = Request::get("/api/v1/clients").header("authorization", format!("Bearer {}", world.key));
+    request.body(Full::default()).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
+    let world = World::with(|settings| settings.requests.in_flight = 1).await;
+    let mut first = pin!(world.invoicing.service().answer(get(&world)));
+    assert!((&mut first).now_or_never().is_none(), "it waits for the database");
+    let refused = world.invoicing.service().answer(get(&world)).await;
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    assert_eq!(refused.headers()["cache-control"], "no-store");
+    assert!(
+        refused.headers().contains_key("x-request-id") && !refused.headers().contains_key("ratelimit-limit")
+    );
+    let body = refused.into_body().collect().await.unwrap().to_bytes();
+    let json: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(json["error"]["code"], "overloaded");
+    let first = first.await;
+    assert_eq!(
+        (first.status().as_u16(), &first.headers()["ratelimit-remaining"]),
+        (200, &"29".parse().unwrap())
+    );
+    let next = world.get("/api/v1/clients").await;
+    assert_eq!((next.status.as_u16(), &next.headers["ratelimit-remaining"]), (200, &"28".parse().unwrap()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_held_counts_until_it_is_gone() {
+    let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
+    for n in 0..100 {
+        let client = serde_json::json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
+        world.company.clients().create(&serde_json::from_value(client).unwrap()).await.unwrap();
+    }
+    let page = || {
+        let request = Request::get("/api/v1/clients?limit=100");
+        let request = request.header("authorization", format!("Bearer {}", world.key));
+        world.invoicing.service().answer(request.body(Full::<Bytes>::default()).unwrap())
+    };
+    let held = page().await.into_body().collect().await.unwrap().to_bytes();
+    assert!(held.len() > 256 * 1024);
+    assert_eq!(page().await.status(), 503);
+    drop(held);
+    assert_eq!(page().await.status(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
+    let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
+    let post = || {
+        let request = Request::post("/api/v1/clients").header("content-type", "application/json");
+        request.header("authorization", format!("Bearer {}", world.key))
+    };
+    let (was_read, read) = oneshot::channel();
+    let (send_rest, rest) = oneshot::channel();
+    let begin = stream::once(async { Bytes::from(" ".repeat(200_000)) });
+    let end = stream::once(async move {
+        was_read.send(()).unwrap();
+        rest.await.unwrap()
+    });
+    let slow = begin.chain(end).map(|bytes| Ok::<_, Infallible>(Frame::data(bytes)));
+    let mut first = JoinSet::new();
+    first.spawn(world.invoicing.service().answer(post().body(StreamBody::new(Box::pin(slow))).unwrap()));
+    read.await.unwrap();
+    let second = Bytes::from(format!("{{\"name\":\"Second\"}}{}", " ".repeat(200_000)));
+    let answer = || world.invoicing.service().answer(post().body(Full::new(second.clone())).unwrap());
+    let refused = answer().await;
+    assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    send_rest.send(Bytes::from_static(b"{\"name\":\"First\"}")).unwrap();
+    assert_eq!(first.join_next().await.unwrap().unwrap().status(), 201);
+    assert_eq!(answer().await.status(), 201);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn header_fields_and_targets_have_limits() {
+    let server = Server::with(|limits| {
+        limits.headers = 10;
+        limits.header_bytes = 128 * 1024;
+    })
+    .await;
+    let fields = |count| (0..count).map(|n| format!("x-{n}: y")).collect::<Vec<_>>();
+    // `host` and `authorization` are two more.
+    for (count, status) in [(8, 200), (9, 431)] {
+        let fields = fields(count);
+        let fields: Vec<_> = fields.iter().map(String::as_str).collect();
+        let mut peer = server.connect().await;
+        peer.send(&server.request("GET", "/api/v1/clients", &fields, "")).await;
+        assert_eq!(peer.answer().await.unwrap().status, status, "{count} fields");
+    }
+    for (length, status) in [(60_000, 400), (70_000, 414)] {
+        let target = format!("/api/v1/clients?q={}", "x".repeat(length));
+        let mut peer = server.connect().await;
+        peer.send(&server.request("GET", &target, &[], "")).await;
+        assert_eq!(peer.answer().await.unwrap().status, status, "a target of {length} bytes");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bodies_that_drip_in_chunks_are_408_whatever_they_drip() {
+    let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = 300).await;
+    let headers = ["content-type: application/json", "transfer-encoding: chunked"];
+    let head = server.request("POST", "/api/v1/clients", &headers, "");
+    for drip in [&["1\r\n \r\n"] as &[&str], &["1;", "x"], &["0\r\n", "x"], &["0", "0"], &[]] {
+        let mut peer = server.connect().await;
+        peer.send(&head).await;
+        let mut pieces = drip.iter().chain(std::iter::repeat(drip.last().unwrap_or(&"")));
+        for _ in 0..20 {
+            // The server may close meanwhile.
+            peer.try_send(pieces.next().unwrap_or(&"").as_bytes()).await;
+            sleep(Duration::from_millis(20)).await;
+        }
+        let heard = peer.answer().await.expect("an answer");
+        assert_eq!(
+            (heard.status, &heard.json["error"]["code"]),
+            (408, &"request_timeout".into()),
+            "{drip:?}"
+        );
+    }
+    assert!(server.names().await.is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads() {
+    const COUNT: usize = 1_000;
+    let server = Server::start().await;
+    let mut all = Vec::new();
+    for n in 0..COUNT {
+        all.extend(server.request("GET", "/api/v1/clients", &[&format!("x-request-id: r{n}")], ""));
+    }
+    let mut peer = server.connect().await;
+    peer.send(&all).await;
+    server.is_well().await;
+    for n in 0..COUNT {
+        let heard = peer.answer().await.expect("an answer");
+        assert_eq!((heard.status, heard.headers["x-request-id"].to_str().unwrap()), (200, &*format!("r{n}")));
+    }
+}

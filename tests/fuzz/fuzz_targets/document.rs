@@ -1,0 +1,5 @@
+//! See `invoicing_tests::hostile::document`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| invoicing_tests::hostile::document(bytes));

@@ -1,0 +1,217 @@
+//! Thousands of connections that want nothing good, and a client that still gets its answers. The server is a process
+//! of its own; its memory is printed (`--nocapture`) and has a limit.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
+
+mod process;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+use self::process::{PATIENCE, Server, ask};
+
+const IDLE: usize = 5_000;
+const SLOW: usize = 500;
+/// Requests of the client that means well.
+const REQUESTS: usize = 200;
+/// Slowest of its answers, on a busy machine.
+const SLOWEST: Duration = Duration::from_secs(2);
+/// What a connection may cost the server, in KiB.
+const PER_CONNECTION: usize = 24;
+/// Longer than any test here: time limits are not what ends the connections.
+const NEVER_MS: u64 = 600_000;
+
+/// How many of those connections this process may open. It says so where they are fewer.
+fn allowed(wanted: usize) -> usize {
+    const OTHERS: usize = 500;
+    let wanted_files = (wanted + OTHERS) as u64;
+    let files = rlimit::increase_nofile_limit(wanted_files).unwrap_or(1_024);
+    let allowed = wanted.min(usize::try_from(files).unwrap_or(wanted).saturating_sub(OTHERS));
+    if allowed < wanted {
+        println!("only {files} file descriptors: {allowed} connections instead of {wanted}");
+    }
+    allowed
+}
+
+/// Idle connections: every other one has had an answer before.
+async fn idle(server: &Arc<Server>, count: usize) -> Vec<TcpStream> {
+    let mut opening = JoinSet::new();
+    for worker in 0..16 {
+        let server = Arc::clone(server);
+        opening.spawn(async move {
+            let mut streams = Vec::new();
+            for n in (worker..count).step_by(16) {
+                let mut stream = server.connect().await;
+                if n % 2 == 0 {
+                    ask(&mut stream, &server.get(), 200).await;
+                }
+                streams.push(stream);
+            }
+            streams
+        });
+    }
+    opening.join_all().await.into_iter().flatten().collect()
+}
+
+/// Connections on which a byte is sent now and then: of a head, or of a body.
+async fn slow(server: &Arc<Server>, count: usize) -> JoinSet<()> {
+    let mut dripping = JoinSet::new();
+    for n in 0..count {
+        let mut stream = server.connect().await;
+        let (begin, rest) = match n % 2 {
+            0 => (Vec::new(), (server.head("GET /api/v1/clients") + "x-long: ").into_bytes()),
+            _ => {
+                let whole = server.post(&format!("{{\"name\":\"{}\"}}", "x".repeat(100_000)));
+                (whole[..400].to_vec(), whole[400..].to_vec())
+            }
+        };
+        dripping.spawn(async move {
+            stream.write_all(&begin).await.unwrap();
+            for byte in rest.into_iter().chain(std::iter::repeat(b'x')) {
+                // The server may let it go.
+                if stream.write_all(&[byte]).await.is_err() {
+                    return;
+                }
+                sleep(Duration::from_millis(250)).await;
+            }
+        });
+    }
+    dripping
+}
+
+/// What the client that means well sees: half of its requests on one connection, half on a new one each.
+async fn well_served(server: &Server) {
+    let mut kept = server.connect().await;
+    let mut times = Vec::new();
+    for n in 0..REQUESTS {
+        if n % 2 == 0 {
+            times.push(server.ask_anew().await);
+        } else {
+            let begun = Instant::now();
+            let body = format!("{{\"name\":\"Client {n}\"}}");
+            let (request, status) = if n % 10 == 1 { (server.post(&body), 201) } else { (server.get(), 200) };
+            ask(&mut kept, &request, status).await;
+            times.push(begun.elapsed());
+        }
+    }
+    times.sort_unstable();
+    println!("{REQUESTS} answers: median {:?}, slowest {:?}", times[REQUESTS / 2], times[REQUESTS - 1]);
+    assert!(times[REQUESTS - 1] < SLOWEST, "{:?}", times[REQUESTS - 1]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
+    let idle_count = allowed(IDLE + SLOW) - SLOW;
+    let limits = json!({ "bodyTimeMs": NEVER_MS });
+    let server = Server::start(&json!({ "headerReadMs": NEVER_MS, "requests": limits }));
+    let server = Arc::new(server);
+    well_served(&server).await;
+    let before = server.memory();
+    let begun = Instant::now();
+    let idle = idle(&server, idle_count).await;
+    let with_idle = server.memory();
+    let slow = slow(&server, SLOW).await;
+    println!("{idle_count} idle and {SLOW} slow connections after {:?}", begun.elapsed());
+    well_served(&server).await;
+    let Some(((before, with_idle), (after, files))) =
+        before.zip(with_idle).zip(server.memory().zip(server.files()))
+    else {
+        return println!("memory is not measured on this system");
+    };
+    let each = (after - before) / (idle_count + SLOW);
+    println!("memory: {before} KiB before, {with_idle} KiB with idle, {after} KiB with all: {each} KiB each");
+    assert!(files > idle_count + SLOW, "the server holds only {files} descriptors: nothing was measured");
+    assert!(each <= PER_CONNECTION, "{each} KiB for a connection");
+    drop((idle, slow));
+    well_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_is_served_when_more_connect_than_may() {
+    let count = allowed(2_000);
+    let server = Server::start(&json!({ "connections": 500, "headerReadMs": NEVER_MS }));
+    let server = Arc::new(server);
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(server.connect().await);
+    }
+    let slow = slow(&server, 200).await;
+    well_served(&server).await;
+    if let Some(files) = server.files() {
+        assert!((500..600).contains(&files), "{files} descriptors");
+    }
+    drop((streams, slow));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_process_without_file_descriptors_lets_idle_connections_go() {
+    let count = allowed(1_000);
+    let server = Server::start(&json!({ "files": 300, "headerReadMs": NEVER_MS }));
+    let server = Arc::new(server);
+    let mut streams = Vec::new();
+    for _ in 0..count {
+        streams.push(server.connect().await);
+    }
+    well_served(&server).await;
+    if let Some(before) = server.ticks() {
+        sleep(Duration::from_secs(1)).await;
+        let used = server.ticks().unwrap() - before;
+        println!("{used} ticks of 100 while nothing happened");
+        assert!(used < 30, "it runs in circles: {used} ticks of 100");
+    }
+    drop(streams);
+    well_served(&server).await;
+}
+
+/// Asks for large answers and takes none of them.
+async fn ask_and_do_not_read(server: &Server, connections: usize, requests: usize) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    let request = server.head("GET /api/v1/clients?limit=100") + "\r\n";
+    for _ in 0..connections {
+        let mut stream = server.connect().await;
+        // The server need not read more of them than it can answer.
+        let _ =
+            timeout(Duration::from_millis(20), stream.write_all(request.repeat(requests).as_bytes())).await;
+        streams.push(stream);
+    }
+    streams
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_that_nobody_takes_have_a_limit_in_bytes_and_in_time() {
+    const HELD_KIB: usize = 8 * 1024;
+    const IN_FLIGHT: usize = 32;
+    /// A page of 100 clients with 8,000 bytes of notes each.
+    const ANSWER_KIB: usize = 900;
+    let limits = json!({ "bufferedBytes": HELD_KIB * 1024, "inFlight": IN_FLIGHT });
+    let server = Server::start(&json!({ "answerMs": 2_000, "headerReadMs": NEVER_MS, "requests": limits }));
+    let mut client = server.connect().await;
+    for n in 0..100 {
+        let body = json!({ "name": format!("Client {n}"), "notes": "😀".repeat(2_000) }).to_string();
+        ask(&mut client, &server.post(&body), 201).await;
+    }
+    let before = server.memory();
+    let streams = ask_and_do_not_read(&server, 300, 40).await;
+    sleep(Duration::from_secs(1)).await;
+    if let Some((before, after)) = before.zip(server.memory()) {
+        println!("memory: {before} KiB before, {after} KiB with answers that nobody takes");
+        // What an allocator keeps may double it.
+        let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
+        assert!(after - before < most, "{} KiB more, not {most}", after - before);
+    }
+    let ended = async {
+        for mut stream in streams {
+            let mut all = Vec::new();
+            // A reset is an end too.
+            let _ = stream.read_to_end(&mut all).await;
+        }
+    };
+    timeout(PATIENCE * 2, ended).await.expect("connections that take nothing stay open");
+    well_served(&server).await;
+}

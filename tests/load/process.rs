@@ -1,0 +1,119 @@
+//! The server as a test holds it: started, asked, measured, and killed in the end.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// Longest time for one answer, whatever else happens.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A running server. Killed when it is dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) key: String,
+    _folder: TempDir,
+}
+
+impl Server {
+    pub(crate) fn start(settings: &Value) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_api-server"))
+            .arg(folder.path())
+            .arg(settings.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("its output");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let said: Value = serde_json::from_str(&line).expect("where it listens");
+        let text = |name: &str| said[name].as_str().expect("a text").to_owned();
+        let address = text("address").parse().expect("an address");
+        Self { child, address, key: text("key"), _folder: folder }
+    }
+
+    pub(crate) async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.expect("a connection")
+    }
+
+    /// A request's head with the key, without its last line.
+    pub(crate) fn head(&self, line: &str) -> String {
+        format!("{line} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", self.key)
+    }
+
+    pub(crate) fn get(&self) -> Vec<u8> {
+        (self.head("GET /api/v1/clients") + "\r\n").into_bytes()
+    }
+
+    /// `POST /clients` with that body announced.
+    pub(crate) fn post(&self, body: &str) -> Vec<u8> {
+        let head = self.head("POST /api/v1/clients");
+        format!("{head}content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into()
+    }
+
+    /// Asks on a connection of its own; how long it took.
+    pub(crate) async fn ask_anew(&self) -> Duration {
+        let begun = Instant::now();
+        let stream = timeout(PATIENCE, self.connect()).await.expect("no connection");
+        ask(&mut { stream }, &self.get(), 200).await;
+        begun.elapsed()
+    }
+
+    /// Resident memory in KiB; none where the system does not tell.
+    pub(crate) fn memory(&self) -> Option<usize> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// Open files; none where the system does not tell.
+    pub(crate) fn files(&self) -> Option<usize> {
+        Some(std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?.count())
+    }
+
+    /// Ticks of a processor (10 ms) that it has used; none where the system does not tell.
+    pub(crate) fn ticks(&self) -> Option<u64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id())).ok()?;
+        let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
+        Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// One request and its answer on a connection.
+pub(crate) async fn ask(stream: &mut TcpStream, request: &[u8], status: u16) {
+    let answer = async {
+        stream.write_all(request).await.expect("the request is taken");
+        let mut answer = Vec::new();
+        while !is_whole(&answer) {
+            let read = stream.read_buf(&mut answer).await.expect("an answer");
+            assert_ne!(read, 0, "closed after {:?}", String::from_utf8_lossy(&answer));
+        }
+        answer
+    };
+    let answer = timeout(PATIENCE, answer).await.expect("no answer");
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+}
+
+fn is_whole(answer: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(answer);
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    length.is_none_or(|length| length.parse() == Ok(body.len()))
+}

@@ -1,0 +1,44 @@
+//! No secret is ever printed: not in the logs of any crate at TRACE, not in texts of errors, messages of panics, or
+//! `Debug` of a public type.
+//!
+//! A binary of its own with one test, as it takes the process's subscriber and panic hook.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
+
+mod heard;
+mod life;
+mod planted;
+mod types;
+
+use heard::Heard;
+use planted::Planted;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_is_printed_holds_a_secret() {
+    let heard = Heard::install();
+    let mut planted = Planted::default();
+    let printed = life::live(&heard, &mut planted).await;
+    types::every_public_type_is_listed(&printed.types);
+
+    let log = heard.log();
+    // Silence would pass as well: everybody who is to be listened to has spoken.
+    for speaker in ["invoicing_server", "sqlx", "h2::", "hyper_util", "rustls", heard::MEANT] {
+        assert!(log.contains(speaker), "{speaker} is not heard");
+    }
+    let unsealed = log.matches("no sealing key is given").count();
+    assert_eq!(unsealed, 1, "one start without a key, one warning");
+
+    planted.assert_absent("the log", &log);
+    for (what, text) in printed.errors.iter().chain(&printed.types) {
+        planted.assert_absent(what, text);
+    }
+    assert!(printed.errors.len() > 20, "{}", printed.errors.len());
+    println!(
+        "{} secrets in {} pieces, {} MB of log, {} errors, {} types",
+        planted.len(),
+        planted.pieces(),
+        log.len() / 1_000_000,
+        printed.errors.len(),
+        printed.types.len()
+    );
+}
