@@ -75,9 +75,11 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().ok()
     }
 
-    /// Open files; none where the system does not tell.
-    pub(crate) fn files(&self) -> Option<usize> {
-        Some(std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?.count())
+    /// Open sockets; none where the system does not tell.
+    pub(crate) fn sockets(&self) -> Option<usize> {
+        let files = std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).ok()?;
+        let targets = files.flatten().filter_map(|file| std::fs::read_link(file.path()).ok());
+        Some(targets.filter(|target| target.to_string_lossy().starts_with("socket:")).count())
     }
 
     /// Ticks of a processor (10 ms) that it has used; none where the system does not tell.
