@@ -11,6 +11,7 @@
 mod rows;
 mod table;
 
+use std::convert::Infallible;
 use std::future::ready;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +63,12 @@ async fn pass<R: Resource<Item: Row>>(catch_up: CatchUp<R>, table: &Arc<Table>) 
     bar.enable_steady_tick(Duration::from_millis(100));
     let shown = bar.clone();
     let mut catch_up = catch_up.on_progress(move |progress| shown.set_message(tell(progress)));
-    let pass = catch_up.pass(|record| ready(table.put(&record))).await?;
+    let pass = catch_up
+        .pass(|record| {
+            table.put(&record);
+            ready(Ok::<(), Infallible>(()))
+        })
+        .await?;
     bar.finish_and_clear();
     println!(
         "{:>8}: {} new or changed, {} in {}",

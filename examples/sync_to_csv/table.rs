@@ -43,10 +43,9 @@ impl Table {
     }
 
     /// Takes a version. It is on disk once the checkpoint is saved, which is when its acknowledgement counts.
-    pub(crate) fn put(&self, record: &impl Row) -> Result<(), io::Error> {
+    pub(crate) fn put(&self, record: &impl Row) {
         let cells = record.cells();
         self.rows().insert(cells[0].clone(), cells);
-        Ok(())
     }
 
     fn rows(&self) -> MutexGuard<'_, Rows> {
@@ -94,7 +93,7 @@ fn write(path: &Path, header: &[&str], rows: &Rows) -> io::Result<()> {
     for cells in rows.values() {
         csv.write_record(cells)?;
     }
-    let file = csv.into_inner().map_err(|error| error.into_error())?;
+    let file = csv.into_inner().map_err(csv::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
     Ok(())

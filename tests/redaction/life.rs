@@ -12,10 +12,10 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    ClientQuery, CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Env, Error, FolderStore,
-    Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, OpenError, PageQuery, PaymentMethod,
-    PlainRenderer, RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature, SignedCopy,
-    StoreError, TargetPolicy, WebhookChange, serve,
+    ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, Env,
+    Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery,
+    PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature,
+    SignedCopy, StoreError, TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Receiver, Reply, new_quote};
 use sqlx::sqlite::SqliteConnectOptions;
@@ -27,6 +27,8 @@ use tokio::task::JoinSet;
 use crate::heard::{Heard, MEANT};
 use crate::planted::Planted;
 
+/// What opens the bucket of documents.
+const STORE_SECRET: &str = "bucket-secret-7Jx2vQ9mLr";
 /// In the path of every webhook's URL, and in its query.
 const IN_PATH: &str = "path-token-8Zq4TnW1";
 const IN_QUERY: &str = "query-token-Jx7Lk2Rd";
@@ -82,7 +84,7 @@ impl DocumentRenderer for Moody {
         );
         self.seen.lock().unwrap().extend(seen);
         match self.mood.load(Ordering::SeqCst) {
-            0 => PlainRenderer::new().render(input),
+            0 => PdfRenderer::new().render(input),
             1 => Err(RenderError::new(format!("a renderer that fails: {input:?}"))),
             _ => panic!("{MEANT}: {input:?}"),
         }
@@ -398,6 +400,18 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     printed.value("Recorded", &paid);
     let project = NewProject { name: "P".to_owned(), client_id: None, quote_ids: vec![quote] };
     printed.value("NewProject", &project);
+    let bytes = Bytes::from_static(b"%PDF-");
+    let key = DocumentKey { company: owner.id(), sha256: ContentHash::of(&bytes) };
+    printed.value("DocumentKey", &key);
+    printed.value("DocumentFile", &DocumentFile { bytes, file_name: "a.pdf".to_owned() });
+    let bucket = [("aws_region", "r"), ("aws_access_key_id", "id"), ("aws_secret_access_key", STORE_SECRET)];
+    let bucket = ObjectStorage::from_url("s3://bucket/quotes", bucket).unwrap();
+    assert!(!format!("{bucket:?}").contains(STORE_SECRET), "{bucket:?}");
+    printed.value("ObjectStorage", &bucket);
+    let wrong =
+        ObjectStorage::from_url("s3://bucket", [("aws_secret_access_keys", STORE_SECRET)]).unwrap_err();
+    assert!(!format!("{wrong:?} {wrong}").contains(STORE_SECRET), "{wrong:?}");
+    printed.value("StorageSetupError", &wrong);
     let hash: Result<ContentHash, _> = "x".parse();
     printed.value("ContentHash", &hash);
     for (name, value) in [
@@ -407,7 +421,6 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
         ("Invoices", &invoices),
         ("Projects", &owner.projects()),
         ("Quotes", &owner.quotes()),
-        ("FolderStore", &FolderStore::new("documents")),
         ("MemoryStore", &MemoryStore::new()),
         ("ClientQuery", &ClientQuery::default()),
         ("PageQuery", &PageQuery::<invoicing_core::QuoteStatus>::default()),

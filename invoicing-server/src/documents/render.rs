@@ -1,5 +1,7 @@
 //! What a renderer is given, and what it gives back. How a document looks is the renderer's own affair.
 
+use std::fmt;
+
 use chrono::NaiveDate;
 use invoicing_core::{Company, Invalid, Quote};
 use serde::{Deserialize, Serialize};
@@ -55,7 +57,7 @@ impl<'a> DocumentInput<'a> {
 }
 
 /// The frozen document that a signature refers to: the one that was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SignedCopy<'a> {
     /// Its name, `DEV-2026-0042.pdf`.
     pub file_name: &'a str,
@@ -72,6 +74,15 @@ pub struct SignedCopy<'a> {
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
+}
+
+impl fmt::Debug for SignedCopy<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedCopy")
+            .field("file_name", &self.file_name)
+            .field("sha256", &self.sha256)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Why a document was not rendered.

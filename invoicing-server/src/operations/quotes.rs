@@ -75,13 +75,12 @@ impl Quotes<'_> {
             let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
             let (rate, until) = (new.retention_rate, new.valid_until);
             let preview = Quote::import(origin, &client, lines.clone(), rate, until, import, unit.today())?;
-            let document = match import.status {
-                QuoteStatus::Draft => None,
-                _ => {
-                    let address = client.address.clone();
-                    let particulars = particulars(&unit, &preview.record, address, aside.work_site.clone());
-                    Some(self.freeze(particulars, &preview.record, None).await?)
-                }
+            let document = if import.status == QuoteStatus::Draft {
+                None
+            } else {
+                let address = client.address.clone();
+                let particulars = particulars(&unit, &preview.record, address, aside.work_site.clone());
+                Some(self.freeze(particulars, &preview.record, None).await?)
             };
             if let Some(quote) = self.store_import(number, preview, aside.clone(), document).await? {
                 return Ok(quote);

@@ -20,6 +20,7 @@ use krilla::tagging::{Artifact, ArtifactType, ContentTag};
 use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
+use super::clean::clean;
 use super::flow::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
 use super::fonts::Fonts;
 use super::tags::Tags;
@@ -172,7 +173,8 @@ struct Entry {
 fn nested(entries: Vec<Entry>) -> Outline {
     let mut roots = Vec::<OutlineNode>::new();
     for Entry { depth, title, page, y } in entries {
-        let node = OutlineNode::new(title, XyzDestination::new(page, Point::from_xy(0.0, y))).with_open(true);
+        let node =
+            OutlineNode::new(tidy(&title), XyzDestination::new(page, Point::from_xy(0.0, y))).with_open(true);
         match roots.last_mut() {
             Some(root) if depth > 0 => root.push_child(node),
             _ => roots.push(node),
@@ -190,12 +192,17 @@ pub(super) fn title(number: &str) -> String {
     format!("Devis {number}")
 }
 
+/// As the text is printed: what a viewer shows in its window cannot pretend to be something else either.
+fn tidy(text: &str) -> String {
+    clean(text).map_or_else(|_| text.to_owned(), |text| text.replace('\n', " "))
+}
+
 fn metadata(input: &DocumentInput<'_>) -> Metadata {
     let head = &input.quote.head;
     Metadata::new()
-        .title(title(&head.number))
+        .title(tidy(&title(&head.number)))
         .language("fr-FR".to_owned())
-        .authors(vec![input.company.name.clone()])
+        .authors(vec![tidy(&input.company.name)])
         .document_id(head.id.to_string())
         .creation_date(created(input))
 }

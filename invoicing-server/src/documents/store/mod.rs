@@ -77,12 +77,18 @@ impl fmt::Display for DocumentKey {
 }
 
 /// A document on its way into a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct DocumentFile {
     /// The whole document, a PDF.
     pub bytes: Bytes,
     /// The name to offer it under, for stores that serve what they hold: `DEV-2026-0042.pdf`.
     pub file_name: String,
+}
+
+impl fmt::Debug for DocumentFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DocumentFile").field("file_name", &self.file_name).finish_non_exhaustive()
+    }
 }
 
 /// Why a store cannot do what it was asked for.

@@ -35,7 +35,7 @@ pub enum StorageSetupError {
 
 impl ObjectStorage {
     /// The store at a URL: `file:///var/lib/invoicing/documents`, `s3://bucket/prefix`, `gs://bucket/prefix`,
-    /// `az://container/prefix`, or `memory:///`, which forgets everything. The last three but one need the features
+    /// `az://container/prefix`, or `memory:///`, which forgets everything. The three of these that name a cloud need the features
     /// `s3`, `gcs` and `azure`.
     ///
     /// The options are those of `object_store`'s builders by their names, such as `aws_region`, `aws_access_key_id`,
