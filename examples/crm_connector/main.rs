@@ -78,7 +78,7 @@ impl Connector {
                 hints.send(Notice::from_body(&claim.body)?).await?;
             }
             EventData::InvoicePaid(invoice) => {
-                println!("thank {} for {}", invoice.client_name, invoice.amount_paid)
+                println!("thank {} for {}", invoice.client_name, invoice.amount_paid);
             }
             _ => {}
         }

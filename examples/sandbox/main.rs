@@ -87,7 +87,7 @@ async fn run(args: Args) -> Result<(), Failure> {
     let db = args.db.or(temporary).ok_or("no database file")?;
     let settings =
         Settings { base_url: base_url.clone(), quota: args.quota, target: TARGETS, ..Settings::default() };
-    let invoicing = Invoicing::builder(&db).settings(settings).open().await?;
+    let invoicing = Invoicing::builder(&db).settings(settings).sealing_keys(sealing_keys()?).open().await?;
     // First, so that a key that has been idle for too long is known to be dead.
     invoicing.sweep().await?;
     let credentials = demo::open(&invoicing, &db, &args.webhooks).await?;
