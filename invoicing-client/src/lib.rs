@@ -89,7 +89,7 @@
 //! |---|---|---|---|
 //! | The next attempt after 429 with `Retry-After: 2` | after 2 s | at once; with `HandleRateLimits` after 2 s | none; with `ExponentialBackoff` after 1 s |
 //! | Attempts of a `POST` without an idempotency key, each answered 503 | 1; with an `externalId` 4 | 4 | 1; with `Retry(4)` 4 |
-//! | The 4th call under a quota of 3 | waits for its turn | is sent, and refused | is sent, and refused |
+//! | The 4th call under a quota of 3 | is not sent before its turn | is sent, and refused | is sent, and refused |
 //! | A limit for one call that hangs | for all its attempts and waits | only the client's, and for each of its 4 attempts | for each attempt |
 //! | An unknown state | kept (`Open::Other`) | an error (`IssueState`) | kept (`ChargeStatus::Unknown`) |
 //! | Asks again with the answer's `ETag` | no | yes, with `cache` | no |

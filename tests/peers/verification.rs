@@ -31,24 +31,28 @@ struct Side {
 /// In the order of the table's columns.
 const SIDES: [Side; 4] = [
     Side {
-        sign: |t, body| v1(&Signer::new(SECRET).unwrap().sign(t, body).to_string()),
+        sign: |t, body| v1(Signer::new(SECRET).expect("a secret").sign(t, body).as_str()),
         verify: |t, signatures, body| {
             let header = in_one_header(t, signatures);
-            named_error(Verifier::new(SECRET).unwrap().verify_now(header, body))
+            named_error(Verifier::new(SECRET).expect("a secret").verify_now(header, body))
         },
     },
     Side {
         // A body that it does not sign has no signature, and is refused before one is looked at.
-        sign: |t, body| Svix::new(SECRET).unwrap().sign(ID, t, body).unwrap_or_default(),
+        sign: |t, body| Svix::new(SECRET).expect("a secret").sign(ID, t, body).unwrap_or_default(),
         verify: |t, signatures, body| {
-            named_error(Svix::new(SECRET).unwrap().verify(body, &in_three_headers("svix", t, signatures)))
+            named_error(
+                Svix::new(SECRET).expect("a secret").verify(body, &in_three_headers("svix", t, signatures)),
+            )
         },
     },
     Side {
-        sign: |t, body| Standard::new(SECRET).unwrap().sign(ID, t, body).unwrap_or_default(),
+        sign: |t, body| Standard::new(SECRET).expect("a secret").sign(ID, t, body).unwrap_or_default(),
         verify: |t, signatures, body| {
             named_error(
-                Standard::new(SECRET).unwrap().verify(body, &in_three_headers("webhook", t, signatures)),
+                Standard::new(SECRET)
+                    .expect("a secret")
+                    .verify(body, &in_three_headers("webhook", t, signatures)),
             )
         },
     },
@@ -84,7 +88,10 @@ fn in_one_header(t: &str, signatures: &[&str]) -> String {
 fn in_three_headers(brand: &str, t: &str, signatures: &[&str]) -> HeaderMap {
     [("id", ID), ("timestamp", t), ("signature", &signatures.join(" "))]
         .map(|(name, value)| {
-            (format!("{brand}-{name}").parse::<http::HeaderName>().unwrap(), value.parse().unwrap())
+            (
+                format!("{brand}-{name}").parse::<http::HeaderName>().expect("a name"),
+                value.parse().expect("a value"),
+            )
         })
         .into_iter()
         .collect()
@@ -171,7 +178,7 @@ fn every_signature_is_tried() {
 fn secrets() {
     let old = Signer::new(OLD_SECRET).unwrap().sign_now(BODY);
     let both = Verifier::with_secrets([SECRET, OLD_SECRET]).unwrap();
-    assert!(both.verify_now(&old, BODY).is_ok());
+    assert!(both.verify_now(old, BODY).is_ok());
     // The others' functions have room for one.
     let _: fn(&str) -> Result<Svix, svix::webhooks::WebhookError> = Svix::new;
     let _: fn(&str) -> Result<Standard, standardwebhooks::WebhookError> = Standard::new;
@@ -251,7 +258,8 @@ fn a_body_that_was_printed_again() {
 
 #[test]
 fn formats() {
-    let (t, [_, _, standard, stripe]) = (now(), SIDES.map(|side| (side.sign)(now(), BODY)));
+    let t = now();
+    let [_, _, standard, stripe] = SIDES.map(|side| (side.sign)(t, BODY));
     let verify = |signature: &str| SIDES.map(|side| (side.verify)(&t.to_string(), &[signature], BODY));
     state("A delivery of Stripe's (`t=…,v1=…`)", &verify(&stripe));
     state("A delivery of Standard Webhooks (`v1,…`)", &verify(&standard));

@@ -141,7 +141,8 @@
 //! | A delivery of Stripe's (`t=…,v1=…`) | accepted | refused | refused | accepted |
 //! | A delivery of Standard Webhooks (`v1,…`) | refused | accepted | accepted | refused |
 //!
-//! The panics are those of builds that check for overflow, as debug builds do.
+//! The panics are those of builds that check for overflow, as debug builds do. async-stripe-webhook takes the body as
+//! `&str`, and verifies only together with parsing an event of Stripe's, whose allocations are not counted here.
 //!
 //! # What it does not do
 //!
