@@ -2,10 +2,12 @@
 //! or drop it. What runs on it is somebody else's business.
 
 use std::io;
+#[cfg(feature = "blocking")]
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::thread::{self, JoinHandle};
 
 use futures_core::future::BoxFuture;
+#[cfg(feature = "blocking")]
 use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
@@ -43,6 +45,7 @@ impl OwnThread {
     /// # Panics
     ///
     /// On the thread itself, which would wait for itself.
+    #[cfg(feature = "blocking")]
     pub(crate) fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
         assert!(!self.is_current(), "a blocking call on the thread that would carry it out");
         let (sender, result) = std::sync::mpsc::sync_channel(1);

@@ -119,6 +119,31 @@
 //! The header and the secret are taken as anything that is bytes, so header values of any HTTP library fit
 //! without a conversion. If the header came more than once, refuse the request: do not pick one.
 //!
+//! # Compared with
+//!
+//! What a receiver gets from other crates that verify webhooks. The crates speak different formats, so each was given
+//! deliveries in its own, but for the last two rows. The project's tests make every row of what the crates do, and fail
+//! where this table says anything else; its benchmarks compare the time that a verification takes.
+//!
+//! | Case | webhook-verify | svix 2.9.1 | standardwebhooks 1.0.1 | async-stripe-webhook 1.0.0-rc.10 |
+//! |---|---|---|---|---|
+//! | A body that is not UTF-8 | accepted | refused | refused | refused |
+//! | A body that was printed again | refused, `explain` says why | refused | refused | refused |
+//! | A genuine signature, 320 s in the future | refused | refused | refused | refused |
+//! | A time beyond `i64` | refused | refused | refused | refused |
+//! | The time `i64::MIN`, forged | refused | refused | panics | refused |
+//! | The time `i64::MIN`, genuine | refused | refused | panics | panics |
+//! | A delivery of 2001, verified at its time | time is an argument | only without looking at the time | no | time is an argument |
+//! | Three signatures, any one of them good | accepted | accepted | accepted | accepted |
+//! | Two secrets | one verifier | one verifier each | one verifier each | one call each |
+//! | A secret that is not base64 is noticed | no, any text is one | yes | yes | no, any text is one |
+//! | Allocations for a body of 600 B | 0 | 6 | 6 | 7 |
+//! | A delivery of Stripe's (`t=…,v1=…`) | accepted | refused | refused | accepted |
+//! | A delivery of Standard Webhooks (`v1,…`) | refused | accepted | accepted | refused |
+//!
+//! The panics are those of builds that check for overflow, as debug builds do. async-stripe-webhook takes the body as
+//! `&str`, and verifies only together with parsing an event of Stripe's, whose allocations are not counted here.
+//!
 //! # What it does not do
 //!
 //! The core parses no JSON and no HTTP and remembers nothing between calls, so it does not drop repeats by itself. A

@@ -40,12 +40,15 @@ pub(crate) fn compare() -> bool {
     for (name, limit, side) in [
         ("svix 2.9", 6.0, (|round| round.svix) as fn(&Round) -> f64),
         ("standardwebhooks 1.0", 6.0, |round| round.standard),
-        ("async-stripe-webhook 1.0.0-rc.10", 5.0, |round| round.stripe),
     ] {
         let ratios: Vec<f64> = rounds.iter().map(|round| side(round) / round.ours).collect();
         is_kept &= judge(name, &ratios, Limit::AtLeast(limit));
         aside(name, &of(side), "ns");
     }
+    // No limit: it hashes with the same crates, so that only what stands around the hash can differ.
+    let ratios: Vec<f64> = rounds.iter().map(|round| round.stripe / round.ours).collect();
+    aside("async-stripe-webhook 1.0.0-rc.10, ratio", &ratios, "");
+    aside("async-stripe-webhook 1.0.0-rc.10", &of(|round| round.stripe), "ns");
     aside("webhook-verify, reading the clock", &of(|round| round.ours), "ns");
     is_kept
 }
