@@ -18,8 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use futures_util::stream;
-use invoicing_client::{FileCheckpoint, InvoicingClient, Notice, QuoteItem};
+use futures_util::{Stream, stream};
+use invoicing_client::{CatchUpError, CheckpointStore, FileCheckpoint, InvoicingClient, Notice, QuoteItem};
 use invoicing_core::{EventKind, NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
@@ -35,6 +35,9 @@ use crm::Crm;
 /// Hints that wait; beyond that the inbox holds them back.
 const HINTS: usize = 64;
 
+/// How long to wait where a quote could not be linked.
+const PAUSE: Duration = Duration::from_secs(10);
+
 struct Connector {
     client: InvoicingClient,
     crm: Crm,
@@ -46,10 +49,13 @@ impl Connector {
     /// Keeps all it knows in this folder.
     async fn open(client: InvoicingClient, folder: &Path) -> Result<Self, Failure> {
         std::fs::create_dir_all(folder)?;
+        let checkpoint = FileCheckpoint::new(folder.join("quotes.checkpoint.json"));
+        // Keeps a second connector out, which would go by the deals of before.
+        checkpoint.load("quotes").await?;
         Ok(Self {
             client,
             crm: Crm::open(folder.join("deals.json"))?,
-            checkpoint: FileCheckpoint::new(folder.join("quotes.checkpoint.json")),
+            checkpoint,
             inbox: Arc::new(SqliteInbox::open(folder.join("inbox.db")).await?),
         })
     }
@@ -61,18 +67,37 @@ impl Connector {
         let (hints, mut hinted) = mpsc::channel(HINTS);
         let worker = Worker::new(Arc::clone(&self.inbox)).watch(|trouble| eprintln!("{trouble:?}"));
         let notices = stream::poll_fn(move |context| hinted.poll_recv(context));
-        let mut follow =
-            self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
         tokio::select! {
             served = axum::serve(listener, router).into_future() => Ok(served?),
             () = worker.run(|claim| self.event(claim, hints.clone()), std::future::pending()) => Ok(()),
-            followed = follow.run(notices, |quote| self.quote(quote)) => match followed? {},
+            failed = self.follow(notices) => Err(failed.into()),
+        }
+    }
+
+    /// Follows until something fails that trying again does not help. A link that fails is tried again.
+    async fn follow(&self, mut notices: impl Stream<Item = Notice> + Unpin) -> CatchUpError<io::Error> {
+        let mut follow =
+            self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
+        loop {
+            match follow.run(&mut notices, |quote| self.quote(quote)).await {
+                Err(error @ CatchUpError::Handler { .. }) => {
+                    eprintln!("{}", explain(&error));
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => return error,
+                Ok(never) => match never {},
+            }
         }
     }
 
     /// Something happened. `Ok` says that it is done with for good.
     async fn event(&self, claim: Claim, hints: mpsc::Sender<Notice>) -> Result<(), Failure> {
-        match claim.event()?.data {
+        let Ok(event) = claim.event() else {
+            // It will not become readable by coming again.
+            eprintln!("not an event: {}", claim.key);
+            return Ok(());
+        };
+        match event.data {
             EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
                 // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
                 hints.send(Notice::from_body(&claim.body)?).await?;

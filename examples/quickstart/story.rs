@@ -135,7 +135,9 @@ impl Story {
             signed_by_email: client.email.clone().unwrap_or_default(),
             accepted_text: "Bon pour accord".into(),
         };
-        let signature = Signature { evidence, ip: None, user_agent: None };
+        // What the client has before him is what he signs.
+        let shown = links.document(token.reveal()).await?.sha256;
+        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: Some(shown) };
         let signed = links.sign(token.reveal(), &signature).await?;
         let proof = signed.terms.signature.map(|block| block.proof_fingerprint).unwrap_or_default();
         self.say(

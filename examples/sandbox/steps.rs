@@ -186,7 +186,7 @@ impl Business {
             signed_by_email: quote.client_email.clone().unwrap_or_else(|| "client@exemple.fr".to_owned()),
             accepted_text: "Bon pour accord, devis reçu avant l'exécution des travaux".to_owned(),
         };
-        let signature = Signature { evidence, ip: None, user_agent: None };
+        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
         self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
         Ok(Some(Done::new("quote.sign", [("quoteId", quote.id.0)])))
     }

@@ -46,9 +46,9 @@ async fn main() -> Result<(), Failure> {
 /// One run over the three resources; how many versions it brought.
 async fn sync(client: &InvoicingClient, folder: &Path) -> Result<usize, Failure> {
     std::fs::create_dir_all(folder)?;
-    let quotes = Table::open::<invoicing_client::QuoteItem>(folder, "quotes")?;
-    let invoices = Table::open::<invoicing_client::InvoiceItem>(folder, "invoices")?;
-    let clients = Table::open::<invoicing_client::Client>(folder, "clients")?;
+    let quotes = Table::open::<invoicing_client::QuoteItem>(folder, "quotes");
+    let invoices = Table::open::<invoicing_client::InvoiceItem>(folder, "invoices");
+    let clients = Table::open::<invoicing_client::Client>(folder, "clients");
     let mut brought = pass(client.quotes().catch_up(Arc::clone(&quotes)), &quotes).await?;
     brought += pass(client.invoices().catch_up(Arc::clone(&invoices)), &invoices).await?;
     brought += pass(client.clients().catch_up(Arc::clone(&clients)), &clients).await?;

@@ -19,19 +19,15 @@ pub(crate) struct Table {
     path: PathBuf,
     header: &'static [&'static str],
     rows: Mutex<Rows>,
-    /// Whether the file was there: without it, a checkpoint means nothing.
-    is_new: bool,
     checkpoint: FileCheckpoint,
 }
 
 impl Table {
-    /// The table in this folder, with what an earlier run wrote.
-    pub(crate) fn open<R: Row>(folder: &Path, name: &str) -> Result<Arc<Self>, csv::Error> {
+    /// The table in this folder. What an earlier run wrote is read when a pass begins.
+    pub(crate) fn open<R: Row>(folder: &Path, name: &str) -> Arc<Self> {
         let path = folder.join(format!("{name}.csv"));
-        let is_new = !path.exists();
-        let rows = if is_new { Rows::new() } else { read(&path)? };
         let checkpoint = FileCheckpoint::new(folder.join(format!("{name}.checkpoint.json")));
-        Ok(Arc::new(Self { path, header: R::HEADER, rows: Mutex::new(rows), is_new, checkpoint }))
+        Arc::new(Self { path, header: R::HEADER, rows: Mutex::default(), checkpoint })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -57,9 +53,15 @@ impl Table {
 impl CheckpointStore for Table {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Option<Checkpoint>> {
         Box::pin(async move {
-            // Read in any case: the file also keeps a second run out.
+            // First, as this keeps a second run out, which would write what it has read before.
             let known = self.checkpoint.load(resource).await?;
-            Ok(if self.is_new { None } else { known })
+            if !self.path.exists() {
+                // A checkpoint without its file means nothing.
+                return Ok(None);
+            }
+            let failed = |source| CheckpointError::Io { path: self.path.clone(), action: "read", source };
+            *self.rows() = read(&self.path).map_err(io::Error::from).map_err(failed)?;
+            Ok(known)
         })
     }
 

@@ -1,5 +1,7 @@
 //! `verify_proof` on what the service made, and on what somebody made of it.
 
+#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
+
 use std::path::PathBuf;
 
 use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
@@ -31,7 +33,7 @@ impl Signed {
             signed_by_email: "claire@exemple.fr".into(),
             accepted_text: "Bon pour accord".into(),
         };
-        let signature = Signature { evidence, ip: None, user_agent: None };
+        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
         invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
         let signed = quotes.open_document(id).await.unwrap();
         let files = Self { folder, sha256: signed.sha256 };

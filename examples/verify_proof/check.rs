@@ -41,8 +41,8 @@ impl Subject {
             return findings;
         };
         let claimed = proof["documentSha256"].as_str().unwrap_or_default();
-        let carried = self.copy(claimed).is_some();
-        note(carried, format!("the PDF carries the copy that was signed, SHA-256 {claimed}"));
+        let carried = self.files.len() == 2 && self.copy(claimed).is_some();
+        note(carried, format!("the PDF carries one other file: the copy that was signed, SHA-256 {claimed}"));
         let computed = self.quote.proof_parts(claimed).map(|parts| proof_fingerprint(&parts));
         let expected = &signature.proof_fingerprint;
         note(
@@ -52,8 +52,12 @@ impl Subject {
                 self.quote.number
             ),
         );
-        let said = proof["proofFingerprint"].as_str() == Some(expected);
-        note(said, "the PDF names the same fingerprint".to_owned());
+        let said = self.quote.proof_parts(claimed).and_then(|parts| serde_json::to_value(parts).ok());
+        let said = said.is_some_and(|mut said| {
+            said["proofFingerprint"] = expected.as_str().into();
+            said == proof
+        });
+        note(said, format!("{PROOF} says the same as the detail, word for word"));
         findings
     }
 

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         }
     };
     match verify(&args) {
-        Ok(findings) => report(&findings),
+        Ok(findings) => report(&findings, args.sha256.is_some()),
         Err(error) => {
             eprintln!("cannot tell: {error}");
             ExitCode::from(2)
@@ -53,19 +53,24 @@ fn verify(args: &Args) -> Result<Vec<Finding>, Box<dyn std::error::Error>> {
     let subject =
         Subject { pdf_sha256: invoicing_core::sha256_hex(&pdf), files: pdf::attachments(pdf)?, quote };
     let findings = subject.findings(args.sha256.as_deref());
-    if let (Some(path), Some(copy)) = (&args.extract, subject.signed_copy()) {
+    let holds = findings.iter().all(|finding| finding.holds);
+    if let (Some(path), Some(copy), true) = (&args.extract, subject.signed_copy(), holds) {
         fs::write(path, copy).map_err(|error| format!("{}: {error}", path.display()))?;
         println!("The copy that was signed is now in {}.", path.display());
     }
     Ok(findings)
 }
 
-fn report(findings: &[Finding]) -> ExitCode {
+fn report(findings: &[Finding], pages_are_known: bool) -> ExitCode {
     for Finding { holds, what } in findings {
         println!("{} {what}", if *holds { "yes" } else { "NO " });
     }
     if findings.iter().all(|finding| finding.holds) {
         println!("The PDF and the detail belong together.");
+        println!("The amounts that count are those of the copy inside (--extract), not those of the detail.");
+        if !pages_are_known {
+            println!("Not looked at: the visible pages around that copy (--sha256).");
+        }
         ExitCode::SUCCESS
     } else {
         println!("The PDF and the detail do NOT belong together.");

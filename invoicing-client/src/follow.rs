@@ -29,6 +29,8 @@ use inbox::Inbox;
 const INTERVAL: Duration = Duration::from_mins(5);
 /// After a pass that failed, the next comes this soon, or after what the service asks for.
 const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(30);
+/// However long a service asks to stay away, or the interval is set: so that an absurd header stops nothing for good.
+const LONGEST_PAUSE: Duration = Duration::from_hours(24);
 /// Most notices taken in at once, so that an endless supply does not keep the work from going on.
 const BURST: usize = 64;
 
@@ -83,7 +85,7 @@ impl<R: Resource> Follow<R> {
         Self { catch_up, interval: INTERVAL, inbox: Inbox::default() }
     }
 
-    /// Time between the end of a pass and the next one. Default: 5 minutes.
+    /// Time between the end of a pass and the next one, at most a day. Default: 5 minutes.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
         self.interval = interval;
@@ -118,7 +120,7 @@ impl<R: Resource> Follow<R> {
                     let pass = self.pass(notices.as_mut(), &mut handler).await;
                     has_failed = pass.is_err();
                     let wait = pass.map_or_else(|error| self.wait_after(error), |_| Ok(self.interval))?;
-                    due = self.now() + wait;
+                    due = self.now() + wait.min(LONGEST_PAUSE);
                 }
                 Step::Read(id) => self.read(id, notices.as_mut(), &mut handler).await?,
                 Step::Wait(wait) => self.wait(wait, notices.as_mut()).await,

@@ -131,7 +131,7 @@ impl Builder {
         let handoff = Arc::new(Handoff::new(&self.env));
         let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
         let sealer = Arc::new(Sealer::new(self.env.clone()));
-        adopt(&store, &sealer, self.sealing_keys).await?;
+        adopt(&store, &sealer, self.sealing_keys, || {}).await?;
         let signer = UrlSigner::new(&*url_key(&store, &self.env, &sealer).await?);
         let documents = match self.store {
             Some(store) => store,

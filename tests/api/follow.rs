@@ -21,7 +21,7 @@ use crate::law::runtime;
 use crate::shop::{Act, Shop};
 
 /// Long enough for anything that is meant to happen soon, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const WRITERS: usize = 3;
 /// Of each writer.
 const CHANGES: u16 = 80;
@@ -30,7 +30,7 @@ const CHANGES: u16 = 80;
 struct Served {
     world: Arc<World>,
     client: InvoicingClient,
-    _served: JoinSet<io::Result<()>>,
+    _server: JoinSet<io::Result<()>>,
 }
 
 impl Served {
@@ -42,7 +42,7 @@ impl Served {
         let service = world.invoicing.service();
         served.spawn(serve(listener, service, ServeLimits::default(), std::future::pending()));
         let client = InvoicingClient::builder(address, world.key.as_str()).pacing(false).build().unwrap();
-        Self { world, client, _served: served }
+        Self { world, client, _server: served }
     }
 
     /// Writers at work, and how many changes they have made. Each ends with the versions that it made.

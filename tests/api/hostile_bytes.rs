@@ -115,7 +115,9 @@ impl Change {
 fn input(name: &str) -> impl Strategy<Value = Vec<u8>> + use<> {
     let changed = (prop::sample::select(seeds(name)), prop::collection::vec(change(), 0..6));
     let changed = changed.prop_map(|(mut bytes, changes)| {
-        changes.iter().for_each(|change| change.apply(&mut bytes));
+        for change in changes {
+            change.apply(&mut bytes);
+        }
         bytes
     });
     prop_oneof![8 => changed, 1 => prop::collection::vec(any::<u8>(), 0..300), 1 => "\\PC{0,200}".prop_map(Into::into)]
@@ -123,7 +125,9 @@ fn input(name: &str) -> impl Strategy<Value = Vec<u8>> + use<> {
 
 fn smoke(name: &str, cases: u32) {
     let (_, entry): (_, Entry) = *ENTRIES.iter().find(|(known, _)| *known == name).unwrap();
-    seeds(name).iter().for_each(|seed| entry(seed));
+    for seed in seeds(name) {
+        entry(&seed);
+    }
     law(cases, &input(name), |bytes| {
         entry(&bytes);
         Ok(())

@@ -171,7 +171,7 @@ pub(crate) fn signature() -> Signature {
         signed_by_email: "lea@exemple.fr".into(),
         accepted_text: "Bon pour accord".into(),
     };
-    Signature { evidence, ip: None, user_agent: None }
+    Signature { evidence, ip: None, user_agent: None, document_sha256: None }
 }
 
 /// Signs a sent quote through its public link.

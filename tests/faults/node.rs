@@ -206,7 +206,7 @@ impl Writer {
                 signed_by_email: "lea@exemple.fr".into(),
                 accepted_text: "Bon pour accord".into(),
             };
-            let signature = Signature { evidence, ip: None, user_agent: None };
+            let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
             let quote = self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
             self.say_quote(&quote, &["quote.signed", "quote.accepted"]);
         } else {

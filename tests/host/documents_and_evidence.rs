@@ -66,7 +66,8 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     let document = quotes.open_document(sent.id).await.unwrap();
     let user_agent = format!("{CANARY} {}", "é".repeat(1_000));
     let ip = "192.0.2.7".parse().unwrap();
-    let signature = Signature { evidence: evidence(), ip: Some(ip), user_agent: Some(user_agent) };
+    let signature =
+        Signature { evidence: evidence(), ip: Some(ip), user_agent: Some(user_agent), document_sha256: None };
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
     let proof = quotes.proof(sent.id).await.unwrap().unwrap();
     assert_eq!(proof.document_sha256, document.sha256);

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use invoicing_core::sha256_hex;
 use invoicing_server::{DocumentRenderer, PdfRenderer};
 use invoicing_tests::documents::{Paper, few_lines, line, many_lines};
 use sha2::{Digest, Sha256};
@@ -33,7 +34,7 @@ fn narrowed(layout: &str) -> String {
         let cells: Vec<_> = row.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         if !cells.is_empty() {
             let cells: Vec<_> = cells.into_iter().map(without_hash).collect();
-            out.push_str(&format!("{indent}{}\n", cells.join("  ")));
+            out.extend([indent, &cells.join("  "), "\n"]);
         }
     }
     out.replace('\u{c}', "---- page ----\n")
@@ -108,16 +109,12 @@ fn a_signed_quote_carries_the_copy_that_was_signed_and_the_proof() {
     let proof: serde_json::Value = serde_json::from_slice(&attachment("proof.json").unwrap()).unwrap();
     let signature = paper.quote.terms.signature.unwrap();
     assert_eq!(proof["proofFingerprint"], signature.proof_fingerprint);
-    assert_eq!(proof["documentSha256"], hex(&Sha256::digest(&sent)));
+    assert_eq!(proof["documentSha256"], sha256_hex(&sent));
     // Anyone can compute the fingerprint from the other members, in their order.
     let serde_json::Value::Object(mut parts) = proof else { panic!("not an object") };
     parts.remove("proofFingerprint");
     let canonical = serde_json::to_vec(&parts).unwrap();
-    assert_eq!(signature.proof_fingerprint, format!("sha256:{}", hex(&Sha256::digest(canonical))));
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    assert_eq!(signature.proof_fingerprint, format!("sha256:{}", sha256_hex(&canonical)));
 }
 
 #[test]

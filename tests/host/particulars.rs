@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan};
 use invoicing_server::{
     CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, RenderError,
+    Signature,
 };
 use invoicing_tests::{World, new_quote};
 use tempfile::TempDir;
@@ -166,4 +167,23 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
     assert!(matches!(refusal, Error::StorageUnavailable(_)), "{refusal:?}");
     world.documents.fail(false);
     links.sign(token.reveal(), &signature()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_signs_another_document_than_the_one_that_was_shown() {
+    let world = World::new().await;
+    let sent = world.sent().await;
+    let quotes = world.company.quotes();
+    let token = quotes.signing_link(sent.id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let shown = links.document(token.reveal()).await.unwrap().sha256;
+    quotes.reject(sent.id).await.unwrap();
+    world.company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
+    quotes.send(sent.id, sent.valid_until).await.unwrap();
+    let stale = Signature { document_sha256: Some(shown), ..signature() };
+    let refusal = refused(&world, "sign", links.sign(token.reveal(), &stale)).await;
+    assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
+    let shown = links.document(token.reveal()).await.unwrap().sha256;
+    let fresh = Signature { document_sha256: Some(shown), ..signature() };
+    links.sign(token.reveal(), &fresh).await.unwrap();
 }

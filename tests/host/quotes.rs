@@ -62,14 +62,14 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     let quotes = world.company.quotes();
     let at = Some(world.now());
     let sent_draft = QuoteImport { status: QuoteStatus::Draft, sent_at: at, accepted_at: None };
-    invalid(&world, "sentAt", quotes.import(&new, &sent_draft)).await;
+    invalid(&world, "sentAt", Box::pin(quotes.import(&new, &sent_draft))).await;
     for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
         let accepted = QuoteImport { status: *status, sent_at: None, accepted_at: at };
-        invalid(&world, "acceptedAt", quotes.import(&new, &accepted)).await;
+        invalid(&world, "acceptedAt", Box::pin(quotes.import(&new, &accepted))).await;
     }
     let missing = NewQuote { client_id: invoicing_core::ClientId(Uuid::nil()), ..new };
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
-    invalid(&world, "clientId", quotes.import(&missing, &import)).await;
+    invalid(&world, "clientId", Box::pin(quotes.import(&missing, &import))).await;
     invalid(&world, "clientId", quotes.create(&missing)).await;
 }
 
@@ -465,7 +465,7 @@ async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
         ("acceptedText", SignatureEvidence { accepted_text: "x".repeat(2_001), ..evidence() }),
     ];
     for (field, evidence) in cases {
-        let signature = Signature { evidence, ip: None, user_agent: None };
+        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
         invalid(&world, field, links.sign(token.reveal(), &signature)).await;
     }
     assert_eq!(world.documents.count(), 1, "nothing was rendered for them");

@@ -18,7 +18,7 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
         signed_by_email: "lea@exemple.fr".into(),
         accepted_text: "Bon pour accord".into(),
     };
-    let signature = Signature { evidence, ip: None, user_agent: None };
+    let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
     let invoice = world.company.invoices().convert(signed.id).await.unwrap();
     let invoice = world.company.invoices().issue(invoice.id, None).await.unwrap();

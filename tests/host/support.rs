@@ -197,7 +197,7 @@ pub(crate) fn evidence() -> SignatureEvidence {
 }
 
 pub(crate) fn signature() -> Signature {
-    Signature { evidence: evidence(), ip: None, user_agent: None }
+    Signature { evidence: evidence(), ip: None, user_agent: None, document_sha256: None }
 }
 
 pub(crate) fn payment(amount: &str, reference: Option<&str>) -> NewPayment {

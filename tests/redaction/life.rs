@@ -284,7 +284,12 @@ async fn documents(
         signed_by_email: "lea@exemple.fr".into(),
         accepted_text: "Bon pour accord".into(),
     };
-    let signature = Signature { evidence, ip: None, user_agent: Some(format!("agent {PASSWORD}")) };
+    let signature = Signature {
+        evidence,
+        ip: None,
+        user_agent: Some(format!("agent {PASSWORD}")),
+        document_sha256: None,
+    };
     printed.value("Signature", &signature);
     renderer.mood.store(2, Ordering::SeqCst);
     printed.failure("a signature", links.sign(token.reveal(), &signature).await);

@@ -63,6 +63,9 @@ use crate::events::{Event, EventError};
 /// over within two.
 pub const SHORTEST_MEMORY: Duration = Duration::from_hours(1);
 
+/// No letter waits as long as this. One that seems to was written while the clock was ahead, and is due.
+const FAR: Duration = Duration::from_hours(24);
+
 /// The time for which keys should be kept: whoever runs the service can replay a delivery weeks later, where its answer
 /// got lost.
 pub const USUAL_MEMORY: Duration = Duration::from_hours(90 * 24);
@@ -86,7 +89,7 @@ pub trait Inbox: Send + Sync {
     /// claimed again, or it is done already.
     fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool>;
 
-    /// Makes a letter due again after a pause. `false` as for [`done`](Self::done).
+    /// Makes a letter due again after a pause, of a day at most. `false` as for [`done`](Self::done).
     fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool>;
 
     /// Forgets the keys of letters that were done longer ago than `memory`, and than [`SHORTEST_MEMORY`]. How many.

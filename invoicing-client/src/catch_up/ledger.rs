@@ -69,7 +69,9 @@ impl Ledger {
 
     /// Finds out where the store stands.
     pub(crate) async fn resume(&mut self) -> Result<(), CheckpointError> {
-        let stored = self.store.load(self.resource).await?.unwrap_or_else(Checkpoint::start);
+        let mut stored = self.store.load(self.resource).await?.unwrap_or_else(Checkpoint::start);
+        // A store may keep them as rows, in no order.
+        stored.delivered.sort_unstable();
         // Otherwise what was acknowledged since is still known. A checkpoint that somebody moved is taken as it stands,
         // as it may be meant to bring everything again; one whose saving failed only seemingly holds all there is.
         if self.kept.as_ref() != Some(&stored) {

@@ -7,12 +7,17 @@
 //! Proof that nobody is refused while all requests are ours: take any requests that the service accepted within one
 //! window, and of these the one that was sent last. When it was sent, each of the others was in flight, or its answer
 //! had come within a window. So all of them counted, and together they were at most the limit.
+//!
+//! A request that is given up without an answer counts from then on. Should the service accept it later still, there
+//! can be a 429 after all; nobody on this side could know.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Requests that a key has in [`WINDOW`] where the service does not say otherwise (contract, "Limits").
 const LIMIT: u32 = 30;
+/// As much as is kept count of, whatever a header says: more than anybody sends in a minute.
+const LARGEST_LIMIT: u32 = 100_000;
 /// 60 s, the millisecond by which the service rounds, and what two clocks may differ by in a minute (800 ppm).
 pub(super) const WINDOW: Duration = Duration::from_millis(60_050);
 /// How long a 429 without `Retry-After` holds everybody up: the least that the contract lets it say.
@@ -142,7 +147,8 @@ impl Window {
 
     fn take_limit(&mut self, quota: Quota) {
         // A quota of 0 would let nobody through, and its answers would not come.
-        self.limit = quota.limit.filter(|limit| *limit > 0).unwrap_or(self.limit);
+        self.limit =
+            quota.limit.filter(|limit| *limit > 0).map_or(self.limit, |limit| limit.min(LARGEST_LIMIT));
     }
 
     /// The service counts `used` requests. At most so many of them are ours: those that counted here when this one was

@@ -68,7 +68,7 @@ const MAX_IDLE_PER_HOST: usize = 256;
 pub(crate) type Post = http::Request<Full<Bytes>>;
 
 /// What all deliveries of a webhook have in common, prepared once.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Target {
     uri: Uri,
     headers: HeaderMap,

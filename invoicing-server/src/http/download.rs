@@ -69,7 +69,9 @@ impl<'r> Download<'r> {
         let Some(range) = range else { return Ok(Reply::file(StatusCode::OK, headers, document)) };
         let which = format!("bytes {}-{}/{length}", range.start, range.end - 1);
         headers.insert(header::CONTENT_RANGE, value(&which)?);
-        Ok(Reply::file(StatusCode::PARTIAL_CONTENT, headers, document.slice(range)))
+        // A copy: a slice would keep the whole document for as long as its reader takes.
+        let part = Bytes::copy_from_slice(&document[range]);
+        Ok(Reply::file(StatusCode::PARTIAL_CONTENT, headers, part))
     }
 
     /// Ranges are for `GET`, and only of the version that the client has begun with.

@@ -80,7 +80,7 @@ impl Quotes<'_> {
             } else {
                 let address = client.address.clone();
                 let particulars = particulars(&unit, &preview.record, address, aside.work_site.clone());
-                Some(self.freeze(particulars, &preview.record, None).await?)
+                Some(Box::pin(self.freeze(particulars, &preview.record, None)).await?)
             };
             if let Some(quote) = self.store_import(number, preview, aside.clone(), document).await? {
                 return Ok(quote);
@@ -325,6 +325,12 @@ impl Quotes<'_> {
                     if quote.updated_at != seen {
                         return Ok(None);
                     }
+                    // A signature says again what was sent; everything else says what holds now.
+                    if let (Some(document), None) = (&document, &proof)
+                        && !says_what_holds(tx, &unit, &quote, document).await?
+                    {
+                        return Ok(None);
+                    }
                     let changed = decide(&quote, &unit)?;
                     if let Some(document) = document
                         && !insert_document(tx, &unit, id, document).await?
@@ -388,7 +394,7 @@ fn particulars(
     client_address: Option<String>,
     work_site: Option<String>,
 ) -> Particulars {
-    let issued_on = unit.date_of(quote.sent_at.unwrap_or(unit.at));
+    let issued_on = quote.sent_at.map_or_else(|| unit.today(), |at| unit.date_of(at));
     Particulars { company: unit.company.clone(), client_address, work_site, issued_on }
 }
 
@@ -396,6 +402,14 @@ fn particulars(
 fn check(content: &NewQuote) -> Result<(Vec<Line>, Aside), Invalid> {
     let PricedLines { lines, costings } = price_lines(&content.lines)?;
     Ok((lines, Aside { costings, work_site: content.check_work_site()? }))
+}
+
+/// Whether what the document says besides the quote has not been changed since it was rendered.
+async fn says_what_holds(tx: &mut Tx, unit: &Unit, quote: &Quote, document: &Frozen) -> Result<bool, Error> {
+    let said = &document.particulars;
+    let client = clients::find(tx.connection(), unit.id(), quote.client_id).await?;
+    let work_site = quotes::find_work_site(tx.connection(), unit.id(), quote.id).await?;
+    Ok(said.company == unit.company && said.client_address == client.address && said.work_site == work_site)
 }
 
 async fn next_quote_number(tx: &mut Tx, unit: &Unit) -> Result<String, Error> {

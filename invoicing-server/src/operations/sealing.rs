@@ -28,11 +28,13 @@ pub struct ResealReport {
     pub log_cut: bool,
 }
 
-/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none.
+/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` is called as
+/// soon as they are in use, whoever still waits for it.
 pub(crate) async fn adopt(
     store: &Store,
     sealer: &Arc<Sealer>,
     keys: Option<SealingKeys>,
+    then: impl FnOnce() + Send + 'static,
 ) -> Result<(), SealingError> {
     if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
         return Err(SealingError::SameId(id.to_owned()));
@@ -43,7 +45,7 @@ pub(crate) async fn adopt(
         );
     }
     let sealer = Arc::clone(sealer);
-    let adopted = store.write(move |tx| Box::pin(adopt_in(tx, sealer, keys.map(Arc::new))));
+    let adopted = store.write(move |tx| Box::pin(adopt_in(tx, sealer, keys.map(Arc::new), then)));
     adopted.await.map_err(SealingError::Store)?
 }
 
@@ -52,6 +54,7 @@ async fn adopt_in(
     tx: &mut Tx,
     sealer: Arc<Sealer>,
     keys: Option<Arc<SealingKeys>>,
+    then: impl FnOnce() + Send + 'static,
 ) -> Result<Result<(), SealingError>, Error> {
     let knows = |id: &str| keys.as_ref().is_some_and(|keys| keys.find(id).is_some() || keys.is_lost(id));
     let mut missing = SealedWith::read(tx.connection()).await?.keys;
@@ -73,16 +76,19 @@ async fn adopt_in(
             Some(true) | None => {}
         }
     }
-    sealer.set_keys(keys);
+    // Not before the keys are known to the database for good. Until then the present one is used, which is among them.
+    tx.on_commit(move || {
+        sealer.set_keys(keys);
+        then();
+    });
     Ok(Ok(()))
 }
 
 impl Inner {
     /// See [`Invoicing::use_sealing_keys`](crate::Invoicing::use_sealing_keys).
     pub(crate) async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
-        adopt(&self.store, &self.sealer, Some(keys)).await?;
-        self.endpoints.forget_all();
-        Ok(())
+        let endpoints = Arc::clone(&self.endpoints);
+        adopt(&self.store, &self.sealer, Some(keys), move || endpoints.forget_all()).await
     }
 
     /// See [`Invoicing::sealed_with`](crate::Invoicing::sealed_with).
@@ -100,7 +106,10 @@ impl Inner {
                 settings::reseal(tx.connection(), &sealer, &current, settings::DOCUMENT_URL_KEY).await
             })
         });
-        report.resealed += u64::from(url_key.await?);
+        match url_key.await? {
+            Some(resealed) => report.resealed += u64::from(resealed),
+            None => report.unreadable += 1,
+        }
         let mut after = Some(Uuid::nil());
         while let Some(from) = after {
             let sealer = Arc::clone(&self.sealer);

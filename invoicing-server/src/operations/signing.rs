@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint};
+use invoicing_core::{
+    Conflict, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
+};
 
 use super::CompanyHandle;
 use super::documents::OpenedDocument;
@@ -32,6 +34,9 @@ pub struct Signature {
     pub ip: Option<std::net::IpAddr>,
     /// His browser, as it names itself. Kept as evidence, never shown.
     pub user_agent: Option<String>,
+    /// The copy that was shown to him: [`OpenedDocument::sha256`] of [`SigningLinks::document`]. Where it is given, no
+    /// other can be signed, such as one that was sent since.
+    pub document_sha256: Option<String>,
 }
 
 impl std::fmt::Debug for Signature {
@@ -67,7 +72,8 @@ impl SigningLinks {
     /// with the signature.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the quote is not SENT or its validity has ended.
+    /// [`Error::Conflict`] when the quote is not SENT, its validity has ended, or another document was shown than the
+    /// last one that was sent.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
         let evidence = signature.evidence.check()?;
         let (company, id) = self.resolve(token).await?;
@@ -77,6 +83,9 @@ impl SigningLinks {
             before.quote.check_signable(before.unit.today())?;
             let (sent, particulars) = quotes.sent_copy(id).await?;
             let document_sha256 = sent.sha256.to_string();
+            if signature.document_sha256.as_ref().is_some_and(|shown| *shown != document_sha256) {
+                return Err(Conflict::new("the quote was sent again since its document was shown").into());
+            }
             let block = self.block(&before, &evidence, &document_sha256);
             let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
             let particulars = particulars.unwrap_or_else(|| before.particulars(&preview));
@@ -100,7 +109,7 @@ impl SigningLinks {
                 return Ok(quote);
             }
         }
-        Err(invoicing_core::Conflict::new("the quote keeps changing; try again").into())
+        Err(Conflict::new("the quote keeps changing; try again").into())
     }
 
     /// Declines: SENT → REJECTED.

@@ -96,6 +96,8 @@ impl Connection {
             Ok(()) => service.answer(Request::from_parts(request.0, request.1)).await,
             Err(error) => refuse(service, request, error).await,
         };
+        // What has been heard since was the request's body.
+        self.stream.head_is_read();
         Ok(response.map(|body| {
             let bytes = body.size_hint().lower();
             let time = self.shared.limits.answer_time(usize::try_from(bytes).unwrap_or(usize::MAX));

@@ -90,6 +90,13 @@ impl Crowd {
         }
     }
 
+    /// Whether there are fewer than `most` from this address: nobody makes room for one too many.
+    pub(super) fn admits(&self, address: IpAddr, most: Option<usize>) -> bool {
+        most.is_none_or(|most| {
+            self.state().addresses.get(&network(address)).is_none_or(|count| *count < most.max(1))
+        })
+    }
+
     /// Another connection; none where there are `most` from its address.
     pub(super) fn join(self: &Arc<Self>, address: IpAddr, most: Option<usize>) -> Option<Arc<Member>> {
         let address = most.map(|_| network(address));

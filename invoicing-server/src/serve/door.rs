@@ -43,6 +43,12 @@ impl Door {
                 self.next = self.accept().await;
                 continue;
             }
+            if let Some((_, peer)) = &self.next
+                && !self.crowd.admits(peer.ip(), self.per_address)
+            {
+                self.next = None;
+                continue;
+            }
             while let most = self.most()
                 && !self.crowd.make_room(most)
             {

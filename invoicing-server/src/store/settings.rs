@@ -80,20 +80,27 @@ fn sealed(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
     sealer.seal(&Place::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
 }
 
-/// Seals a value with the current key where it is not. Whether it was to be done.
+/// Seals a value with the current key where it is not. Whether it was to be done; `None` where it cannot be read.
 pub(crate) async fn reseal(
     connection: &mut SqliteConnection,
     sealer: &Sealer,
     current: &str,
     name: &str,
-) -> Result<bool, Error> {
-    let Some(found) = stored(connection, name).await? else { return Ok(false) };
+) -> Result<Option<bool>, Error> {
+    let Some(found) = stored(connection, name).await? else { return Ok(Some(false)) };
     if matches!(&found, Stored::Sealed(text) if key_id(text) == Some(current)) {
-        return Ok(false);
+        return Ok(Some(false));
     }
-    let value = open(sealer, name, found).map_err(|cause| Place::setting(name).bad_row(cause))?;
+    let value = match open(sealer, name, found) {
+        Ok(value) => value,
+        Err(cause) => {
+            let error = Place::setting(name).bad_row(cause);
+            tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
+            return Ok(None);
+        }
+    };
     set(connection, sealer, name, &value).await?;
-    Ok(true)
+    Ok(Some(true))
 }
 
 /// The keys that the secret settings are sealed with: an id, nothing for one in clear, or a text that is no id.

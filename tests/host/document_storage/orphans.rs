@@ -20,7 +20,7 @@ const HOUR: Duration = Duration::from_hours(1);
 /// Stores what it is given and then, if it is to, never says so.
 struct Silent {
     memory: Arc<MemoryStore>,
-    silent: AtomicBool,
+    says_nothing: AtomicBool,
     stored: Notify,
 }
 
@@ -28,7 +28,7 @@ impl DocumentStore for Silent {
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             self.memory.put(key, file).await?;
-            if self.silent.load(Ordering::SeqCst) {
+            if self.says_nothing.load(Ordering::SeqCst) {
                 self.stored.notify_one();
                 future::pending::<()>().await;
             }
@@ -54,8 +54,8 @@ async fn world() -> (World, Arc<Silent>) {
     let world = World::with_store(
         |_| {},
         |memory| {
-            let (silent, stored) = (AtomicBool::new(false), Notify::new());
-            Arc::clone(made.insert(Arc::new(Silent { memory, silent, stored })))
+            let (says_nothing, stored) = (AtomicBool::new(false), Notify::new());
+            Arc::clone(made.insert(Arc::new(Silent { memory, says_nothing, stored })))
         },
     )
     .await;
@@ -64,7 +64,7 @@ async fn world() -> (World, Arc<Silent>) {
 
 /// Sends a quote and drops the call where the bytes are stored and no record refers to them yet.
 async fn die_sending(company: &CompanyHandle, store: &Silent, id: QuoteId) {
-    store.silent.store(true, Ordering::SeqCst);
+    store.says_nothing.store(true, Ordering::SeqCst);
     let quotes = company.quotes();
     tokio::select! {
         sent = quotes.send(id, None) => panic!("{sent:?}"),
@@ -96,7 +96,7 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     assert_eq!(swept(&world).await, 1);
     assert_eq!(store.memory.keys(), kept);
     assert_eq!(world.invoicing.sweep().await.unwrap(), SweepReport::default());
-    store.silent.store(false, Ordering::SeqCst);
+    store.says_nothing.store(false, Ordering::SeqCst);
     let quotes = world.company.quotes();
     quotes.send(draft, None).await.unwrap();
     world.advance(2 * HOUR);

@@ -307,7 +307,7 @@ impl Run {
                     signed_by_email: email.to_owned(),
                     accepted_text: text.to_owned(),
                 };
-                let signature = Signature { evidence, ip: None, user_agent: None };
+                let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
                 answered(links.sign(&token, &signature).await)?
             }
             _ => answered(links.decline(&token).await)?,

@@ -22,7 +22,10 @@ pub(super) fn serialize<S: Serializer>(value: &Decimal, serializer: S) -> Result
 /// The value of a JSON number, if a decimal can hold it without rounding.
 fn exact(text: &str) -> Option<Decimal> {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let value = Decimal::from_str_exact(mantissa).ok()?;
+    let short = || mantissa.contains('.').then(|| mantissa.trim_end_matches('0').trim_end_matches('.'));
+    let value = Decimal::from_str_exact(mantissa)
+        .or_else(|error| Decimal::from_str_exact(short().ok_or(error)?))
+        .ok()?;
     if value.is_zero() {
         return Some(Decimal::ZERO);
     }

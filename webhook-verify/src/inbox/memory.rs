@@ -9,7 +9,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::sync::Notify;
 
-use super::{Answer, Claim, Inbox, Receipt, SHORTEST_MEMORY, millis};
+use super::{Answer, Claim, FAR, Inbox, Receipt, SHORTEST_MEMORY, millis};
 use crate::{Clock, DedupKey};
 
 /// Deliveries in memory. They end with the process, though the sender was told that they are kept: it is no inbox for
@@ -69,10 +69,13 @@ impl State {
     }
 
     fn claim(&mut self, now: i64, lease: Duration) -> Option<Claim> {
-        if self.due.first()?.0 > now {
+        let (_, key) = if self.due.first()?.0 <= now {
+            self.due.pop_first()?
+        } else if self.due.last()?.0 > now.saturating_add(millis(FAR)) {
+            self.due.pop_last()?
+        } else {
             return None;
-        }
-        let (_, key) = self.due.pop_first()?;
+        };
         let letter = self.letters.get_mut(&key)?;
         let Progress::Waiting { body, due_at } = &mut letter.progress else { return None };
         *due_at = now.saturating_add(millis(lease));
@@ -126,7 +129,7 @@ impl Inbox for MemoryInbox {
     }
 
     fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, _why: &'a str) -> Answer<'a, bool> {
-        let due_at = self.clock.unix_millis().saturating_add(millis(pause));
+        let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(FAR)));
         let settled = self.state().settle(claim, |body| Progress::Waiting { body, due_at });
         Box::pin(ready(Ok(settled)))
     }

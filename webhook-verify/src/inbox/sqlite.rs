@@ -14,7 +14,7 @@ use sqlx::sqlite::{
 };
 use tokio::sync::Notify;
 
-use super::{Answer, Claim, Inbox, InboxError, Receipt, SHORTEST_MEMORY, millis};
+use super::{Answer, Claim, FAR, Inbox, InboxError, Receipt, SHORTEST_MEMORY, millis};
 use crate::{Clock, DedupKey};
 
 /// How long an operation waits for the connection, and then for another process's lock: the answer must be out before
@@ -22,7 +22,7 @@ use crate::{Clock, DedupKey};
 const BUSY: Duration = Duration::from_secs(2);
 
 /// `due_at` is set while a letter waits, `done_at` once it is handled; its body is dropped then. All times are Unix
-/// milliseconds. `attempts` is also the fence: a claim holds as long as it names the last one.
+/// milliseconds; what is due [`FAR`] ahead was written by a clock that was wrong. `attempts` is also the fence: a claim holds as long as it names the last one.
 const CREATE: &str = "
 CREATE TABLE IF NOT EXISTS webhook_inbox (
     key         TEXT    NOT NULL PRIMARY KEY,
@@ -40,7 +40,8 @@ CREATE INDEX IF NOT EXISTS webhook_inbox_done ON webhook_inbox (done_at) WHERE d
 const RECEIVE: &str = "INSERT INTO webhook_inbox (key, body, received_at, due_at) VALUES ($1, $2, $3, $3)
     ON CONFLICT (key) DO NOTHING";
 const CLAIM: &str = "UPDATE webhook_inbox SET due_at = $2, attempts = attempts + 1
-    WHERE key = (SELECT key FROM webhook_inbox WHERE due_at <= $1 ORDER BY due_at LIMIT 1)
+    WHERE key = coalesce((SELECT key FROM webhook_inbox WHERE due_at <= $1 ORDER BY due_at LIMIT 1),
+        (SELECT key FROM webhook_inbox WHERE due_at > $3 ORDER BY due_at DESC LIMIT 1))
     RETURNING key, body, received_at, attempts";
 const DONE: &str = "UPDATE webhook_inbox SET done_at = $3, due_at = NULL, body = NULL, trouble = NULL
     WHERE key = $1 AND attempts = $2 AND due_at IS NOT NULL";
@@ -135,7 +136,8 @@ impl Inbox for SqliteInbox {
         Box::pin(async move {
             let now = self.clock.unix_millis();
             let claim = sqlx::query_as::<_, (String, Vec<u8>, i64, u32)>(CLAIM).bind(now);
-            let row = claim.bind(now.saturating_add(millis(lease))).fetch_optional(&self.pool).await?;
+            let claim = claim.bind(now.saturating_add(millis(lease))).bind(now.saturating_add(millis(FAR)));
+            let row = claim.fetch_optional(&self.pool).await?;
             Ok(row.map(|(key, body, received_at, attempt)| Claim {
                 key,
                 body: body.into(),
@@ -154,7 +156,7 @@ impl Inbox for SqliteInbox {
 
     fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
         Box::pin(async move {
-            let due_at = self.clock.unix_millis().saturating_add(millis(pause));
+            let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(FAR)));
             let postpone = sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempt).bind(due_at).bind(why);
             Ok(postpone.execute(&self.pool).await?.rows_affected() == 1)
         })

@@ -91,6 +91,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
             // Armed before the table is looked at, so that nothing arrives unnoticed in between.
             let arrived = self.inbox.arrived();
             loop {
+                self.prune_if_due(&mut prune_at).await;
                 match self.run_one(&handler).await {
                     Ok(true) if !is_over(stop.as_mut()).await => {}
                     Ok(true) => return,
@@ -101,18 +102,23 @@ impl<I: Inbox + ?Sized> Worker<I> {
                     }
                 }
             }
-            if Instant::now() >= prune_at {
-                prune_at = Instant::now() + PRUNE;
-                if let Err(error) = self.inbox.prune(self.memory).await {
-                    (self.watch)(&Trouble::Inbox(&error));
-                }
-            }
             tokio::select! {
                 biased;
                 () = &mut stop => return,
                 () = arrived => {}
                 () = sleep(LOOK) => {}
             }
+        }
+    }
+
+    /// Forgets what was handled long ago, from time to time, and also while there is work without end.
+    async fn prune_if_due(&self, due: &mut Instant) {
+        if Instant::now() < *due {
+            return;
+        }
+        *due = Instant::now() + PRUNE;
+        if let Err(error) = self.inbox.prune(self.memory).await {
+            (self.watch)(&Trouble::Inbox(&error));
         }
     }
 

@@ -7,6 +7,7 @@ use invoicing_core::Invalid;
 use krilla::tagging::Tag;
 use krilla::tagging::TagKind;
 
+use super::clean::Rule;
 use super::flow::{Edge, Flow, Ink, LEFT, MAX_PAGES, Mark, RIGHT, Slot, Strip, TooLong};
 use super::tags::{NodeId, Tags};
 use super::typeset::{Line, Lines, Style, Typesetter};
@@ -167,7 +168,12 @@ impl Composer<'_> {
         width: Option<f32>,
     ) -> Result<Lines, RenderError> {
         let refused = |rule| RenderError::Text(Invalid::new(field.to_string(), rule));
-        self.set.lines(text, style, width).map_err(refused)
+        let lines = self.set.lines(text, style, width).map_err(refused)?;
+        // Nothing but characters that cannot be seen: what is entered must not vanish.
+        if lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty() {
+            return Err(refused(Rule::Borrowed("has nothing that can be seen")));
+        }
+        Ok(lines)
     }
 
     /// Adds a text to a column.

@@ -33,8 +33,8 @@ impl Section<'_> {
     }
 }
 
-/// Lots and their sections in the order in which they first appear; what has none comes first, so that it does not
-/// seem to belong to what stands above it.
+/// Lots in the order in which they first appear, those lines that belong to none as one of them. Within a lot the
+/// lines without a section come first, so that they do not seem to belong to the section above them.
 pub(super) fn by_lot_and_section(lines: &[Line]) -> Vec<Lot<'_>> {
     let mut lots = Vec::<Lot<'_>>::new();
     let (mut lot_places, mut section_places) = (HashMap::new(), HashMap::new());
@@ -51,7 +51,6 @@ pub(super) fn by_lot_and_section(lines: &[Line]) -> Vec<Lot<'_>> {
         });
         sections[place].lines.push((index, line));
     }
-    lots.sort_by_key(|lot| lot.name.is_some());
     for lot in &mut lots {
         lot.sections.sort_by_key(|section| section.name.is_some());
     }

@@ -31,6 +31,8 @@ const DESCRIPTION: f32 = 140.0;
 const UNIT: f32 = 52.0;
 
 const LABELS: [&str; 6] = ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
+/// Heads the lines without a lot, where they do not come first.
+const OUTSIDE: &str = "Hors lot";
 const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
 const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
@@ -44,8 +46,8 @@ pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<
     to.push(Strip { repeats: true, ..head.gap(20.0).kept() })?;
     let body = to.tags.add(Some(root), Tag::TBody);
     let mut table = Table { grid, body, currency };
-    for lot in &lots {
-        table.lot(to, lot)?;
+    for (index, lot) in lots.iter().enumerate() {
+        table.lot(to, lot, index == 0)?;
     }
     to.flow.repeat_no_more().map_err(too_long)
 }
@@ -149,9 +151,10 @@ struct Table<'q> {
 }
 
 impl Table<'_> {
-    fn lot(&mut self, to: &mut Composer<'_>, lot: &Lot<'_>) -> Result<(), RenderError> {
-        if let Some(name) = lot.name {
-            let field = Field::Line(lot.sections[0].lines[0].0, "lot");
+    fn lot(&mut self, to: &mut Composer<'_>, lot: &Lot<'_>, is_first: bool) -> Result<(), RenderError> {
+        let field = Field::Line(lot.sections[0].lines[0].0, "lot");
+        // Behind a lot, what belongs to none needs a heading, or it would seem to belong there.
+        if let Some(name) = lot.name.or((!is_first).then_some(OUTSIDE)) {
             let cell = self.group(to, (field, name), LOT, 14.0)?;
             to.tags.outline(cell, 1, name.to_owned());
         }
