@@ -116,7 +116,7 @@ impl Connector {
         if quote.external_id.as_deref() != Some(&deal) {
             // Linking is a change, so the quote comes once more, and is then what it should be.
             self.client.quotes().link(quote.id, &*deal).await.map_err(io::Error::other)?;
-            println!("{} is {deal}", quote.number);
+            println!("linked {} to {deal}", quote.number);
         }
         Ok(())
     }
@@ -176,6 +176,10 @@ async fn demonstrate() -> Result<(), Failure> {
     tokio::select! {
         ended = connector.run(listener, Verifier::new(secret.reveal())?) => return ended,
         () = rest => {}
+    }
+    for id in quotes {
+        let quote = demo.company.quotes().get(id).await?;
+        println!("{} is {}", quote.number, quote.head.external_id.as_deref().unwrap_or("not linked"));
     }
     if connector.crm.len() == 3 { Ok(()) } else { Err("each quote has one deal".into()) }
 }
