@@ -1,0 +1,182 @@
+//! One server per process for the databases of the `World`s: the one at `DATABASE_URL`, else a cluster of its own.
+//!
+//! A thread with a runtime of its own creates the databases, each as a copy of one that has the tables, and drops those
+//! that are let go: tests come and go with their runtimes, and a `Drop` cannot wait.
+
+use std::io::Write as _;
+use std::sync::{Arc, Once, OnceLock};
+
+use invoicing_server::{Env, Invoicing, MemoryStore, PostgresSettings};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{Cluster, Options};
+
+/// What the names of all databases of all runs begin with.
+const PREFIX: &str = "invoicing_tests_";
+
+/// A database of its own, dropped some time after it is let go.
+#[derive(Debug)]
+pub(crate) struct Database {
+    name: String,
+    pub(crate) url: String,
+    requests: mpsc::UnboundedSender<Request>,
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // At the end of the process there is nobody left to ask; then the next run, or the watcher, removes it.
+        let _ = self.requests.send(Request::Drop(std::mem::take(&mut self.name)));
+    }
+}
+
+#[derive(Debug)]
+enum Request {
+    Create { empty: bool, to: oneshot::Sender<(String, String)> },
+    Drop(String),
+}
+
+/// A fresh database, with the tables or empty. There must be a server: see [`is_available`].
+pub(crate) async fn database(empty: bool) -> Database {
+    let requests = suite().expect("a server, as somebody asked for it").clone();
+    let (to, created) = oneshot::channel();
+    requests.send(Request::Create { empty, to }).expect("the thread that creates databases lives");
+    let (name, url) = created.await.expect("the thread that creates databases lives");
+    Database { name, url, requests }
+}
+
+/// Whether there is a server for the tests. Says so, once, where there is none.
+pub(crate) fn is_available() -> bool {
+    suite().inspect_err(|why| did_not_run(why)).is_ok()
+}
+
+/// Says, once, that what needs PostgreSQL did not run, past what the test harness holds back.
+pub(super) fn did_not_run(why: &str) {
+    static SAID: Once = Once::new();
+    assert!(
+        std::env::var_os("REQUIRE_POSTGRES").is_none_or(|value| value != "1"),
+        "REQUIRE_POSTGRES=1, but PostgreSQL cannot run: {why}"
+    );
+    SAID.call_once(|| {
+        say(&format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}"))
+    });
+}
+
+fn say(line: &str) {
+    // Nobody to tell is no failure.
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}
+
+fn suite() -> Result<&'static mpsc::UnboundedSender<Request>, String> {
+    static SUITE: OnceLock<Result<mpsc::UnboundedSender<Request>, String>> = OnceLock::new();
+    SUITE.get_or_init(start).as_ref().map_err(Clone::clone)
+}
+
+fn start() -> Result<mpsc::UnboundedSender<Request>, String> {
+    let server = match std::env::var("DATABASE_URL") {
+        Ok(url) => Server { url, _cluster: None },
+        Err(_) => {
+            super::programs::Programs::find()?;
+            let cluster = Cluster::start(&Options::default()).expect("the programs are there");
+            Server { url: cluster.url("postgres"), _cluster: Some(cluster) }
+        }
+    };
+    let (requests, received) = mpsc::unbounded_channel();
+    let serve = move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(serve(&server, received));
+    };
+    std::thread::Builder::new().name("databases".into()).spawn(serve).expect("a thread");
+    Ok(requests)
+}
+
+/// A server on which databases may be created.
+struct Server {
+    /// One of its databases.
+    url: String,
+    _cluster: Option<Cluster>,
+}
+
+impl Server {
+    fn url(&self, database: &str) -> String {
+        let (scheme, rest) = self.url.split_once("://").expect("DATABASE_URL is a URL");
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let authority = rest.split_once('/').map_or(rest, |(authority, _)| authority);
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{scheme}://{authority}/{database}{mark}{query}")
+    }
+}
+
+async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) {
+    let mut connection = PgConnection::connect(&server.url).await.expect("the server answers");
+    let version: String =
+        sqlx::query_scalar("SHOW server_version").fetch_one(&mut connection).await.expect("one");
+    say(&format!("PostgreSQL: runs here too, on {version}"));
+    let run = i64::from_le_bytes(Env::system().bytes());
+    // Held as long as this process lives: a run without its lock is over.
+    assert!(lock(&mut connection, run).await, "a number of its own");
+    drop_leftovers(&mut connection).await;
+
+    let name = |what: &str| format!("{PREFIX}{run:016x}_{what}");
+    let template = name("template");
+    create(&mut connection, &template, None).await;
+    fill(&server.url(&template)).await;
+    let mut count = 0_u32;
+    while let Some(request) = requests.recv().await {
+        match request {
+            Request::Create { empty, to } => {
+                count += 1;
+                let name = name(&count.to_string());
+                create(&mut connection, &name, (!empty).then_some(template.as_str())).await;
+                let url = server.url(&name);
+                // A test that no longer wants it leaves it to the end.
+                let _ = to.send((name, url));
+            }
+            Request::Drop(name) => remove(&mut connection, &name).await,
+        }
+    }
+}
+
+/// Creates the tables.
+async fn fill(url: &str) {
+    let builder = Invoicing::on_postgres(PostgresSettings::new(url));
+    let invoicing = builder.document_store(Arc::new(MemoryStore::new())).open().await.expect("it opens");
+    invoicing.close().await;
+    // What the first opening chooses, every world chooses for itself.
+    let mut connection = PgConnection::connect(url).await.expect("the server answers");
+    connection.execute("DELETE FROM setting").await.expect("the statement runs");
+    connection.close().await.expect("the server answers");
+}
+
+async fn create(connection: &mut PgConnection, name: &str, template: Option<&str>) {
+    let template = template.unwrap_or("template0");
+    // Ids and texts are compared by their bytes, wherever that makes a difference: any locale must do.
+    let statement = format!("CREATE DATABASE \"{name}\" TEMPLATE \"{template}\" ENCODING 'UTF8'");
+    connection.execute(AssertSqlSafe(statement)).await.expect("a database");
+}
+
+async fn remove(connection: &mut PgConnection, name: &str) {
+    let statement = format!("DROP DATABASE IF EXISTS \"{name}\" WITH (FORCE)");
+    connection.execute(AssertSqlSafe(statement)).await.expect("the database goes");
+}
+
+async fn lock(connection: &mut PgConnection, run: i64) -> bool {
+    let statement = sqlx::query_scalar("SELECT pg_try_advisory_lock($1)").bind(run);
+    statement.fetch_one(connection).await.expect("an answer")
+}
+
+/// Drops what runs have left that ended before they could.
+async fn drop_leftovers(connection: &mut PgConnection) {
+    let statement = "SELECT datname::text FROM pg_database WHERE starts_with(datname, $1)";
+    let names: Vec<String> =
+        sqlx::query_scalar(statement).bind(PREFIX).fetch_all(&mut *connection).await.expect("names");
+    for name in names {
+        let run = name[PREFIX.len()..].split('_').next().and_then(|run| u64::from_str_radix(run, 16).ok());
+        let Some(run) = run.map(u64::cast_signed) else { continue };
+        if lock(connection, run).await {
+            remove(connection, &name).await;
+            let unlock = sqlx::query("SELECT pg_advisory_unlock($1)").bind(run);
+            unlock.execute(&mut *connection).await.expect("an answer");
+        }
+    }
+}
