@@ -7,6 +7,9 @@ use crate::dispatch::transport::ForwardProxy;
 use crate::http::body;
 use crate::store::OpenError;
 
+/// What a lease must have beyond the limit of an attempt: time to begin the attempt in, and to record it.
+const LEASE_OVER_ATTEMPT_MS: u64 = 6_000;
+
 /// How the service behaves. The defaults are the contract's.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
@@ -70,6 +73,9 @@ pub struct DispatchSettings {
     pub max_attempts: u32,
     /// Limit of one attempt in milliseconds, from the name lookup to the end of the answer's body. At most 30,000.
     pub attempt_timeout_ms: u64,
+    /// How long a claim on a delivery holds, in milliseconds: when others may take over what a node held that is no more.
+    /// At least 6,000 more than the limit of an attempt, at most 600,000.
+    pub lease_ms: u64,
     /// Attempts at once in all.
     pub in_flight: usize,
     /// Attempts at once per webhook.
@@ -107,6 +113,7 @@ impl Default for DispatchSettings {
         Self {
             max_attempts: 3,
             attempt_timeout_ms: 5_000,
+            lease_ms: 60_000,
             in_flight: 256,
             in_flight_per_webhook: 8,
             proxy: None,
@@ -135,6 +142,12 @@ impl Settings {
         if !(1..=30_000).contains(&dispatch.attempt_timeout_ms) {
             return refuse("dispatch.attemptTimeoutMs", "must be between 1 and 30000");
         }
+        if !(dispatch.attempt_timeout_ms + LEASE_OVER_ATTEMPT_MS..=600_000).contains(&dispatch.lease_ms) {
+            return refuse(
+                "dispatch.leaseMs",
+                "must be at least dispatch.attemptTimeoutMs + 6000, and at most 600000",
+            );
+        }
         if dispatch.in_flight == 0 || dispatch.in_flight_per_webhook == 0 {
             return refuse("dispatch.inFlight", "must be at least 1, also per webhook");
         }
@@ -149,5 +162,97 @@ impl Settings {
             return refuse("requests.bodyTimeMs", "must be between 1 and 600000");
         }
         Ok(())
+    }
+}
+
+/// A PostgreSQL database, and how it is used. See [`Invoicing::on_postgres`](crate::Invoicing::on_postgres).
+///
+/// `Debug` does not show the URLs, as they hold a password.
+#[cfg(feature = "postgres")]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct PostgresSettings {
+    /// `postgres://user:password@host:5432/database`. `?sslmode=verify-full&sslrootcert=…` asks for TLS (where the host's
+    /// program has one of sqlx's `tls-rustls-*` features on), `?options=-c%20search_path%3Dinvoicing` for a schema.
+    pub url: String,
+    /// Connections of this node at most; besides them one that listens.
+    #[serde(default = "PostgresSettings::max_connections")]
+    pub max_connections: u32,
+    /// Longest wait for one of them, in milliseconds.
+    #[serde(default = "PostgresSettings::acquire_timeout_ms")]
+    pub acquire_timeout_ms: u64,
+    /// Longest time for one statement, in milliseconds.
+    #[serde(default = "PostgresSettings::statement_timeout_ms")]
+    pub statement_timeout_ms: u64,
+    /// Longest wait of a statement for a lock, in milliseconds.
+    #[serde(default = "PostgresSettings::lock_timeout_ms")]
+    pub lock_timeout_ms: u64,
+    /// Whether the URL leads to a `PgBouncer` in transaction mode (1.21 or later, with `max_prepared_statements` of at
+    /// least 256 and `ignore_startup_parameters = extra_float_digits`).
+    #[serde(default)]
+    pub transaction_pooling: bool,
+    /// Where to listen for what other nodes say, if not at the URL: behind a pooler nothing can be heard. Without it a
+    /// node behind a pooler finds out by itself, within 5 s.
+    #[serde(default)]
+    pub listen_url: Option<String>,
+}
+
+#[cfg(feature = "postgres")]
+impl PostgresSettings {
+    /// The defaults: 10 connections, 3 s to get one, 5 s for a statement, 2 s for a lock.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            max_connections: Self::max_connections(),
+            acquire_timeout_ms: Self::acquire_timeout_ms(),
+            statement_timeout_ms: Self::statement_timeout_ms(),
+            lock_timeout_ms: Self::lock_timeout_ms(),
+            transaction_pooling: false,
+            listen_url: None,
+        }
+    }
+
+    const fn max_connections() -> u32 {
+        10
+    }
+
+    const fn acquire_timeout_ms() -> u64 {
+        3_000
+    }
+
+    const fn statement_timeout_ms() -> u64 {
+        5_000
+    }
+
+    const fn lock_timeout_ms() -> u64 {
+        2_000
+    }
+
+    pub(crate) fn check(&self) -> Result<(), OpenError> {
+        let refuse = |name, rule| Err(OpenError::Setting { name, rule });
+        // One that sweeps holds one for its lock, and another one works.
+        if self.max_connections < 3 {
+            return refuse("maxConnections", "must be at least 3");
+        }
+        for (name, limit) in [
+            ("acquireTimeoutMs", self.acquire_timeout_ms),
+            ("statementTimeoutMs", self.statement_timeout_ms),
+            ("lockTimeoutMs", self.lock_timeout_ms),
+        ] {
+            if !(1..=600_000).contains(&limit) {
+                return refuse(name, "must be between 1 and 600000");
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl std::fmt::Debug for PostgresSettings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PostgresSettings")
+            .field("max_connections", &self.max_connections)
+            .field("transaction_pooling", &self.transaction_pooling)
+            .finish_non_exhaustive()
     }
 }

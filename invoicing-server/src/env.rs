@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use invoicing_core::Timestamp;
 use uuid::Uuid;
@@ -14,6 +14,13 @@ use uuid::Uuid;
 pub trait Clock: Send + Sync {
     /// The instant. It may go backwards; stamps and quota windows do not follow it there.
     fn now(&self) -> Timestamp;
+
+    /// Whether several nodes on one PostgreSQL database may correct this clock by the database's, so that leases, due
+    /// times and quotas mean the same instant on all of them. So for the system's clock; a clock that is moved by hand
+    /// is left alone.
+    fn follows_database(&self) -> bool {
+        false
+    }
 }
 
 /// Makes unpredictable bytes, for ids, keys, secrets and links.
@@ -29,6 +36,8 @@ pub struct Env {
     random: Arc<dyn Random>,
     /// The last identifier's time in milliseconds and, in the lower 12 bits, its place within that millisecond.
     last_id: Arc<AtomicU64>,
+    /// What is added to the clock, in milliseconds.
+    correction: Arc<AtomicI64>,
 }
 
 impl Env {
@@ -40,7 +49,7 @@ impl Env {
     /// A clock and a source of randomness of the host's choice. Randomness that can be guessed gives away keys,
     /// secrets and signing links: it is for tests and demonstrations.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { clock, random, last_id: Arc::default() }
+        Self { clock, random, last_id: Arc::default(), correction: Arc::default() }
     }
 
     /// This environment with another clock.
@@ -51,7 +60,19 @@ impl Env {
 
     /// The instant.
     pub fn now(&self) -> Timestamp {
-        self.clock.now()
+        self.clock.now().plus_millis(self.correction.load(Ordering::Relaxed))
+    }
+
+    /// The same with a correction of its own, if the clock is one that may be corrected.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn with_own_correction(self) -> Self {
+        Self { correction: Arc::default(), ..self }
+    }
+
+    /// What is added to the clock, in milliseconds; `None` for a clock that is left alone.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn correction(&self) -> Option<Arc<AtomicI64>> {
+        self.clock.follows_database().then(|| Arc::clone(&self.correction))
     }
 
     /// A new identifier: `UUIDv7`. Each is greater than the ones before it, so that what is listed by id is listed in
@@ -101,6 +122,10 @@ impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    fn follows_database(&self) -> bool {
+        true
     }
 }
 

@@ -1,5 +1,6 @@
 //! The service as a host holds it: opened from a database, and the way to everything else.
 
+#[cfg(feature = "sqlite")]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,16 +9,26 @@ use invoicing_core::CompanyId;
 use zeroize::Zeroizing;
 
 use crate::Error;
+#[cfg(feature = "postgres")]
+use crate::config::PostgresSettings;
 use crate::config::Settings;
+#[cfg(feature = "postgres")]
+use crate::dispatch::FreshJob;
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{Dispatcher, Endpoints, Handoff};
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
+#[cfg(feature = "sqlite")]
+use crate::documents::ObjectStorage;
+use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
 use crate::env::Env;
 use crate::http::load::Load;
 use crate::operations::sealing::adopt;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
 use crate::service::ApiService;
+#[cfg(feature = "postgres")]
+use crate::store::news::News;
+#[cfg(feature = "postgres")]
+use crate::store::postgres::Heard;
 use crate::store::sealed::SealedWith;
 use crate::store::{OpenError, Store, settings};
 
@@ -51,13 +62,56 @@ impl std::fmt::Debug for Inner {
 
 /// What a service is opened from.
 pub struct Builder {
-    database: PathBuf,
+    database: Database,
     settings: Settings,
     env: Env,
     renderer: Option<Arc<dyn DocumentRenderer>>,
     store: Option<Arc<dyn DocumentStore>>,
     sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
+}
+
+/// Which database.
+#[derive(Debug)]
+enum Database {
+    #[cfg(feature = "sqlite")]
+    Sqlite(PathBuf),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresSettings),
+}
+
+impl Database {
+    fn check(&self) -> Result<(), OpenError> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => settings.check(),
+        }
+    }
+
+    async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, OpenError> {
+        let (env, handoff) = (env.clone(), Arc::clone(handoff));
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(path) => Store::open_sqlite(path, env, handoff).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, handoff).await,
+        }
+    }
+
+    /// Where documents go unless the host says where.
+    fn documents(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(path) => beside(path),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Err(OpenError::Setting {
+                name: "document store",
+                rule: "must be given on PostgreSQL: one that all nodes reach",
+            }),
+        }
+    }
 }
 
 impl std::fmt::Debug for Builder {
@@ -121,6 +175,7 @@ impl Builder {
     /// usable, or when what it holds is sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
+        self.database.check()?;
         #[cfg(feature = "pdf")]
         let renderer = self.renderer.unwrap_or_else(|| Arc::new(crate::documents::PdfRenderer::new()));
         #[cfg(not(feature = "pdf"))]
@@ -128,14 +183,17 @@ impl Builder {
             name: "renderer",
             rule: "must be given where the feature `pdf` is off",
         })?;
-        let handoff = Arc::new(Handoff::new(&self.env));
-        let store = Store::open(&self.database, self.env.clone(), Arc::clone(&handoff)).await?;
-        let sealer = Arc::new(Sealer::new(self.env.clone()));
+        let env = self.env;
+        #[cfg(feature = "postgres")]
+        let env = env.with_own_correction();
+        let handoff = Arc::new(Handoff::new(&env, self.settings.dispatch.lease_ms));
+        let store = self.database.open(&env, &handoff).await?;
+        let sealer = Arc::new(Sealer::new(env.clone()));
         adopt(&store, &sealer, self.sealing_keys, || {}).await?;
-        let signer = UrlSigner::new(&*url_key(&store, &self.env, &sealer).await?);
+        let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
         let documents = match self.store {
             Some(store) => store,
-            None => beside(&self.database)?,
+            None => self.database.documents()?,
         };
         let dispatch = &self.settings.dispatch;
         let limit = Duration::from_millis(dispatch.attempt_timeout_ms);
@@ -147,7 +205,7 @@ impl Builder {
         let load = Arc::new(Load::new(&self.settings.requests));
         let inner = Arc::new(Inner {
             store,
-            env: self.env,
+            env,
             settings: self.settings,
             documents: Documents::new(renderer, documents, signer),
             keys: KeyCache::default(),
@@ -157,11 +215,50 @@ impl Builder {
             load,
             import_turn: tokio::sync::Mutex::default(),
         });
+        #[cfg(feature = "postgres")]
+        inner.hear_other_nodes().await;
         Ok(Invoicing(inner))
     }
 }
 
+#[cfg(feature = "postgres")]
+impl Inner {
+    /// Hears what other nodes on the same database commit, for as long as the service lives.
+    #[cfg_attr(
+        not(feature = "sqlite"),
+        expect(irrefutable_let_patterns, reason = "there is one database then")
+    )]
+    async fn hear_other_nodes(self: &Arc<Self>) {
+        let Store::Postgres(database) = &self.store else { return };
+        let weak = Arc::downgrade(self);
+        let hears = move |heard: Heard| {
+            weak.upgrade().is_some_and(|inner| {
+                inner.heard(heard);
+                true
+            })
+        };
+        database.listen(Box::new(hears)).await;
+    }
+
+    fn heard(&self, heard: Heard) {
+        let Heard::News(news) = heard else {
+            self.endpoints.forget_all();
+            self.keys.forget_all();
+            self.handoff.look();
+            return;
+        };
+        for news in news {
+            match news {
+                News::Due(webhook) => self.handoff.hand_over(vec![FreshJob::Waiting(webhook)]),
+                News::Webhook(webhook) => self.endpoints.forget(webhook),
+                News::Key(_) | News::Plan(_) => self.keys.forget_all(),
+            }
+        }
+    }
+}
+
 /// The folder for documents beside the database.
+#[cfg(feature = "sqlite")]
 fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     let mut folder = database.as_os_str().to_owned();
     folder.push(".documents");
@@ -175,6 +272,7 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
     let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
     let key = store.write(move |tx| {
         Box::pin(async move {
+            tx.lock_service().await?;
             match settings::find(tx.connection(), &sealer, NAME).await? {
                 Some(Ok(key)) => return Ok(key),
                 Some(Err(cause @ NotOpened::Lost(_))) => {
@@ -193,10 +291,23 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
 }
 
 impl Invoicing {
-    /// A service on a SQLite file.
+    /// A service on a SQLite file, which belongs to one process at a time.
+    #[cfg(feature = "sqlite")]
     pub fn builder(database: impl AsRef<Path>) -> Builder {
+        Self::on(Database::Sqlite(database.as_ref().to_owned()))
+    }
+
+    /// A service on a PostgreSQL database (12 or later), which any number of processes may share: each is a *node*, serves
+    /// the API and may run the dispatcher. All nodes need the same settings, the same sealing keys, and a
+    /// [document store](Builder::document_store) that all of them reach.
+    #[cfg(feature = "postgres")]
+    pub fn on_postgres(database: PostgresSettings) -> Builder {
+        Self::on(Database::Postgres(database))
+    }
+
+    fn on(database: Database) -> Builder {
         Builder {
-            database: database.as_ref().to_owned(),
+            database,
             settings: Settings::default(),
             env: Env::system(),
             renderer: None,

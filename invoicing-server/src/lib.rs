@@ -33,6 +33,8 @@ mod env;
 mod error;
 mod http;
 mod invoicing;
+#[cfg(all(feature = "postgres", feature = "sqlite"))]
+mod moving;
 mod operations;
 mod sealing;
 mod secret;
@@ -40,6 +42,8 @@ mod serve;
 mod service;
 mod store;
 
+#[cfg(feature = "postgres")]
+pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 pub use dispatch::transport::{
@@ -60,6 +64,8 @@ pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
+#[cfg(all(feature = "postgres", feature = "sqlite"))]
+pub use moving::{CopyError, CopyReport, copy_to_postgres};
 /// What [`ObjectStorage`] is made from, in the version that it takes.
 pub use object_store;
 pub use operations::{

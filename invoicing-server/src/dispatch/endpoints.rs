@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -17,6 +18,9 @@ use crate::config::Settings;
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
 use crate::store::{OpenError, Store};
+
+/// How long is believed what another node may have changed: as long as its news may be missed.
+const BELIEVED_FOR: Duration = Duration::from_secs(5);
 
 /// What a delivery to a webhook is made with.
 pub(super) struct Ready {
@@ -36,7 +40,8 @@ pub(super) enum Endpoint {
 
 #[derive(Default)]
 struct Known {
-    endpoints: HashMap<WebhookId, Arc<Endpoint>>,
+    /// Each with the instant at which it was read.
+    endpoints: HashMap<WebhookId, (Arc<Endpoint>, Instant)>,
     /// Counts changes, so that what was read before one is not kept after it.
     generation: u64,
 }
@@ -97,16 +102,19 @@ impl Endpoints {
         loop {
             let generation = {
                 let known = self.known();
-                if let Some(endpoint) = known.endpoints.get(&webhook) {
+                if let Some((endpoint, read_at)) = known.endpoints.get(&webhook)
+                    && !(store.is_shared() && read_at.elapsed() > BELIEVED_FOR)
+                {
                     return Ok(Arc::clone(endpoint));
                 }
                 known.generation
             };
-            let row = webhooks::endpoint(&mut *store.read().await?, &self.sealer, company, webhook).await?;
+            let read_at = Instant::now();
+            let row = webhooks::endpoint(&mut store.read().await?, &self.sealer, company, webhook).await?;
             let endpoint = Arc::new(self.prepare(company, webhook, row)?);
             let mut known = self.known();
             if known.generation == generation {
-                known.endpoints.insert(webhook, Arc::clone(&endpoint));
+                known.endpoints.insert(webhook, (Arc::clone(&endpoint), read_at));
                 return Ok(endpoint);
             }
         }

@@ -17,14 +17,6 @@ use crate::env::Env;
 pub(crate) const LANE_ROOM: usize = 256;
 /// Deliveries that are held in memory in all.
 const TOTAL_ROOM: usize = 32_768;
-/// How long a claim holds, in milliseconds. Many times the limit of an attempt.
-const LEASE_MS: i64 = 60_000;
-
-/// When a claim that is made now runs out.
-pub(crate) fn lease_from(now: Timestamp) -> Timestamp {
-    now.plus_millis(LEASE_MS)
-}
-
 /// A claimed delivery.
 #[derive(Debug, Clone)]
 pub(crate) struct Job {
@@ -74,6 +66,8 @@ struct State {
     held: HashMap<WebhookId, usize>,
     total: usize,
     inbox: Vec<FreshJob>,
+    /// The table is to be looked at.
+    look: bool,
 }
 
 /// See the module's text.
@@ -81,13 +75,21 @@ struct State {
 pub(crate) struct Handoff {
     state: Mutex<State>,
     wake: Notify,
+    /// How long a claim holds, in milliseconds.
+    lease_ms: i64,
 }
 
 impl Handoff {
-    pub(crate) fn new(env: &Env) -> Self {
+    pub(crate) fn new(env: &Env, lease_ms: u64) -> Self {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
-        Self { state: Mutex::new(State { token, ..State::default() }), wake: Notify::new() }
+        let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
+        Self { state: Mutex::new(State { token, ..State::default() }), wake: Notify::new(), lease_ms }
+    }
+
+    /// When a claim that is made now runs out.
+    pub(crate) fn lease_from(&self, now: Timestamp) -> Timestamp {
+        now.plus_millis(self.lease_ms)
     }
 
     /// What the dispatcher that runs now writes into its claims. Each run has its own, so that nothing that was
@@ -180,6 +182,18 @@ impl Handoff {
     pub(crate) fn stop(&self) {
         let mut state = self.state();
         *state = State { token: state.token, ..State::default() };
+    }
+
+    /// Makes the dispatcher look at the table: something may have been missed.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn look(&self) {
+        self.state().look = true;
+        self.wake.notify_one();
+    }
+
+    /// Whether the table is to be looked at.
+    pub(crate) fn take_look(&self) -> bool {
+        std::mem::take(&mut self.state().look)
     }
 
     /// What has been handed over since the last call.

@@ -30,7 +30,7 @@ use crate::Error;
 use crate::invoicing::Inner;
 pub(crate) use endpoints::Endpoints;
 use engine::{Engine, Until};
-pub(crate) use handoff::{FreshJob, Handoff, Job, lease_from};
+pub(crate) use handoff::{FreshJob, Handoff, Job};
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

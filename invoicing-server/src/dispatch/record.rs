@@ -1,7 +1,7 @@
 //! What became of a batch of attempts, in one transaction: attempt rows, ends, retries, streaks, switched-off
 //! webhooks.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
@@ -9,9 +9,10 @@ use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, T
 use super::attempt::{Attempted, Made, What};
 use super::{DispatchReport, Endpoints, Job};
 use crate::Error;
-use crate::store::Tx;
 use crate::store::deliveries::{self, AttemptRow};
+use crate::store::news::News;
 use crate::store::webhooks::{self, DisabledReason};
+use crate::store::{Tx, claims};
 
 /// When a delivery that was given back is looked at again, in milliseconds: not at once, as the reason was trouble.
 const GIVEN_BACK_MS: i64 = 250;
@@ -40,8 +41,6 @@ struct Batch {
     retries: Vec<(Job, Timestamp)>,
     skipped: HashMap<&'static str, Vec<i64>>,
     given_back: Vec<Job>,
-    /// How the deliveries of each webhook ended, in order; pings are left out.
-    ends: HashMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
 }
 
 /// Records a batch.
@@ -58,16 +57,18 @@ pub(super) async fn record(
     if !batch.attempts.is_empty() {
         deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
     }
+    let mut late = HashSet::new();
     for (status, ids) in
         [(DeliveryStatus::Delivered, &batch.delivered), (DeliveryStatus::Failed, &batch.failed)]
     {
         if !ids.is_empty() {
-            deliveries::end(tx.connection(), ids, status, now, token).await?;
+            late.extend(deliveries::end(tx.connection(), ids, status, now, token).await?);
         }
     }
-    recorded.report.delivered = batch.delivered.len() as u64;
-    recorded.report.failed = batch.failed.len() as u64;
-    streaks(tx, &batch.ends, endpoints, now).await?;
+    let in_time = |ids: &[i64]| ids.iter().filter(|id| !late.contains(id)).count() as u64;
+    recorded.report.delivered = in_time(&batch.delivered);
+    recorded.report.failed = in_time(&batch.failed);
+    streaks(tx, &ends(attempted, &late), endpoints, now).await?;
     retries(tx, &mut batch, &mut recorded, token).await?;
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;
@@ -75,7 +76,7 @@ pub(super) async fn record(
     }
     if !batch.given_back.is_empty() {
         let ids: Vec<i64> = batch.given_back.iter().map(|job| job.delivery).collect();
-        deliveries::release(tx.connection(), &ids, token, now).await?;
+        claims::release(tx.connection(), &ids, token, now).await?;
         let later = now.plus_millis(GIVEN_BACK_MS);
         recorded.due.extend(batch.given_back.iter().map(|job| (job.webhook, later)));
     }
@@ -106,16 +107,28 @@ impl Batch {
             DeliveryEnd::Delivered => self.delivered.push(job.delivery),
             DeliveryEnd::Failed => self.failed.push(job.delivery),
         }
-        if !job.is_ping {
-            self.ends.entry((job.company, job.webhook)).or_default().push(end);
+    }
+}
+
+/// How the deliveries of each webhook ended, in order. Pings are left out, and those that somebody else has taken over.
+/// Sorted, so that two nodes lock the webhooks in the same order.
+fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>> {
+    let mut ends = BTreeMap::<_, Vec<DeliveryEnd>>::new();
+    for Attempted { job, what, .. } in attempted {
+        if let What::Made(Made { next: NextStep::End(end), .. }) = what
+            && !job.is_ping
+            && !late.contains(&job.delivery)
+        {
+            ends.entry((job.company, job.webhook)).or_default().push(*end);
         }
     }
+    ends
 }
 
 /// Moves the streaks of failures, and disables webhooks that have failed too often.
 async fn streaks(
     tx: &mut Tx,
-    ends: &HashMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+    ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
     endpoints: &Arc<Endpoints>,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -139,6 +152,7 @@ async fn streaks(
             disable(tx, *company, *webhook, streak, now).await?;
             let (endpoints, webhook) = (Arc::clone(endpoints), *webhook);
             tx.on_commit(move || endpoints.forget(webhook));
+            tx.announce(News::Webhook(webhook));
         } else {
             webhooks::set_streak(tx.connection(), *company, *webhook, streak.0).await?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::BoxFuture;
 use invoicing_core::{Timestamp, WebhookId};
 
 use super::Job;
@@ -12,22 +12,22 @@ use super::attempt::Attempted;
 use super::record::{Recorded, record};
 use crate::Error;
 use crate::invoicing::Inner;
-use crate::store::deliveries;
+use crate::store::claims::{self, Claimant};
 
 /// How long to wait when the database is in trouble.
 pub(super) const TROUBLE: Duration = Duration::from_millis(250);
 /// How often a recording is tried by a dispatcher that stops, before it is left to the next start.
 const STOPPING_TRIES: u32 = 20;
 
-/// Releases what a process left behind that is no more, and opens the hand-off with the same commit: a delivery that
-/// is handed over later is not released.
+/// Releases what a process left behind that is no more, where that can be known, and opens the hand-off with the same
+/// commit: a delivery that is handed over later is not released.
 pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
     inner
         .store
         .write(|tx| {
             Box::pin(async move {
                 let now = tx.env().now();
-                let released = deliveries::release_all(tx.connection(), now).await?;
+                let released = claims::release_dead(tx.connection(), now).await?;
                 tx.open_handoff_on_commit();
                 Ok(released)
             })
@@ -37,19 +37,18 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
 
 /// Every webhook with something pending, and when it falls due.
 pub(super) async fn look(inner: &Inner) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    deliveries::waiting(&mut *inner.store.read().await?).await
+    claims::waiting(&mut inner.store.read().await?).await
 }
 
 /// What a claim for one webhook gave: the room that was reserved for it, the deliveries, when the next falls due.
 pub(super) type Claimed = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
 
-/// Claims for several webhooks at once; the claims share a commit.
+/// Claims for several webhooks at once.
 pub(super) async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec<Claimed> {
-    let claims = wanted.into_iter().map(|(webhook, room)| async move {
-        let claimed = inner.store.write(move |tx| Box::pin(deliveries::claim(tx, webhook, room))).await;
-        (webhook, room, claimed)
-    });
-    join_all(claims).await
+    let now = inner.env.now();
+    let (token, lease_until) = (inner.handoff.token(), inner.handoff.lease_from(now));
+    let claimed = inner.store.claim(Claimant { token, now, lease_until }, &wanted).await;
+    wanted.into_iter().zip(claimed).map(|((webhook, room), (_, claimed))| (webhook, room, claimed)).collect()
 }
 
 /// Records a batch. While the database is unavailable it tries again and again: an outcome that is not recorded is
@@ -103,7 +102,7 @@ pub(super) async fn give_everything_back(inner: &Inner) {
     let given_back = inner.store.write(|tx| {
         Box::pin(async move {
             let (now, token) = (tx.env().now(), tx.handoff().token());
-            deliveries::release_held(tx.connection(), token, now).await
+            claims::release_held(tx.connection(), token, now).await
         })
     });
     if let Err(error) = given_back.await {

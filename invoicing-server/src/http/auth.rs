@@ -5,8 +5,11 @@ use invoicing_core::Admission;
 
 use super::error::ApiError;
 use super::reply::RateLimit;
-use crate::Invoicing;
 use crate::operations::CompanyHandle;
+use crate::{Error, Invoicing};
+
+/// How often a key that is being changed is read again.
+const TRIES: u32 = 5;
 
 /// Lets the caller in, or says why not. Where the quota stands is put down either way, for the answer's headers.
 ///
@@ -17,13 +20,23 @@ pub(crate) async fn admit(
     rate: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
     let key = bearer(headers).ok_or(ApiError::Unauthorized)?;
-    let caller = invoicing.inner().authenticate(key).await?.ok_or(ApiError::Unauthorized)?;
     let limit = invoicing.settings().quota;
-    *rate = (limit > 0).then(|| RateLimit::untouched(limit));
-    if !caller.plan.has_api() {
-        return Err(ApiError::PlanRequired);
-    }
-    let admission = invoicing.inner().admit(&caller).await?;
+    let mut tries = 0;
+    let (caller, admission) = loop {
+        let caller = invoicing.inner().authenticate(key).await?.ok_or(ApiError::Unauthorized)?;
+        *rate = (limit > 0).then(|| RateLimit::untouched(limit));
+        if !caller.plan.has_api() {
+            return Err(ApiError::PlanRequired);
+        }
+        // Otherwise the key has just been changed by another node: who calls is to be found out again.
+        if let Some(admission) = invoicing.inner().admit(&caller).await? {
+            break (caller, admission);
+        }
+        tries += 1;
+        if tries == TRIES {
+            return Err(Error::internal("the key keeps changing").into());
+        }
+    };
     if let Some(rate) = rate {
         *rate = RateLimit::after(admission, limit);
     }

@@ -77,7 +77,7 @@ impl Clients<'_> {
 
     /// One client.
     pub async fn get(&self, id: ClientId) -> Result<Client, Error> {
-        clients::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        clients::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// A page of clients.
@@ -87,7 +87,7 @@ impl Clients<'_> {
 
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
-        let page = clients::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = clients::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
         query.window.envelope(&page)
     }
 }

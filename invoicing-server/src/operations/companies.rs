@@ -10,6 +10,7 @@ use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, New
 use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
 use crate::Error;
 use crate::invoicing::Inner;
+use crate::store::news::News;
 use crate::store::{Tx, companies};
 
 /// The companies of the service.
@@ -35,7 +36,7 @@ impl Companies {
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        companies::list(&mut *self.0.store.read().await?).await
+        companies::list(&mut self.0.store.read().await?).await
     }
 }
 
@@ -60,7 +61,7 @@ impl CompanyHandle {
 
     /// Its record.
     pub async fn details(&self) -> Result<Company, Error> {
-        let found = companies::find(&mut *self.inner.store.read().await?, self.id).await?;
+        let found = companies::find(&mut self.inner.store.read().await?, self.id).await?;
         found.map(|(company, _)| company).ok_or(Error::NotFound)
     }
 
@@ -79,6 +80,7 @@ impl CompanyHandle {
             company.plan = plan;
             let id = company.id;
             tx.on_commit(move || keys.keys.set_plan(id, plan));
+            tx.announce(News::Plan(id));
             Ok(())
         })
         .await
@@ -114,7 +116,7 @@ impl CompanyHandle {
 
     async fn change<F>(&self, change: F) -> Result<Company, Error>
     where
-        F: FnOnce(&mut Tx, &mut Company) -> Result<(), Error> + Send + 'static,
+        F: FnOnce(&mut Tx, &mut Company) -> Result<(), Error> + Clone + Send + 'static,
     {
         let id = self.id;
         self.write(move |tx| {
@@ -131,7 +133,7 @@ impl CompanyHandle {
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         self.inner.store.write(operation).await
     }

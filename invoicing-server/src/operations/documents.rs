@@ -58,13 +58,13 @@ impl Quotes<'_> {
     /// A signature is about these bytes: where they cannot be had, nobody can sign.
     pub(super) async fn sent_copy(&self, id: QuoteId) -> Result<(SentCopy, Option<Particulars>), Error> {
         let (key, (.., file_name)) = self.frozen(id).await?;
-        let particulars = last_particulars(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
+        let particulars = last_particulars(&mut self.0.inner.store.read().await?, self.0.id, id).await?;
         let bytes = self.0.inner.documents.fetch(key).await?;
         Ok((SentCopy { file_name, sha256: key.sha256, bytes }, particulars))
     }
 
     async fn frozen(&self, id: QuoteId) -> Result<(DocumentKey, DocumentRow), Error> {
-        let found = last_document(&mut *self.0.inner.store.read().await?, self.0.id, id).await?;
+        let found = last_document(&mut self.0.inner.store.read().await?, self.0.id, id).await?;
         let document = match found {
             (QuoteStatus::Draft, _) => return Err(Error::DocumentUnavailable),
             (_, Some(document)) => document,
@@ -92,6 +92,8 @@ impl Inner {
         let upload = self.store.write(move |tx| {
             Box::pin(async move {
                 let now = tx.env().now();
+                // Not while a sweep decides what may be deleted.
+                tx.lock(key.company).await?;
                 uploads::begin(tx.connection(), id, key, now).await
             })
         });

@@ -16,11 +16,11 @@ impl Events<'_> {
     /// Events behind a given one (or from the first), in the order of their ids, at most `limit`.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
-        events::list(&mut *self.0.inner.store.read().await?, self.0.id, after, limit).await
+        events::list(&mut self.0.inner.store.read().await?, self.0.id, after, limit).await
     }
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.
     pub async fn deliveries(&self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
-        deliveries::of_event(&mut *self.0.inner.store.read().await?, self.0.id, event).await
+        deliveries::of_event(&mut self.0.inner.store.read().await?, self.0.id, event).await
     }
 }

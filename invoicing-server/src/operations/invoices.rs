@@ -137,7 +137,7 @@ impl Invoices<'_> {
 
     /// One invoice.
     pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        invoices::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        invoices::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.
@@ -159,13 +159,14 @@ impl Invoices<'_> {
 
     /// A page of invoices as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        let page = invoices::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = invoices::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
         query.window.envelope(&page)
     }
 
     async fn change<F>(&self, id: InvoiceId, decide: F) -> Result<Invoice, Error>
     where
         F: for<'t> FnOnce(&'t mut Tx, &'t Unit, Invoice) -> BoxFuture<'t, Result<Changed<Invoice>, Error>>,
+        F: Clone,
         F: Send + 'static,
     {
         let company = self.0.id;

@@ -3,10 +3,16 @@
 //! Keys in use are kept in memory with the window of their quota. What a key has accepted must survive the process:
 //! so requests are reserved on disk in small blocks before they are accepted. A process that dies leaves its blocks
 //! counted as used; a clean stop gives the rest back. On one process the count is exact at every moment.
+//!
+//! Where several nodes share a database, each request is counted there; see [`shared`].
+
+#[cfg(feature = "postgres")]
+mod shared;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use invoicing_core::{Admission, CompanyId, KeyId, Plan, QuotaWindow, SHORT_TEXT, Timestamp, required_text};
 
@@ -16,6 +22,7 @@ use crate::invoicing::Inner;
 use crate::secret::{self, Secret, sha256};
 use crate::store::companies;
 use crate::store::keys::{self, KeyRecord, KeyRow};
+use crate::store::news::News;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(super) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -27,6 +34,9 @@ const BLOCKS: u32 = 10;
 const LARGEST_BLOCK: u32 = 1_000;
 /// Grain of the stored window in milliseconds; instants are rounded up to it, so it never forgets too early.
 const LOG_GRAIN_MS: i64 = 100;
+
+/// How long is believed what another node may have changed: as long as its news may be missed.
+const BELIEVED_FOR: Duration = Duration::from_secs(5);
 
 /// The API keys of a company.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +75,7 @@ impl Keys<'_> {
 
     /// All keys, oldest first, revoked ones included.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, Error> {
-        keys::list(&mut *self.0.inner.store.read().await?, self.0.id).await
+        keys::list(&mut self.0.inner.store.read().await?, self.0.id).await
     }
 
     /// Revokes a key for good.
@@ -78,6 +88,7 @@ impl Keys<'_> {
                     let at = tx.env().now();
                     keys::revoke(tx.connection(), company, id, at).await?;
                     tx.on_commit(move || inner.keys.forget(id));
+                    tx.announce(News::Key(id));
                     Ok(())
                 })
             })
@@ -113,6 +124,8 @@ struct Live {
     last_used: Timestamp,
     /// When the window and the last use were last stored.
     stored_at: Option<Timestamp>,
+    /// When it was read from the database.
+    read_at: Instant,
 }
 
 impl Key {
@@ -136,6 +149,14 @@ impl KeyCache {
         keys.values().filter(|key| key.company == company).for_each(|key| key.live().plan = plan);
     }
 
+    /// Forgets all keys: another node has changed some.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn forget_all(&self) {
+        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.clear();
+    }
+
     pub(super) fn forget(&self, id: KeyId) {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         self.generation.fetch_add(1, Ordering::SeqCst);
@@ -155,11 +176,15 @@ impl KeyCache {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays.
+    /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays, but for what
+    /// is not believed any more.
     fn keep(&self, hash: [u8; 32], key: Key, generation: u64) -> Option<Arc<Key>> {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         if self.generation() != generation {
             return None;
+        }
+        if keys.get(&hash).is_some_and(|known| known.live().is_stale()) {
+            keys.remove(&hash);
         }
         Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
     }
@@ -174,7 +199,8 @@ impl Inner {
     /// revokes it.
     pub(crate) async fn authenticate(self: &Arc<Self>, text: &str) -> Result<Option<Authenticated>, Error> {
         let hash = sha256(text);
-        let key = match self.keys.get(&hash) {
+        let is_believed = |key: &Arc<Key>| !self.store.is_shared() || !key.live().is_stale();
+        let key = match self.keys.get(&hash).filter(is_believed) {
             Some(key) => key,
             None => match self.load_key(hash).await? {
                 Some(key) => key,
@@ -198,7 +224,7 @@ impl Inner {
     async fn load_key(&self, hash: [u8; 32]) -> Result<Option<Arc<Key>>, Error> {
         loop {
             let generation = self.keys.generation();
-            let row = keys::find_by_hash(&mut *self.store.read().await?, &hash).await?;
+            let row = keys::find_by_hash(&mut self.store.read().await?, &hash).await?;
             let Some(row) = row else { return Ok(None) };
             let key = key_from(row, self.env.now())?;
             if let Some(key) = self.keys.keep(hash, key, generation) {
@@ -207,14 +233,19 @@ impl Inner {
         }
     }
 
-    /// Counts a request against the key's quota, or refuses it.
-    pub(crate) async fn admit(&self, caller: &Authenticated) -> Result<Admission, Error> {
+    /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was
+    /// authenticated.
+    pub(crate) async fn admit(&self, caller: &Authenticated) -> Result<Option<Admission>, Error> {
         let key = &caller.key;
         let limit = self.settings.quota;
+        #[cfg(feature = "postgres")]
+        if self.store.is_shared() {
+            return self.admit_shared(key, caller.plan).await;
+        }
         loop {
             let now = self.env.now();
             if let Some(admission) = try_admit(&mut key.live(), limit, now) {
-                return Ok(admission);
+                return Ok(Some(admission));
             }
             let _alone = key.reserving.lock().await;
             let block = {
@@ -244,6 +275,10 @@ impl Inner {
 
     /// Stores uses that are in memory only, of keys that would look idle since that instant without them.
     pub(super) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
+        if self.store.is_shared() {
+            // Every use is stored as it is counted.
+            return Ok(());
+        }
         for key in self.keys.all() {
             if key.live().looks_idle(idle_since) {
                 let _alone = key.reserving.lock().await;
@@ -257,6 +292,9 @@ impl Inner {
 
     /// Gives back what was reserved and not used: for a clean stop.
     pub(crate) async fn settle_quotas(&self) -> Result<(), Error> {
+        if self.store.is_shared() {
+            return Ok(());
+        }
         for key in self.keys.all() {
             // Not between another request's reservation and its write.
             let _alone = key.reserving.lock().await;
@@ -274,6 +312,11 @@ impl Inner {
 }
 
 impl Live {
+    /// Whether it was read so long ago that another node may have changed it.
+    fn is_stale(&self) -> bool {
+        self.read_at.elapsed() > BELIEVED_FOR
+    }
+
     /// Whether something must reach the disk before the next request is accepted.
     fn needs_store(&self, limit: u32, now: Timestamp) -> bool {
         let stale = self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS);
@@ -327,6 +370,7 @@ fn key_from(row: KeyRow, now: Timestamp) -> Result<Key, Error> {
         reserved: 0,
         last_used: last_used_at.unwrap_or(created_at),
         stored_at: None,
+        read_at: Instant::now(),
     };
     Ok(Key { company: company.id, id, live: Mutex::new(live), reserving: tokio::sync::Mutex::new(()) })
 }

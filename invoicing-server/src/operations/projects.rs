@@ -71,12 +71,12 @@ impl Projects<'_> {
 
     /// One project.
     pub async fn get(&self, id: ProjectId) -> Result<Project, Error> {
-        projects::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        projects::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
-        projects::list(&mut *self.0.inner.store.read().await?, self.0.id).await
+        projects::list(&mut self.0.inner.store.read().await?, self.0.id).await
     }
 }
 

@@ -17,7 +17,7 @@ use crate::store::companies::{Series, next_number, peek_number};
 use crate::store::page::PageQuery;
 use crate::store::quotes::{Aside, DocumentRecord, ProofRecord};
 use crate::store::rows::from_json;
-use crate::store::{Tx, Unit, clients, companies, quotes, uploads};
+use crate::store::{Connection, Tx, Unit, clients, companies, quotes, uploads};
 
 /// How often an operation starts again because the record changed while its document was being rendered.
 const ATTEMPTS: usize = 8;
@@ -229,7 +229,7 @@ impl Quotes<'_> {
 
     /// One quote.
     pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        quotes::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        quotes::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// One quote as the JSON of the API.
@@ -244,18 +244,18 @@ impl Quotes<'_> {
 
     /// A page of quotes as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        let page = quotes::page(&mut *self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = quotes::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
         query.window.envelope(&page)
     }
 
     /// What the lines cost the company itself, in the order of the lines. Only the host can ask.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
-        quotes::find_costings(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        quotes::find_costings(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// Where the work of a quote is done, as its document says it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
-        quotes::find_work_site(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        quotes::find_work_site(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// Every frozen document of a quote, oldest first.
@@ -275,7 +275,7 @@ impl Quotes<'_> {
     /// A change that needs no document; `decide` says `None` where nothing changes.
     pub(super) async fn change<F>(&self, id: QuoteId, decide: F) -> Result<Quote, Error>
     where
-        F: FnOnce(&Quote, &Unit) -> Result<Option<Changed<Quote>>, Error> + Send + 'static,
+        F: FnOnce(&Quote, &Unit) -> Result<Option<Changed<Quote>>, Error> + Clone + Send + 'static,
     {
         let company = self.0.id;
         self.0
@@ -300,7 +300,7 @@ impl Quotes<'_> {
         decide: F,
     ) -> Result<Option<Quote>, Error>
     where
-        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Send + 'static,
+        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
         self.change_frozen_with(before, document, decide, None).await
     }
@@ -314,7 +314,7 @@ impl Quotes<'_> {
         proof: Option<ProofRecord>,
     ) -> Result<Option<Quote>, Error>
     where
-        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Send + 'static,
+        F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
         let (company, id, seen) = (self.0.id, before.quote.id, before.quote.updated_at);
         self.0
@@ -356,7 +356,7 @@ impl Quotes<'_> {
         Ok(Snapshot { unit, quote, client_address: client.address, work_site })
     }
 
-    async fn unit(&self, connection: &mut sqlx::SqliteConnection) -> Result<Unit, Error> {
+    async fn unit(&self, connection: &mut Connection) -> Result<Unit, Error> {
         let found = companies::find(connection, self.0.id).await?;
         let (company, last_stamp): (Company, i64) = found.ok_or(Error::NotFound)?;
         Unit::new(company, last_stamp, self.0.inner.env.now())

@@ -24,7 +24,8 @@ pub struct ResealReport {
     /// rotating it.
     pub unreadable: u64,
     /// Whether the write-ahead log was cut, so that the database's files hold no earlier form of the secrets. If not,
-    /// somebody was reading for long; the next call tries again. Backups keep what they hold.
+    /// somebody was reading for long; the next call tries again. Backups keep what they hold. Never so on PostgreSQL,
+    /// where earlier forms go with `VACUUM` and with the retention of the server's own log.
     pub log_cut: bool,
 }
 
@@ -34,7 +35,7 @@ pub(crate) async fn adopt(
     store: &Store,
     sealer: &Arc<Sealer>,
     keys: Option<SealingKeys>,
-    then: impl FnOnce() + Send + 'static,
+    then: impl FnOnce() + Clone + Send + 'static,
 ) -> Result<(), SealingError> {
     if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
         return Err(SealingError::SameId(id.to_owned()));
@@ -54,8 +55,9 @@ async fn adopt_in(
     tx: &mut Tx,
     sealer: Arc<Sealer>,
     keys: Option<Arc<SealingKeys>>,
-    then: impl FnOnce() + Send + 'static,
+    then: impl FnOnce() + Clone + Send + 'static,
 ) -> Result<Result<(), SealingError>, Error> {
+    tx.lock_service().await?;
     let knows = |id: &str| keys.as_ref().is_some_and(|keys| keys.find(id).is_some() || keys.is_lost(id));
     let mut missing = SealedWith::read(tx.connection()).await?.keys;
     // What operations of the same commit have sealed with it may not be on disk yet.
@@ -93,7 +95,7 @@ impl Inner {
 
     /// See [`Invoicing::sealed_with`](crate::Invoicing::sealed_with).
     pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        SealedWith::read(&mut *self.store.read().await?).await
+        SealedWith::read(&mut self.store.read().await?).await
     }
 
     /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
@@ -102,6 +104,7 @@ impl Inner {
         let sealer = Arc::clone(&self.sealer);
         let url_key = self.store.write(move |tx| {
             Box::pin(async move {
+                tx.lock_service().await?;
                 let current = current_id(&sealer)?;
                 settings::reseal(tx.connection(), &sealer, &current, settings::DOCUMENT_URL_KEY).await
             })
@@ -132,6 +135,7 @@ impl Inner {
 }
 
 async fn forget_unused(tx: &mut Tx, sealer: Arc<Sealer>) -> Result<(), Error> {
+    tx.lock_service().await?;
     let (used, current) = (SealedWith::read(tx.connection()).await?.keys, current_id(&sealer)?);
     settings::forget_keys(tx.connection(), |id| id == current || used.contains_key(id)).await
 }

@@ -96,7 +96,8 @@ impl SigningLinks {
                 user_agent: signature
                     .user_agent
                     .as_ref()
-                    .map(|text| text.chars().take(USER_AGENT_LIMIT).collect()),
+                    // PostgreSQL stores no NUL.
+                    .map(|text| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect()),
                 document_sha256,
                 fingerprint: block.proof_fingerprint.clone(),
                 signed_at: block.signed_at,

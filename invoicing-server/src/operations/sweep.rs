@@ -33,13 +33,19 @@ pub struct SweepReport {
     pub pruned_attempts: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
+    /// Another node on the same database is sweeping. Nothing was done here.
+    pub elsewhere: bool,
 }
 
 impl Inner {
     pub(crate) async fn sweep(self: &Arc<Self>) -> Result<SweepReport, Error> {
+        let Some(_turn) = self.store.sweep_turn().await? else {
+            return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
+        };
+        self.store.prune().await?;
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
-        let all: Vec<Company> = companies::list(&mut *self.store.read().await?).await?;
+        let all: Vec<Company> = companies::list(&mut self.store.read().await?).await?;
         let mut failed = None;
         // One company's bad row must not keep the others from being swept.
         let mut fail = |id: CompanyId, error: Error| {

@@ -11,8 +11,9 @@ use crate::Error;
 use crate::dispatch::FreshJob;
 use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
+use crate::store::news::News;
 use crate::store::webhooks::{self, DisabledReason, Webhook};
-use crate::store::{Tx, companies, events};
+use crate::store::{Tx, events};
 
 /// Most webhooks that a company may have.
 const MAX_WEBHOOKS: i64 = 20;
@@ -78,7 +79,7 @@ impl Webhooks<'_> {
             .0
             .write(move |tx| {
                 Box::pin(async move {
-                    companies::find(tx.connection(), company).await?.ok_or(Error::NotFound)?;
+                    tx.unit(company).await?;
                     if webhooks::count(tx.connection(), company).await? >= MAX_WEBHOOKS {
                         return Err(
                             Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into()
@@ -148,11 +149,13 @@ impl Webhooks<'_> {
         self.0
             .write(move |tx| {
                 Box::pin(async move {
+                    tx.lock(company).await?;
                     webhooks::find(tx.connection(), company, id).await?;
                     let at = tx.env().now();
                     webhooks::remove(tx, company, id, at).await?;
                     deliveries::skip_waiting(tx.connection(), company, id, deliveries::REMOVED, at).await?;
                     tx.on_commit(move || inner.endpoints.forget(id));
+                    tx.announce(News::Webhook(id));
                     Ok(())
                 })
             })
@@ -211,12 +214,12 @@ impl Webhooks<'_> {
 
     /// One webhook.
     pub async fn get(&self, id: WebhookId) -> Result<Webhook, Error> {
-        webhooks::find(&mut *self.0.inner.store.read().await?, self.0.id, id).await
+        webhooks::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
     }
 
     /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Webhook>, Error> {
-        webhooks::list(&mut *self.0.inner.store.read().await?, self.0.id).await
+        webhooks::list(&mut self.0.inner.store.read().await?, self.0.id).await
     }
 
     /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
@@ -230,6 +233,7 @@ impl Webhooks<'_> {
     async fn update<F>(&self, id: WebhookId, change: F) -> Result<Webhook, Error>
     where
         F: for<'t> FnOnce(&'t mut Tx, CompanyId, Webhook) -> BoxFuture<'t, Result<(), Error>>
+            + Clone
             + Send
             + 'static,
     {
@@ -238,9 +242,12 @@ impl Webhooks<'_> {
         self.0
             .write(move |tx| {
                 Box::pin(async move {
+                    // No event of the company is recorded meanwhile.
+                    tx.lock(company).await?;
                     let webhook = webhooks::find(tx.connection(), company, id).await?;
                     change(tx, company, webhook).await?;
                     tx.on_commit(move || inner.endpoints.forget(id));
+                    tx.announce(News::Webhook(id));
                     webhooks::find(tx.connection(), company, id).await
                 })
             })
@@ -254,6 +261,7 @@ impl Webhooks<'_> {
 }
 
 async fn enabled(tx: &mut Tx, company: CompanyId, id: WebhookId) -> Result<Webhook, Error> {
+    tx.lock(company).await?;
     let webhook = webhooks::find(tx.connection(), company, id).await?;
     if webhook.disabled.is_some() {
         return Err(Conflict::new("the webhook is disabled; enable it first").into());

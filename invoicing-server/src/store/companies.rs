@@ -1,13 +1,14 @@
 //! Companies, their stamps, and their number series.
 
 use invoicing_core::{Company, CompanyId, Timestamp};
-use sqlx::SqliteConnection;
 
 use super::Tx;
+use super::connection::{Connection, Sql, locked, on, run};
 use super::rows::{from_json, to_json};
 use crate::Error;
 
 const FIND: &str = "SELECT record, last_stamp FROM company WHERE id = $1";
+const LOCK: Sql = locked!("SELECT record, last_stamp FROM company WHERE id = $1");
 const LIST: &str = "SELECT id, record FROM company ORDER BY id";
 const INSERT: &str = "INSERT INTO company (id, last_stamp, record) VALUES ($1, $2, $3)";
 const SET_RECORD: &str = "UPDATE company SET record = $2 WHERE id = $1";
@@ -18,42 +19,52 @@ const LAST_NUMBER: &str = "SELECT last FROM series WHERE company_id = $1 AND kin
 
 /// The company and its last stamp.
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: CompanyId,
 ) -> Result<Option<(Company, i64)>, Error> {
-    let row: Option<(String, i64)> = sqlx::query_as(FIND).bind(id.0).fetch_optional(connection).await?;
+    let row: Option<(String, i64)> = on!(connection, |c| sqlx::query_as(FIND).bind(id.0).fetch_optional(c))?;
     row.map(|(record, stamp)| Ok((from_json(&record, "company", id)?, stamp))).transpose()
 }
 
-pub(crate) async fn list(connection: &mut SqliteConnection) -> Result<Vec<Company>, Error> {
-    let rows: Vec<(uuid::Uuid, String)> = sqlx::query_as(LIST).fetch_all(connection).await?;
+/// The company and its last stamp, which nobody else changes before the end of the transaction.
+pub(super) async fn lock(
+    connection: &mut Connection,
+    id: CompanyId,
+) -> Result<Option<(Company, i64)>, Error> {
+    let row: Option<(String, i64)> =
+        on!(connection, |c, dialect| sqlx::query_as(LOCK.of(dialect)).bind(id.0).fetch_optional(c))?;
+    row.map(|(record, stamp)| Ok((from_json(&record, "company", id)?, stamp))).transpose()
+}
+
+pub(crate) async fn list(connection: &mut Connection) -> Result<Vec<Company>, Error> {
+    let rows: Vec<(uuid::Uuid, String)> = on!(connection, |c| sqlx::query_as(LIST).fetch_all(c))?;
     rows.into_iter().map(|(id, record)| from_json(&record, "company", id)).collect()
 }
 
-pub(crate) async fn insert(connection: &mut SqliteConnection, company: &Company) -> Result<(), Error> {
-    sqlx::query(INSERT)
+pub(crate) async fn insert(connection: &mut Connection, company: &Company) -> Result<(), Error> {
+    run!(connection, |c| sqlx::query(INSERT)
         .bind(company.id.0)
         .bind(company.created_at.as_millis())
         .bind(to_json(company)?)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn set_record(tx: &mut Tx, company: &Company) -> Result<(), Error> {
     tx.forget(company.id);
-    let set = sqlx::query(SET_RECORD).bind(company.id.0).bind(to_json(company)?);
-    let done = set.execute(tx.connection()).await?;
-    one_row(done.rows_affected(), "company")
+    let record = to_json(company)?;
+    let done =
+        run!(tx.connection(), |c| sqlx::query(SET_RECORD).bind(company.id.0).bind(&record).execute(c))?;
+    one_row(done, "company")
 }
 
 pub(crate) async fn set_stamp(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: CompanyId,
     at: Timestamp,
 ) -> Result<(), Error> {
-    let done = sqlx::query(SET_STAMP).bind(id.0).bind(at.as_millis()).execute(connection).await?;
-    one_row(done.rows_affected(), "company")
+    let done = run!(connection, |c| sqlx::query(SET_STAMP).bind(id.0).bind(at.as_millis()).execute(c))?;
+    one_row(done, "company")
 }
 
 /// Which series a number belongs to.
@@ -79,33 +90,31 @@ impl Series {
 
 /// Allocates the next number. A rollback gives it back, so there are no gaps.
 pub(crate) async fn next_number(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     series: Series,
     year: i32,
 ) -> Result<String, Error> {
-    let number: i64 = sqlx::query_scalar(NEXT_NUMBER)
+    let number: i64 = on!(connection, |c| sqlx::query_scalar(NEXT_NUMBER)
         .bind(company.0)
         .bind(series.prefix())
         .bind(year)
-        .fetch_one(connection)
-        .await?;
+        .fetch_one(c))?;
     Ok(series.format(year, number))
 }
 
 /// The number that [`next_number`] would give now. Nothing is allocated.
 pub(crate) async fn peek_number(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     series: Series,
     year: i32,
 ) -> Result<String, Error> {
-    let last: Option<i64> = sqlx::query_scalar(LAST_NUMBER)
+    let last: Option<i64> = on!(connection, |c| sqlx::query_scalar(LAST_NUMBER)
         .bind(company.0)
         .bind(series.prefix())
         .bind(year)
-        .fetch_optional(connection)
-        .await?;
+        .fetch_optional(c))?;
     Ok(series.format(year, last.unwrap_or(0) + 1))
 }
 

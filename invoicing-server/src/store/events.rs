@@ -2,21 +2,28 @@
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, EventId, Timestamp};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::deliveries::{self, Group, insert_group};
+use super::connection::{Connection, Sql, on, run};
+use super::deliveries::{self, Group, bind_group, insert_group};
 use super::webhooks::{Subscriber, Webhook};
 use super::{Tx, Unit};
 use crate::Error;
 
 /// Stamp, event, deliveries.
-const RECORD: &str = concat!(
-    "UPDATE company SET last_stamp = $14 WHERE id = $1; ",
-    "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13); ",
-    insert_group!()
-);
-const INSERT_GROUP: &str = insert_group!();
+const RECORD: Sql = Sql {
+    sqlite: concat!(
+        "UPDATE company SET last_stamp = $14 WHERE id = $1; ",
+        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13); ",
+        insert_group!(sqlite)
+    ),
+    postgres: concat!(
+        "WITH stamped AS (UPDATE company SET last_stamp = $14 WHERE id = $1), recorded AS (",
+        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13)) ",
+        insert_group!(postgres)
+    ),
+};
+const INSERT_GROUP: Sql = Sql { sqlite: insert_group!(sqlite), postgres: insert_group!(postgres) };
 const LIST: &str = "SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 \
      ORDER BY id LIMIT $3";
 
@@ -40,7 +47,8 @@ pub(super) async fn record(tx: &mut Tx, unit: &Unit, events: &[Event]) -> Result
     let webhooks = tx.subscribers(unit.id()).await?;
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
-        queue(tx, unit, event, webhooks.iter().filter(subscribed).copied()).await?;
+        let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
+        queue(tx, unit, event, &subscribers).await?;
     }
     Ok(())
 }
@@ -54,48 +62,50 @@ pub(crate) async fn record_ping(
     let unit = tx.unit(company).await?;
     let event = Event::ping(webhook.id, unit.at);
     tx.stamped(&unit);
-    queue(tx, &unit, &event, std::iter::once(Subscriber::of(webhook))).await
+    queue(tx, &unit, &event, &[Subscriber::of(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries; another one only where these do not enter the table alike.
-async fn queue(
-    tx: &mut Tx,
-    unit: &Unit,
-    event: &Event,
-    webhooks: impl Iterator<Item = Subscriber>,
-) -> Result<EventId, Error> {
+async fn queue(tx: &mut Tx, unit: &Unit, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
     let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = deliveries::plan(tx, token, webhooks);
+    let groups = deliveries::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     for group in &groups {
         tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none(), token));
     }
     let none = Group::none(unit.at);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
-    first
-        .bind(RECORD, unit.id(), id, token)
-        .bind(event.name())
-        .bind(event.timestamp.as_millis())
-        .bind(body)
-        .bind(unit.at.as_millis())
-        .execute(tx.connection())
-        .await?;
+    run!(tx.connection(), |c, dialect| {
+        let query = sqlx::query(RECORD.of(dialect));
+        bind_group!(query, first, unit.id(), id, token)
+            .bind(event.name())
+            .bind(event.timestamp.as_millis())
+            .bind(&body)
+            .bind(unit.at.as_millis())
+            .execute(c)
+    })?;
     for group in others {
-        group.bind(INSERT_GROUP, unit.id(), id, token).execute(tx.connection()).await?;
+        run!(tx.connection(), |c, dialect| {
+            let query = sqlx::query(INSERT_GROUP.of(dialect));
+            bind_group!(query, group, unit.id(), id, token).execute(c)
+        })?;
     }
     Ok(id)
 }
 
 /// The recorded events of a company behind a given one, oldest first.
 pub(crate) async fn list(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     after: EventId,
     limit: u32,
 ) -> Result<Vec<EventRecord>, Error> {
-    let rows: Vec<(Uuid, String, i64, String)> =
-        sqlx::query_as(LIST).bind(company.0).bind(after.0).bind(limit).fetch_all(connection).await?;
+    let rows: Vec<(Uuid, String, i64, String)> = on!(connection, |c| sqlx::query_as(LIST)
+        .bind(company.0)
+        .bind(after.0)
+        .bind(i64::from(limit))
+        .fetch_all(c))?;
     let record = |(id, kind, timestamp, body)| EventRecord {
         id: EventId(id),
         kind,

@@ -2,10 +2,10 @@
 
 use invoicing_core::{CompanyId, Invoice, InvoiceId, InvoiceStatus, Money, PaymentId, QuoteId, Timestamp};
 use serde::{Deserialize, Serialize};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::companies::one_row;
+use super::connection::{Connection, Sql, on, run};
 use super::page::{PageQuery, PageRow, page_statement, page_statements};
 use super::rows::{Pieces, from_json, to_json};
 use crate::Error;
@@ -28,10 +28,10 @@ const LIST_PAYMENTS: &str =
 const REVERSE_PAYMENT: &str = "UPDATE payment SET reversed_at = $4, record = $5 \
      WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
 
-const PAGES: [[&str; 4]; 2] = page_statements!("invoice");
+const PAGES: [[Sql; 4]; 2] = page_statements!("invoice");
 
 pub(crate) async fn find_pieces(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: InvoiceId,
 ) -> Result<Pieces, Error> {
@@ -39,7 +39,7 @@ pub(crate) async fn find_pieces(
 }
 
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: InvoiceId,
 ) -> Result<Invoice, Error> {
@@ -48,17 +48,17 @@ pub(crate) async fn find(
 
 /// The invoice of a quote that is not cancelled.
 pub(crate) async fn find_live(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     quote: QuoteId,
 ) -> Result<Option<InvoiceId>, Error> {
     let id: Option<Uuid> =
-        sqlx::query_scalar(FIND_LIVE).bind(company.0).bind(quote.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_scalar(FIND_LIVE).bind(company.0).bind(quote.0).fetch_optional(c))?;
     Ok(id.map(InvoiceId))
 }
 
 pub(crate) async fn page(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     query: &PageQuery<InvoiceStatus>,
 ) -> Result<PageRow, Error> {
@@ -66,12 +66,12 @@ pub(crate) async fn page(
 }
 
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     invoice: &Invoice,
 ) -> Result<(), Error> {
     let Pieces { head, lines, terms } = Pieces::of_invoice(invoice)?;
-    sqlx::query(INSERT)
+    run!(connection, |c| sqlx::query(INSERT)
         .bind(company.0)
         .bind(invoice.id.0)
         .bind(invoice.quote_id.0)
@@ -82,32 +82,30 @@ pub(crate) async fn insert(
         .bind(head)
         .bind(lines)
         .bind(terms)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 /// The day after which the invoice is overdue: only where something is due.
-fn last_day(invoice: &Invoice) -> Option<String> {
-    invoice.due_date.filter(|_| !invoice.amount_due.is_zero()).map(|day| day.to_string())
+fn last_day(invoice: &Invoice) -> Option<chrono::NaiveDate> {
+    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }
 
 /// Stores the head; nothing else of an invoice ever changes.
 pub(crate) async fn update(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     invoice: &Invoice,
 ) -> Result<(), Error> {
-    let done = sqlx::query(UPDATE)
+    let done = run!(connection, |c| sqlx::query(UPDATE)
         .bind(company.0)
         .bind(invoice.id.0)
         .bind(invoice.status.as_str())
         .bind(last_day(invoice))
         .bind(invoice.updated_at.as_millis())
         .bind(Pieces::of_invoice(invoice)?.head)
-        .execute(connection)
-        .await?;
-    one_row(done.rows_affected(), "invoice")
+        .execute(c))?;
+    one_row(done, "invoice")
 }
 
 /// A payment on an invoice.
@@ -145,74 +143,70 @@ pub enum PaymentMethod {
 }
 
 pub(crate) async fn insert_payment(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     payment: &Payment,
 ) -> Result<(), Error> {
-    sqlx::query(INSERT_PAYMENT)
+    run!(connection, |c| sqlx::query(INSERT_PAYMENT)
         .bind(company.0)
         .bind(payment.invoice_id.0)
         .bind(payment.id.0)
         .bind(&payment.reference)
         .bind(to_json(payment)?)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn find_payment(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     invoice: InvoiceId,
     id: PaymentId,
 ) -> Result<Payment, Error> {
-    let json: Option<String> = sqlx::query_scalar(FIND_PAYMENT)
+    let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND_PAYMENT)
         .bind(company.0)
         .bind(invoice.0)
         .bind(id.0)
-        .fetch_optional(connection)
-        .await?;
+        .fetch_optional(c))?;
     from_json(&json.ok_or(Error::NotFound)?, "payment", id)
 }
 
 pub(crate) async fn find_by_reference(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     invoice: InvoiceId,
     reference: &str,
 ) -> Result<Option<Payment>, Error> {
-    let json: Option<String> = sqlx::query_scalar(FIND_BY_REFERENCE)
+    let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND_BY_REFERENCE)
         .bind(company.0)
         .bind(invoice.0)
         .bind(reference)
-        .fetch_optional(connection)
-        .await?;
+        .fetch_optional(c))?;
     json.map(|json| from_json(&json, "payment", invoice)).transpose()
 }
 
 pub(crate) async fn payments(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     invoice: InvoiceId,
 ) -> Result<Vec<Payment>, Error> {
     let rows: Vec<String> =
-        sqlx::query_scalar(LIST_PAYMENTS).bind(company.0).bind(invoice.0).fetch_all(connection).await?;
+        on!(connection, |c| sqlx::query_scalar(LIST_PAYMENTS).bind(company.0).bind(invoice.0).fetch_all(c))?;
     rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
 }
 
 /// Stores that a payment was taken back, at `payment.reversed_at`.
 pub(crate) async fn reverse_payment(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     payment: &Payment,
 ) -> Result<(), Error> {
-    let done = sqlx::query(REVERSE_PAYMENT)
+    let done = run!(connection, |c| sqlx::query(REVERSE_PAYMENT)
         .bind(company.0)
         .bind(payment.invoice_id.0)
         .bind(payment.id.0)
         .bind(payment.reversed_at.map(Timestamp::as_millis))
         .bind(to_json(payment)?)
-        .execute(connection)
-        .await?;
-    one_row(done.rows_affected(), "payment")
+        .execute(c))?;
+    one_row(done, "payment")
 }

@@ -1,39 +1,44 @@
-//! The database: opening it, the one writer, the readers, and one file per table group.
+//! The database, one of two, and one file per table group.
 //!
-//! Knows rows and SQL; decides nothing. Every statement that touches a tenant's row names the company.
+//! Knows rows and SQL; decides nothing. Every statement that touches a tenant's row names the company. What the two
+//! databases do differently, opening, writing, claiming, is in [`sqlite`] and [`postgres`]; a statement is written once
+//! for both, in the file of its table.
 
+pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
+mod connection;
 pub(crate) mod deliveries;
 pub(crate) mod events;
+mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;
-mod known;
+mod lists;
 mod migrate;
+pub(crate) mod news;
 pub(crate) mod page;
+#[cfg(feature = "postgres")]
+pub(crate) mod postgres;
 pub(crate) mod projects;
 pub(crate) mod quotes;
 pub(crate) mod rows;
 pub(crate) mod sealed;
 pub(crate) mod settings;
+#[cfg(feature = "sqlite")]
+pub(crate) mod sqlite;
 pub(crate) mod sweep;
-mod together;
 mod tx;
 pub(crate) mod uploads;
 pub(crate) mod webhooks;
-mod writer;
 
-use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
+compile_error!("one of the features `sqlite` and `postgres` is needed");
+
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, InvoiceId, QuoteId};
-use sqlx::pool::PoolConnection;
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, Sqlite, SqliteConnection, SqlitePool};
+use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
 use crate::dispatch::Handoff;
@@ -41,23 +46,13 @@ use crate::dispatch::transport::TransportError;
 use crate::documents::StorageSetupError;
 use crate::env::Env;
 use crate::sealing::SealingError;
-use together::{Together, details_statement};
+use claims::{Claimant, Claimed};
+pub(crate) use connection::Connection;
+#[cfg(feature = "postgres")]
+use postgres::Postgres;
+#[cfg(feature = "sqlite")]
+use sqlite::Sqlite;
 pub(crate) use tx::{Tx, Unit};
-use writer::Writer;
-
-/// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
-const READERS: u32 = 4;
-/// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for it.
-const CHECKPOINT_PAGES: &str = "10000";
-/// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB, most pages of a list
-/// would be read from the file again and again.
-const CACHE_SIZE: &str = "-16384";
-/// Statements that each connection keeps prepared; every statement of this crate fits.
-const PREPARED: usize = 256;
-
-/// How often, and how far apart, a database that is in use is asked for again: for 2 s in all.
-const LOCK_TRIES: u32 = 40;
-const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +72,9 @@ pub enum OpenError {
     /// The database cannot be opened or brought up to date.
     #[error("the database cannot be opened")]
     Database(#[from] sqlx::Error),
+    /// A copy into this database has begun and not ended. See `copy_to_postgres`.
+    #[error("the database is being copied into, and the copy is not complete")]
+    Copying,
     /// The database was written by a newer version.
     #[error("the database has schema {found}, this version knows up to {known}")]
     TooNew {
@@ -107,104 +105,137 @@ pub enum OpenError {
     },
 }
 
-/// An open database.
-pub(crate) struct Store {
-    writer: Writer,
-    readers: SqlitePool,
-    quote_details: Together,
-    invoice_details: Together,
+/// An open database: the same operations on either.
+pub(crate) enum Store {
+    /// Boxed, as it is much the larger one.
+    #[cfg(feature = "sqlite")]
+    Sqlite(Box<Sqlite>),
+    #[cfg(feature = "postgres")]
+    Postgres(Postgres),
+}
+
+/// The same call on either database.
+macro_rules! either {
+    ($store:expr, |$database:ident| $call:expr) => {
+        match $store {
+            #[cfg(feature = "sqlite")]
+            Store::Sqlite($database) => $call,
+            #[cfg(feature = "postgres")]
+            Store::Postgres($database) => $call,
+        }
+    };
+}
+
+/// The exclusive right to sweep, for as long as it lives.
+pub(crate) struct SweepTurn {
+    /// Holds the lock.
+    _connection: Option<Connection>,
 }
 
 impl Store {
-    /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(crate) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, OpenError> {
-        let lock = lock(path).await?;
-        let options = SqliteConnectOptions::from_str("sqlite://")?
-            .filename(path)
-            .create_if_missing(true)
-            .journal_mode(SqliteJournalMode::Wal)
-            // A committed event survives a power cut.
-            .synchronous(SqliteSynchronous::Full)
-            .busy_timeout(Duration::from_secs(5))
-            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
-            .pragma("cache_size", CACHE_SIZE)
-            // What is overwritten or deleted leaves no trace within its page; the default keeps the old bytes.
-            .pragma("secure_delete", "FAST")
-            .statement_cache_capacity(PREPARED);
-        let mut connection = SqliteConnection::connect_with(&options).await?;
-        migrate::run(&mut connection).await?;
-        let reading = options.clone().pragma("query_only", "ON");
-        let readers = SqlitePoolOptions::new()
-            .min_connections(1)
-            .max_connections(READERS)
-            .acquire_timeout(Duration::from_secs(5))
-            .test_before_acquire(false)
-            .connect_with(reading.clone())
-            .await?;
-        Ok(Self {
-            writer: Writer::start(Tx::new(connection, env, handoff).await?, lock),
-            quote_details: Together::new(reading.connect().await?, details_statement!("quote")),
-            invoice_details: Together::new(reading.connect().await?, details_statement!("invoice")),
-            readers,
-        })
+    /// Opens or creates the SQLite file at `path` and brings its schema up to date.
+    #[cfg(feature = "sqlite")]
+    pub(crate) async fn open_sqlite(
+        path: &std::path::Path,
+        env: Env,
+        handoff: Arc<Handoff>,
+    ) -> Result<Self, OpenError> {
+        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, handoff).await?)))
+    }
+
+    /// Connects to a PostgreSQL database and brings its schema up to date.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn open_postgres(
+        settings: crate::PostgresSettings,
+        env: Env,
+        handoff: Arc<Handoff>,
+    ) -> Result<Self, OpenError> {
+        Ok(Self::Postgres(Postgres::open(settings, env, handoff).await?))
+    }
+
+    /// Whether other processes work on the database too: then nothing that was read stays true for long.
+    pub(crate) fn is_shared(&self) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
+        }
     }
 
     /// A connection to read with; one statement is one snapshot.
-    pub(crate) async fn read(&self) -> Result<PoolConnection<Sqlite>, Error> {
-        self.readers.acquire().await.map_err(Error::unavailable)
+    pub(crate) async fn read(&self) -> Result<Connection, Error> {
+        either!(self, |database| database.read().await)
     }
 
     /// A quote as the JSON of the API.
     pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        self.quote_details.find(company, id.0).await
+        either!(self, |database| database.quote_detail(company, id).await)
     }
 
     /// An invoice as the JSON of the API.
     pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.invoice_details.find(company, id.0).await
+        either!(self, |database| database.invoice_detail(company, id).await)
     }
 
     /// Runs an operation in a transaction. When this returns `Ok`, the operation is on disk. Dropping the future
     /// before the operation has run cancels it; after that it is as if it was answered and nobody read the answer.
+    ///
+    /// On PostgreSQL an operation that fails for a reason that may be gone the next time is run again, on a copy.
     pub(crate) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        self.writer.run(operation).await
+        either!(self, |database| database.write(operation).await)
     }
 
-    /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
-    /// somebody who reads for long is in the way.
+    /// Claims due deliveries of several webhooks, with room for so many of each.
+    pub(crate) async fn claim(
+        &self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
+        either!(self, |database| database.claim(claimant, wanted).await)
+    }
+
+    /// The right to sweep; `None` while another node has it.
+    pub(crate) async fn sweep_turn(&self) -> Result<Option<SweepTurn>, Error> {
+        match self {
+            // Two sweeps of one process do each other no harm.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Ok(Some(SweepTurn { _connection: None })),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => {
+                let connection = database.sweep_lock().await?;
+                Ok(connection.map(|connection| SweepTurn { _connection: Some(connection) }))
+            }
+        }
+    }
+
+    /// Forgets what the database keeps for its own sake and nobody asks for any more.
+    pub(crate) async fn prune(&self) -> Result<(), Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.prune_outcomes().await,
+        }
+    }
+
+    /// Writes the log of changes back and cuts it to nothing, so that it keeps no old pages. Whether that was done.
     pub(crate) async fn cut_log(&self) -> Result<bool, Error> {
-        let mut connection = self.read().await?;
-        let (busy, ..): (i64, i64, i64) =
-            sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await?;
-        Ok(busy == 0)
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.cut_log().await,
+            // That is for whoever runs the server.
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(false),
+        }
     }
 
     /// Finishes what is being written and closes the database.
     pub(crate) async fn close(&self) {
-        self.writer.close().await;
-        self.quote_details.close().await;
-        self.invoice_details.close().await;
-        self.readers.close().await;
+        either!(self, |database| database.close().await);
     }
-}
-
-/// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
-async fn lock(database: &Path) -> Result<File, OpenError> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
-    let error = |source| OpenError::Lock { path: path.clone(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
-    for _ in 0..LOCK_TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_WAIT).await,
-            Err(TryLockError::Error(source)) => return Err(error(source)),
-        }
-    }
-    Err(OpenError::InUse(database.to_owned()))
 }

@@ -1,9 +1,10 @@
 //! What a list asks of the store, and the envelope of its answer.
 
+use futures_util::TryFutureExt;
 use invoicing_core::{CompanyId, Timestamp, fold_for_search};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, SqliteConnection};
+use sqlx::Row as _;
 
+use super::connection::{Connection, Sql, on};
 use crate::Error;
 
 /// The part of a list that is asked for.
@@ -44,23 +45,24 @@ impl<S: Copy> PageQuery<S> {
     /// Fetches the page with one of the [`page_statements`].
     pub(super) async fn fetch(
         &self,
-        connection: &mut SqliteConnection,
-        statements: &[[&'static str; 4]; 2],
+        connection: &mut Connection,
+        statements: &[[Sql; 4]; 2],
         company: CompanyId,
         text: impl Fn(S) -> &'static str,
     ) -> Result<PageRow, Error> {
         let window = self.window;
         let kind = usize::from(self.status.is_some()) + 2 * usize::from(window.since.is_some());
         let statement = statements[usize::from(self.include_lines)][kind];
-        let row = sqlx::query(statement)
+        let status = self.status.map(text);
+        let page = on!(connection, |c, dialect| sqlx::query(statement.of(dialect))
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())
             .bind(window.since_millis())
-            .bind(self.status.map(text))
-            .fetch_one(connection)
-            .await?;
-        Ok(row.into())
+            .bind(status)
+            .fetch_one(c)
+            .map_ok(PageRow::from))?;
+        Ok(page)
     }
 }
 
@@ -79,23 +81,52 @@ impl ClientQuery {
     /// `q` as the search column holds texts; empty where there is no `q`.
     pub(crate) fn folded(&self) -> String {
         match self.q.as_deref().map(fold_for_search) {
-            // Nothing but accents: must find nothing, not everything. No searched text has a control character.
-            Some(folded) if folded.is_empty() => "\u{1}".to_owned(),
+            // Nothing but accents: must find nothing, not everything. No searched text has a control character, and
+            // PostgreSQL takes no argument with a NUL.
+            Some(folded) if folded.is_empty() || folded.contains('\0') => NOWHERE.to_owned(),
             folded => folded.unwrap_or_default(),
         }
     }
 }
+
+/// A text that no record contains.
+pub(super) const NOWHERE: &str = "\u{1}";
 
 /// What stands between the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
 
 /// One page as the database gives it: the items and one more if there is one, how many these are, and the company's
 /// last stamp (none where there is no such company).
-pub(crate) struct PageRow(SqliteRow);
+pub(crate) enum PageRow {
+    #[cfg(feature = "sqlite")]
+    Sqlite(sqlx::sqlite::SqliteRow),
+    #[cfg(feature = "postgres")]
+    Postgres(sqlx::postgres::PgRow),
+}
 
-impl From<SqliteRow> for PageRow {
-    fn from(row: SqliteRow) -> Self {
-        Self(row)
+#[cfg(feature = "sqlite")]
+impl From<sqlx::sqlite::SqliteRow> for PageRow {
+    fn from(row: sqlx::sqlite::SqliteRow) -> Self {
+        Self::Sqlite(row)
+    }
+}
+
+#[cfg(feature = "postgres")]
+impl From<sqlx::postgres::PgRow> for PageRow {
+    fn from(row: sqlx::postgres::PgRow) -> Self {
+        Self::Postgres(row)
+    }
+}
+
+impl PageRow {
+    /// Items, how many, the last stamp. The items are bytes to us: they are copied and never looked into.
+    fn columns(&self) -> Result<(&[u8], i64, Option<i64>), sqlx::Error> {
+        Ok(match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),
+        })
     }
 }
 
@@ -113,10 +144,9 @@ impl PageWindow {
     }
 
     /// The envelope around the items.
-    pub(crate) fn envelope(self, PageRow(row): &PageRow) -> Result<Vec<u8>, Error> {
+    pub(crate) fn envelope(self, page: &PageRow) -> Result<Vec<u8>, Error> {
         let Self { limit, offset, .. } = self;
-        let (mut items, count): (&[u8], i64) = (row.try_get(0)?, row.try_get(1)?);
-        let last_stamp: Option<i64> = row.try_get(2)?;
+        let (mut items, count, last_stamp) = page.columns()?;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > self.limit();
         if has_more {
@@ -138,11 +168,27 @@ impl PageWindow {
 ///
 /// `$1` company, `$2` limit, `$3` offset; `$order` is the instant that the list is ordered by. What the filters say
 /// must leave the index of that order as the only useful one. The aggregate takes the items as the subquery gives
-/// them: SQLite keeps the order of a subquery that has a limit, and to say it again would sort the texts themselves.
+/// them: SQLite keeps the order of a subquery that has a limit, PostgreSQL that of one that is sorted, and to say it
+/// again would sort the texts themselves.
 macro_rules! page_statement {
     ($table:literal, $item:literal, $order:literal, $filter:literal) => {
+        page_statement!($table, $item, $order, sqlite $filter, postgres $filter)
+    };
+    ($table:literal, $item:literal, $order:literal, sqlite $sqlite:literal, postgres $postgres:literal) => {
+        $crate::store::connection::Sql {
+            sqlite: page_statement!(
+                "group_concat(item, ',' || char(10))", from $table, $item, $order, $sqlite
+            ),
+            postgres: page_statement!(
+                "string_agg(item, ',' || chr(10))", from $table, $item, $order, $postgres
+            ),
+        }
+    };
+    ($items:literal, from $table:literal, $item:literal, $order:literal, $filter:literal) => {
         concat!(
-            "SELECT coalesce(group_concat(item, ',' || char(10)), ''), count(*), ",
+            "SELECT coalesce(",
+            $items,
+            ", ''), count(*), ",
             "(SELECT last_stamp FROM company WHERE id = $1) FROM (SELECT ",
             $item,
             " AS item FROM ",
@@ -157,8 +203,8 @@ macro_rules! page_statement {
 }
 
 /// The statements of a list of documents: without and with lines; of each, by creation, by creation in one status,
-/// by modification, by modification in one status. `$4` since, `$5` status; the `+` keeps the last one off the index
-/// by status, where it would have to sort.
+/// by modification, by modification in one status. `$4` since, `$5` status; the concatenation keeps the last one off the
+/// index by status, where it would have to sort.
 macro_rules! page_statements {
     ($table:literal) => {
         [
@@ -171,7 +217,7 @@ macro_rules! page_statements {
             page_statement!($table, $item, "created_at", ""),
             page_statement!($table, $item, "created_at", "AND status = $5"),
             page_statement!($table, $item, "updated_at", "AND updated_at >= $4"),
-            page_statement!($table, $item, "updated_at", "AND updated_at >= $4 AND +status = $5"),
+            page_statement!($table, $item, "updated_at", "AND updated_at >= $4 AND status || '' = $5"),
         ]
     };
 }

@@ -1,9 +1,9 @@
 //! Projects.
 
 use invoicing_core::{CompanyId, Project, ProjectId};
-use sqlx::SqliteConnection;
 
 use super::companies::one_row;
+use super::connection::{Connection, on, run};
 use super::rows::{from_json, to_json};
 use crate::Error;
 
@@ -13,47 +13,42 @@ const INSERT: &str = "INSERT INTO project (company_id, id, record) VALUES ($1, $
 const UPDATE: &str = "UPDATE project SET record = $3 WHERE company_id = $1 AND id = $2";
 
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: ProjectId,
 ) -> Result<Project, Error> {
     let json: Option<String> =
-        sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
     from_json(&json.ok_or(Error::NotFound)?, "project", id)
 }
 
-pub(crate) async fn list(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-) -> Result<Vec<Project>, Error> {
-    let rows: Vec<String> = sqlx::query_scalar(LIST).bind(company.0).fetch_all(connection).await?;
+pub(crate) async fn list(connection: &mut Connection, company: CompanyId) -> Result<Vec<Project>, Error> {
+    let rows: Vec<String> = on!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).fetch_all(c))?;
     rows.iter().map(|json| from_json(json, "project", company)).collect()
 }
 
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     project: &Project,
 ) -> Result<(), Error> {
-    sqlx::query(INSERT)
+    run!(connection, |c| sqlx::query(INSERT)
         .bind(company.0)
         .bind(project.id.0)
         .bind(to_json(project)?)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn update(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     project: &Project,
 ) -> Result<(), Error> {
-    let done = sqlx::query(UPDATE)
+    let done = run!(connection, |c| sqlx::query(UPDATE)
         .bind(company.0)
         .bind(project.id.0)
         .bind(to_json(project)?)
-        .execute(connection)
-        .await?;
-    one_row(done.rows_affected(), "project")
+        .execute(c))?;
+    one_row(done, "project")
 }

@@ -1,26 +1,30 @@
 //! Quotes, their internal costs, their frozen documents, their signing links and proofs.
 
 use invoicing_core::{CompanyId, Costing, Quote, QuoteId, QuoteStatus, Timestamp};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
 use super::companies::one_row;
+use super::connection::{Connection, Sql, in_one_call, on, run};
 use super::page::{PageQuery, PageRow, page_statement, page_statements};
 use super::rows::{Pieces, from_json, to_json};
 use crate::Error;
 use crate::documents::Particulars;
 
 const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
-const INSERT: &str = "INSERT INTO quote \
+const INSERT: Sql = in_one_call!(
+    "INSERT INTO quote \
      (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms, work_site) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11); \
-     INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)";
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)",
+    "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)"
+);
 const UPDATE_HEAD: &str = "UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, head = $6, terms = $7 \
      WHERE company_id = $1 AND id = $2";
 const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
-const PUT_ASIDE: &str = "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3) \
-     ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings; \
-     UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2";
+const PUT_ASIDE: Sql = in_one_call!(
+    "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3) \
+     ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings",
+    "UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2"
+);
 const FIND_COSTINGS: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
 const FIND_WORK_SITE: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT_DOCUMENT: &str = "INSERT INTO document \
@@ -43,10 +47,10 @@ const INSERT_PROOF: &str = "INSERT INTO proof \
 const FIND_PROOF: &str = "SELECT token_hash, ip, user_agent, document_sha256, fingerprint, signed_at FROM proof \
      WHERE company_id = $1 AND quote_id = $2";
 
-const PAGES: [[&str; 4]; 2] = page_statements!("quote");
+const PAGES: [[Sql; 4]; 2] = page_statements!("quote");
 
 pub(crate) async fn find_pieces(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Pieces, Error> {
@@ -54,7 +58,7 @@ pub(crate) async fn find_pieces(
 }
 
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Quote, Error> {
@@ -62,7 +66,7 @@ pub(crate) async fn find(
 }
 
 pub(crate) async fn page(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     query: &PageQuery<QuoteStatus>,
 ) -> Result<PageRow, Error> {
@@ -79,17 +83,17 @@ pub(crate) struct Aside {
 }
 
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     quote: &Quote,
     aside: &Aside,
 ) -> Result<(), Error> {
     let Pieces { head, lines, terms } = Pieces::of_quote(quote)?;
-    sqlx::query(INSERT)
+    run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
         .bind(company.0)
         .bind(quote.id.0)
         .bind(quote.status.as_str())
-        .bind(quote.valid_until.map(|day| day.to_string()))
+        .bind(quote.valid_until)
         .bind(quote.created_at.as_millis())
         .bind(quote.updated_at.as_millis())
         .bind(head)
@@ -97,78 +101,74 @@ pub(crate) async fn insert(
         .bind(terms)
         .bind(to_json(&aside.costings)?)
         .bind(&aside.work_site)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 /// Stores everything but the lines, which no transition changes.
 pub(crate) async fn update(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     quote: &Quote,
 ) -> Result<(), Error> {
     let Pieces { head, terms, .. } = Pieces::of_quote(quote)?;
-    let done = sqlx::query(UPDATE_HEAD)
+    let done = run!(connection, |c| sqlx::query(UPDATE_HEAD)
         .bind(company.0)
         .bind(quote.id.0)
         .bind(quote.status.as_str())
-        .bind(quote.valid_until.map(|day| day.to_string()))
+        .bind(quote.valid_until)
         .bind(quote.updated_at.as_millis())
         .bind(head)
         .bind(terms)
-        .execute(connection)
-        .await?;
-    one_row(done.rows_affected(), "quote")
+        .execute(c))?;
+    one_row(done, "quote")
 }
 
 pub(crate) async fn update_lines(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     quote: &Quote,
 ) -> Result<(), Error> {
-    let done = sqlx::query(UPDATE_LINES)
+    let done = run!(connection, |c| sqlx::query(UPDATE_LINES)
         .bind(company.0)
         .bind(quote.id.0)
         .bind(to_json(&quote.lines)?)
-        .execute(connection)
-        .await?;
-    one_row(done.rows_affected(), "quote")
+        .execute(c))?;
+    one_row(done, "quote")
 }
 
 pub(crate) async fn put_aside(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
     aside: &Aside,
 ) -> Result<(), Error> {
-    sqlx::query(PUT_ASIDE)
+    run!(connection, |c, dialect| sqlx::query(PUT_ASIDE.of(dialect))
         .bind(company.0)
         .bind(id.0)
         .bind(to_json(&aside.costings)?)
         .bind(&aside.work_site)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn find_costings(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Vec<Costing>, Error> {
     let json: Option<String> =
-        sqlx::query_scalar(FIND_COSTINGS).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_scalar(FIND_COSTINGS).bind(company.0).bind(id.0).fetch_optional(c))?;
     from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
 }
 
 pub(crate) async fn find_work_site(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Option<String>, Error> {
     let found: Option<Option<String>> =
-        sqlx::query_scalar(FIND_WORK_SITE).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_scalar(FIND_WORK_SITE).bind(company.0).bind(id.0).fetch_optional(c))?;
     found.ok_or(Error::NotFound)
 }
 
@@ -186,13 +186,13 @@ pub struct DocumentRecord {
 }
 
 pub(crate) async fn insert_document(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
     document: &DocumentRecord,
     particulars: &Particulars,
 ) -> Result<(), Error> {
-    sqlx::query(INSERT_DOCUMENT)
+    run!(connection, |c| sqlx::query(INSERT_DOCUMENT)
         .bind(company.0)
         .bind(id.0)
         .bind(&document.sha256)
@@ -200,18 +200,17 @@ pub(crate) async fn insert_document(
         .bind(&document.file_name)
         .bind(document.created_at.as_millis())
         .bind(to_json(particulars)?)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn documents(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Vec<DocumentRecord>, Error> {
     let rows: Vec<(String, i64, String, i64)> =
-        sqlx::query_as(LIST_DOCUMENTS).bind(company.0).bind(id.0).fetch_all(connection).await?;
+        on!(connection, |c| sqlx::query_as(LIST_DOCUMENTS).bind(company.0).bind(id.0).fetch_all(c))?;
     let record = |(sha256, size, file_name, at)| DocumentRecord {
         sha256,
         size_bytes: u64::try_from(size).unwrap_or(0),
@@ -226,13 +225,13 @@ pub(crate) type DocumentRow = (String, i64, String);
 
 /// The status of a quote and its last document.
 pub(crate) async fn last_document(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<(QuoteStatus, Option<DocumentRow>), Error> {
     type Row = (String, Option<String>, Option<i64>, Option<String>);
     let row: Option<Row> =
-        sqlx::query_as(LAST_DOCUMENT).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_as(LAST_DOCUMENT).bind(company.0).bind(id.0).fetch_optional(c))?;
     let (status, sha256, size, name) = row.ok_or(Error::NotFound)?;
     let status = status.parse().map_err(|cause| Error::bad_row("quote", "status", id, cause))?;
     Ok((status, sha256.zip(size).zip(name).map(|((sha256, size), name)| (sha256, size, name))))
@@ -240,39 +239,40 @@ pub(crate) async fn last_document(
 
 /// What the last document of a quote says besides the quote; `None` in documents that were frozen before it was kept.
 pub(crate) async fn last_particulars(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Option<Particulars>, Error> {
-    let json: Option<Option<String>> =
-        sqlx::query_scalar(LAST_PARTICULARS).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let json: Option<Option<String>> = on!(connection, |c| sqlx::query_scalar(LAST_PARTICULARS)
+        .bind(company.0)
+        .bind(id.0)
+        .fetch_optional(c))?;
     json.flatten().map(|json| from_json(json, "document", id)).transpose()
 }
 
 pub(crate) async fn insert_link(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
     token_hash: &[u8; 32],
     at: Timestamp,
 ) -> Result<(), Error> {
-    sqlx::query(INSERT_LINK)
+    run!(connection, |c| sqlx::query(INSERT_LINK)
         .bind(company.0)
         .bind(token_hash.as_slice())
         .bind(id.0)
         .bind(at.as_millis())
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 /// Whose quote a signing link is for. The token itself is the proof of being allowed to ask.
 pub(crate) async fn find_link(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     token_hash: &[u8; 32],
 ) -> Result<(CompanyId, QuoteId), Error> {
     let row: Option<(Uuid, Uuid)> =
-        sqlx::query_as(FIND_LINK).bind(token_hash.as_slice()).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_as(FIND_LINK).bind(token_hash.as_slice()).fetch_optional(c))?;
     row.map(|(company, quote)| (CompanyId(company), QuoteId(quote))).ok_or(Error::NotFound)
 }
 
@@ -300,12 +300,12 @@ impl std::fmt::Debug for ProofRecord {
 }
 
 pub(crate) async fn insert_proof(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
     proof: &ProofRecord,
 ) -> Result<(), Error> {
-    sqlx::query(INSERT_PROOF)
+    run!(connection, |c| sqlx::query(INSERT_PROOF)
         .bind(company.0)
         .bind(id.0)
         .bind(&proof.token_hash)
@@ -314,19 +314,18 @@ pub(crate) async fn insert_proof(
         .bind(&proof.document_sha256)
         .bind(&proof.fingerprint)
         .bind(proof.signed_at.as_millis())
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn find_proof(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
 ) -> Result<Option<ProofRecord>, Error> {
     type Row = (Vec<u8>, Option<String>, Option<String>, String, String, i64);
     let row: Option<Row> =
-        sqlx::query_as(FIND_PROOF).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_as(FIND_PROOF).bind(company.0).bind(id.0).fetch_optional(c))?;
     Ok(row.map(|(token_hash, ip, user_agent, document_sha256, fingerprint, at)| ProofRecord {
         token_hash,
         ip,

@@ -3,26 +3,14 @@
 use invoicing_core::{CompanyId, Invoice, Quote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use super::connection::{Connection, on};
 use crate::Error;
 
 /// A record as JSON. Our own types always have a JSON form.
 pub(crate) fn to_json(value: &impl Serialize) -> Result<String, Error> {
     serde_json::to_string(value).map_err(Error::internal)
-}
-
-/// Ids as a JSON array of hexadecimal texts, which a statement takes apart with `unhex` and `json_each`.
-pub(super) fn hex_list(ids: impl IntoIterator<Item = Uuid>) -> String {
-    let mut list = String::from("[");
-    for id in ids {
-        list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
-        list.push_str(id.simple().encode_lower(&mut Uuid::encode_buffer()));
-        list.push('"');
-    }
-    list.push(']');
-    list
 }
 
 /// A record from the JSON that an earlier call of [`to_json`] made.
@@ -47,13 +35,13 @@ pub(crate) struct Pieces {
 impl Pieces {
     /// Reads them with a statement that takes the company and the id.
     pub(super) async fn find(
-        connection: &mut SqliteConnection,
+        connection: &mut Connection,
         statement: &'static str,
         company: CompanyId,
         id: Uuid,
     ) -> Result<Self, Error> {
         let row: Option<(String, String, String)> =
-            sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(connection).await?;
+            on!(connection, |c| sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(c))?;
         let (head, lines, terms) = row.ok_or(Error::NotFound)?;
         Ok(Self { head, lines, terms })
     }

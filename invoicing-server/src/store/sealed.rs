@@ -3,22 +3,28 @@
 use std::collections::BTreeMap;
 
 use invoicing_core::{CompanyId, WebhookId};
-use serde::Serialize;
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::rows::to_json;
+use super::connection::{Connection, Sql, locked, on, run};
+use super::lists::{Texts, Uuids};
 use super::settings;
 use crate::Error;
 use crate::sealing::{Place, Sealer, is_id};
 
 const WEBHOOKS: &str =
     "SELECT sealed_with, count(*) FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
-const NOT_SEALED_WITH: &str = "SELECT company_id, id, secret FROM webhook \
-     WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3";
-const SET_SECRETS: &str = "UPDATE webhook SET secret = item.value ->> 'secret' FROM json_each($1) AS item \
-     WHERE webhook.company_id = unhex(item.value ->> 'company') AND webhook.id = unhex(item.value ->> 'id')";
+const NOT_SEALED_WITH: Sql = locked!(
+    "SELECT company_id, id, secret FROM webhook \
+     WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3"
+);
+/// A secret each: `$1` companies, `$2` webhooks, `$3` secrets.
+const SET_SECRETS: Sql = Sql {
+    sqlite: "UPDATE webhook SET secret = s.value FROM json_each($3) s JOIN json_each($1) c ON c.key = s.key \
+         JOIN json_each($2) w ON w.key = s.key WHERE webhook.company_id = unhex(c.value) AND webhook.id = unhex(w.value)",
+    postgres: "UPDATE webhook SET secret = item.secret FROM unnest($1::uuid[], $2::uuid[], $3::text[]) \
+         AS item(company, id, secret) WHERE webhook.company_id = item.company AND webhook.id = item.id",
+};
 
 /// How many stored secrets are sealed with which key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -33,10 +39,10 @@ pub struct SealedWith {
 }
 
 impl SealedWith {
-    pub(crate) async fn read(connection: &mut SqliteConnection) -> Result<Self, Error> {
+    pub(crate) async fn read(connection: &mut Connection) -> Result<Self, Error> {
         let mut all = Self::default();
         let webhooks: Vec<(Option<String>, i64)> =
-            sqlx::query_as(WEBHOOKS).fetch_all(&mut *connection).await?;
+            on!(connection, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
         for (key, count) in webhooks {
             all.add(key, u64::try_from(count).unwrap_or(0));
         }
@@ -64,37 +70,39 @@ pub(crate) struct Batch {
     pub(crate) last: Option<Uuid>,
 }
 
-/// A secret as [`SET_SECRETS`] takes it.
-#[derive(Serialize)]
-struct Item {
-    company: uuid::fmt::Simple,
-    id: uuid::fmt::Simple,
-    secret: String,
-}
-
 /// Seals secrets of webhooks with the current key that are not, in the order of the webhooks' ids, behind one of them.
 pub(crate) async fn reseal_webhooks(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     current: &str,
     after: Uuid,
     limit: u32,
 ) -> Result<Batch, Error> {
-    let select = sqlx::query_as(NOT_SEALED_WITH).bind(after).bind(current).bind(limit);
-    let rows: Vec<(Uuid, Uuid, String)> = select.fetch_all(&mut *connection).await?;
+    let rows: Vec<(Uuid, Uuid, String)> =
+        on!(connection, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
+            .bind(after)
+            .bind(current)
+            .bind(i64::from(limit))
+            .fetch_all(c))?;
     let last = rows.last().map(|(_, id, _)| *id);
-    let (count, mut items) = (rows.len() as u64, Vec::with_capacity(rows.len()));
+    let count = rows.len() as u64;
+    let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
     for (company, id, stored) in rows {
         let place = Place::webhook_secret(CompanyId(company), WebhookId(id));
-        items.extend(reseal(sealer, &place, &Zeroizing::new(stored)).map(|secret| Item {
-            company: company.simple(),
-            id: id.simple(),
-            secret,
-        }));
+        if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(stored)) {
+            companies.push(company);
+            ids.push(id);
+            secrets.push(Some(secret));
+        }
     }
-    let done = sqlx::query(SET_SECRETS).bind(to_json(&items)?).execute(connection).await?;
-    let resealed = items.len() as u64;
-    if done.rows_affected() != resealed {
+    let resealed = secrets.len() as u64;
+    let (companies, ids, secrets) = (Uuids(companies), Uuids(ids), Texts(secrets));
+    let done = run!(connection, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
+        .bind(companies)
+        .bind(ids)
+        .bind(secrets)
+        .execute(c))?;
+    if done != resealed {
         return Err(Error::internal("table webhook: sealing secrets changed another number of rows"));
     }
     Ok(Batch { resealed, unreadable: count - resealed, last })

@@ -1,9 +1,9 @@
 //! What the service keeps about itself: a few values by name, sealed where a key is given.
 
-use sqlx::SqliteConnection;
 use zeroize::Zeroizing;
 
 use super::companies::one_row;
+use super::connection::{Connection, on, run};
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer, is_sealed, key_id};
 
@@ -35,8 +35,8 @@ impl Stored {
     }
 }
 
-async fn stored(connection: &mut SqliteConnection, name: &str) -> Result<Option<Stored>, Error> {
-    let value: Option<Vec<u8>> = sqlx::query_scalar(FIND).bind(name).fetch_optional(connection).await?;
+async fn stored(connection: &mut Connection, name: &str) -> Result<Option<Stored>, Error> {
+    let value: Option<Vec<u8>> = on!(connection, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
     Ok(value.map(Stored::of))
 }
 
@@ -49,7 +49,7 @@ fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>
 
 /// The value, opened.
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     name: &str,
 ) -> Result<Option<Result<Zeroizing<Vec<u8>>, NotOpened>>, Error> {
@@ -57,23 +57,24 @@ pub(crate) async fn find(
 }
 
 pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     name: &str,
     value: &[u8],
 ) -> Result<(), Error> {
-    sqlx::query(INSERT).bind(name).bind(sealed(sealer, name, value)).execute(connection).await?;
+    run!(connection, |c| sqlx::query(INSERT).bind(name).bind(sealed(sealer, name, value)).execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn set(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     name: &str,
     value: &[u8],
 ) -> Result<(), Error> {
-    let set = sqlx::query(SET).bind(name).bind(sealed(sealer, name, value));
-    one_row(set.execute(connection).await?.rows_affected(), "setting")
+    let done =
+        run!(connection, |c| sqlx::query(SET).bind(name).bind(sealed(sealer, name, value)).execute(c))?;
+    one_row(done, "setting")
 }
 
 fn sealed(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
@@ -82,7 +83,7 @@ fn sealed(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
 
 /// Seals a value with the current key where it is not. Whether it was to be done; `None` where it cannot be read.
 pub(crate) async fn reseal(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     current: &str,
     name: &str,
@@ -104,7 +105,7 @@ pub(crate) async fn reseal(
 }
 
 /// The keys that the secret settings are sealed with: an id, nothing for one in clear, or a text that is no id.
-pub(super) async fn sealed_with(connection: &mut SqliteConnection) -> Result<Option<Option<String>>, Error> {
+pub(super) async fn sealed_with(connection: &mut Connection) -> Result<Option<Option<String>>, Error> {
     let stored = stored(connection, DOCUMENT_URL_KEY).await?;
     Ok(stored.map(|stored| match stored {
         Stored::Clear(_) => None,
@@ -114,7 +115,7 @@ pub(super) async fn sealed_with(connection: &mut SqliteConnection) -> Result<Opt
 
 /// Whether this is the key that has its id in this database. `None` for an id that has not been used.
 pub(crate) async fn check_key(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     id: &str,
 ) -> Result<Option<bool>, Error> {
@@ -123,7 +124,7 @@ pub(crate) async fn check_key(
 
 /// Remembers the current key, so that another under its id is noticed.
 pub(crate) async fn remember_key(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     id: &str,
 ) -> Result<(), Error> {
@@ -132,13 +133,13 @@ pub(crate) async fn remember_key(
 
 /// Forgets keys that nothing is sealed with any more.
 pub(crate) async fn forget_keys(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     used: impl Fn(&str) -> bool,
 ) -> Result<(), Error> {
-    let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(LIST).fetch_all(&mut *connection).await?;
+    let rows: Vec<(String, Vec<u8>)> = on!(connection, |c| sqlx::query_as(LIST).fetch_all(c))?;
     for (name, _) in rows {
         if name.strip_prefix(KEY_CHECK).is_some_and(|id| !used(id)) {
-            sqlx::query(REMOVE).bind(name).execute(&mut *connection).await?;
+            run!(connection, |c| sqlx::query(REMOVE).bind(name).execute(c))?;
         }
     }
     Ok(())

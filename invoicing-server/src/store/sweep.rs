@@ -1,9 +1,9 @@
 //! What the sweep looks for: records whose day has passed, and rows that have served their time.
 
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, Timestamp};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
+use super::connection::{Connection, on, run};
 use crate::Error;
 
 const QUOTES: &str = "SELECT company_id, id FROM quote WHERE status = 'SENT' AND valid_until < $1 \
@@ -15,7 +15,7 @@ const PRUNE: &str = "DELETE FROM attempt WHERE (company_id, at, event_id, webhoo
 
 /// Sent quotes of a company whose validity ended before `today`.
 pub(crate) async fn ended_quotes(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     today: chrono::NaiveDate,
     limit: u32,
@@ -25,7 +25,7 @@ pub(crate) async fn ended_quotes(
 
 /// Issued invoices of a company that were due before `today`, paid or not.
 pub(crate) async fn due_invoices(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     today: chrono::NaiveDate,
     limit: u32,
@@ -34,29 +34,31 @@ pub(crate) async fn due_invoices(
 }
 
 async fn past(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     statement: &'static str,
     company: CompanyId,
     today: chrono::NaiveDate,
     limit: u32,
 ) -> Result<Vec<Uuid>, Error> {
-    let rows: Vec<(Uuid, Uuid)> = sqlx::query_as(statement)
-        .bind(today.to_string())
+    let rows: Vec<(Uuid, Uuid)> = on!(connection, |c| sqlx::query_as(statement)
+        .bind(today)
         .bind(company.0)
-        .bind(limit)
-        .fetch_all(connection)
-        .await?;
+        .bind(i64::from(limit))
+        .fetch_all(c))?;
     Ok(rows.into_iter().map(|(_, id)| id).collect())
 }
 
 /// Deletes attempts of a company that began before an instant, at most `limit`; how many it deleted.
 pub(crate) async fn prune_attempts(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     before: Timestamp,
     limit: u32,
 ) -> Result<u64, Error> {
-    let done =
-        sqlx::query(PRUNE).bind(company.0).bind(before.as_millis()).bind(limit).execute(connection).await?;
-    Ok(done.rows_affected())
+    let done = run!(connection, |c| sqlx::query(PRUNE)
+        .bind(company.0)
+        .bind(before.as_millis())
+        .bind(i64::from(limit))
+        .execute(c))?;
+    Ok(done)
 }

@@ -6,27 +6,33 @@ use std::sync::Arc;
 use chrono::NaiveDate;
 use chrono_tz::Tz;
 use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
-use sqlx::SqliteConnection;
 
-use super::known::Known;
+use super::connection::Connection;
+use super::ids::DeliveryIds;
+use super::news::News;
+#[cfg(feature = "sqlite")]
+use super::sqlite::Known;
 use super::webhooks::{self, Subscriber};
-use super::{companies, deliveries, events};
+use super::{companies, events};
 use crate::Error;
 use crate::dispatch::{FreshJob, Handoff};
 use crate::env::Env;
 
-/// A transaction. Only the writer makes one; an operation that returns an error is rolled back by it.
+/// A transaction. Only the store makes one; an operation that returns an error is rolled back by it.
 pub(crate) struct Tx {
-    connection: SqliteConnection,
+    connection: Connection,
     env: Env,
     handoff: Arc<Handoff>,
     /// Deliveries that go to the dispatcher once they are committed.
     fresh: Vec<FreshJob>,
+    /// What need not be read again, where nobody else writes.
+    #[cfg(feature = "sqlite")]
     known: Known,
-    /// Row id of the next delivery. Never given out twice, as nobody else writes.
-    next_delivery: i64,
+    ids: Arc<DeliveryIds>,
     /// What caches must hear of once it is committed.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
+    /// What other nodes must hear of once it is committed.
+    news: Vec<News>,
     /// Opens the hand-off once it is committed.
     opens_handoff: bool,
     /// Events recorded by the operation under way.
@@ -38,6 +44,7 @@ pub(crate) struct Tx {
 pub(super) struct Mark {
     fresh: usize,
     hooks: usize,
+    news: usize,
 }
 
 /// A company that is about to be changed: its settings, and the stamp of the change.
@@ -80,29 +87,29 @@ impl Unit {
 }
 
 impl Tx {
-    pub(super) async fn new(
-        mut connection: SqliteConnection,
+    pub(super) fn new(
+        connection: Connection,
         env: Env,
         handoff: Arc<Handoff>,
-    ) -> Result<Self, sqlx::Error> {
-        let next_delivery = deliveries::next_id(&mut connection).await?;
-        let (fresh, hooks) = (Vec::new(), Vec::new());
-        let known = Known::default();
-        Ok(Self {
+        ids: Arc<DeliveryIds>,
+    ) -> Self {
+        Self {
             connection,
             env,
             handoff,
-            fresh,
-            known,
-            next_delivery,
-            hooks,
+            fresh: Vec::new(),
+            #[cfg(feature = "sqlite")]
+            known: Known::default(),
+            ids,
+            hooks: Vec::new(),
+            news: Vec::new(),
             opens_handoff: false,
             events: 0,
-        })
+        }
     }
 
     /// The connection, to run a statement on.
-    pub(crate) fn connection(&mut self) -> &mut SqliteConnection {
+    pub(crate) fn connection(&mut self) -> &mut Connection {
         &mut self.connection
     }
 
@@ -114,33 +121,58 @@ impl Tx {
         &self.handoff
     }
 
-    /// Begins a change of a company: reads its settings and last stamp. The writer is alone, so nothing can come
-    /// between this and the commit.
+    /// Begins a change of a company: reads its settings and last stamp. From here to the end of the transaction nobody
+    /// else changes anything of the company.
     pub(crate) async fn unit(&mut self, company: CompanyId) -> Result<Unit, Error> {
         let now = self.env.now();
+        #[cfg(feature = "sqlite")]
         if let Some(unit) = self.known.unit(company, now) {
             return Ok(unit);
         }
         let (company, last_stamp) =
-            companies::find(&mut self.connection, company).await?.ok_or(Error::NotFound)?;
+            companies::lock(&mut self.connection, company).await?.ok_or(Error::NotFound)?;
         let unit = Unit::new(company, last_stamp, now)?;
-        self.known.learn(&unit, Timestamp::from_millis(last_stamp));
+        #[cfg(feature = "sqlite")]
+        if !self.connection.is_shared() {
+            self.known.learn(&unit, Timestamp::from_millis(last_stamp));
+        }
         Ok(unit)
+    }
+
+    /// Keeps everybody else from changing anything of the company until the end of the transaction, where somebody else
+    /// could. For what needs nothing of the company itself.
+    pub(crate) async fn lock(&mut self, company: CompanyId) -> Result<(), Error> {
+        if self.connection.is_shared() {
+            companies::lock(&mut self.connection, company).await?;
+        }
+        Ok(())
+    }
+
+    /// The same for what the service keeps about itself.
+    pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
+        self.connection.lock_service().await
     }
 
     /// The webhooks of a company, with what they subscribe to.
     pub(super) async fn subscribers(&mut self, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
+        #[cfg(feature = "sqlite")]
         if let Some(subscribers) = self.known.subscribers(company) {
             return Ok(subscribers);
         }
         let subscribers = webhooks::subscribers(&mut self.connection, company).await?.into();
+        // Remembered for a company that is known; on PostgreSQL none is.
+        #[cfg(feature = "sqlite")]
         self.known.learn_subscribers(company, &subscribers);
         Ok(subscribers)
     }
 
     /// To be called when the settings or the webhooks of a company are written.
+    #[cfg_attr(not(feature = "sqlite"), expect(clippy::unused_self, reason = "nothing is remembered there"))]
     pub(super) fn forget(&mut self, company: CompanyId) {
+        #[cfg(feature = "sqlite")]
         self.known.forget(company);
+        #[cfg(not(feature = "sqlite"))]
+        let _ = company;
     }
 
     /// Ends a change: moves the company's stamp and records the events with their deliveries.
@@ -153,8 +185,12 @@ impl Tx {
     }
 
     /// To be called when the company's stamp is written.
+    #[cfg_attr(not(feature = "sqlite"), expect(clippy::unused_self, reason = "nothing is remembered there"))]
     pub(super) fn stamped(&mut self, unit: &Unit) {
+        #[cfg(feature = "sqlite")]
         self.known.stamped(unit.id(), unit.at);
+        #[cfg(not(feature = "sqlite"))]
+        let _ = unit;
     }
 
     /// Passes deliveries on to the dispatcher once the transaction is committed.
@@ -162,13 +198,14 @@ impl Tx {
         self.fresh.extend(jobs);
     }
 
-    pub(super) async fn control(&mut self, statement: &'static str) -> Result<(), sqlx::Error> {
-        sqlx::query(statement).execute(&mut self.connection).await.map(drop)
-    }
-
     /// Runs `hook` once the transaction is committed, whether or not the caller still waits.
     pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.hooks.push(Box::new(hook));
+    }
+
+    /// Tells the other nodes once the transaction is committed.
+    pub(crate) fn announce(&mut self, news: News) {
+        self.news.push(news);
     }
 
     /// Opens the hand-off once the transaction is committed, after what the same commit hands over: that was planned
@@ -185,42 +222,50 @@ impl Tx {
     }
 
     /// Row ids for some deliveries, in turn; the first of them.
-    pub(super) fn delivery_ids(&mut self, deliveries: usize) -> i64 {
-        let first = self.next_delivery;
-        self.next_delivery += i64::try_from(deliveries).unwrap_or(0);
-        first
+    pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
+        self.ids.take(&mut self.connection, deliveries).await
     }
 
+    #[cfg(feature = "sqlite")]
     pub(super) fn mark(&mut self) -> Mark {
         self.events = 0;
+        #[cfg(feature = "sqlite")]
         self.known.keep();
-        Mark { fresh: self.fresh.len(), hooks: self.hooks.len() }
+        Mark { fresh: self.fresh.len(), hooks: self.hooks.len(), news: self.news.len() }
     }
 
     pub(super) fn undo_to(&mut self, mark: Mark) {
+        #[cfg(feature = "sqlite")]
         self.known.undo();
         self.hooks.truncate(mark.hooks);
+        self.news.truncate(mark.news);
         let undone = self.fresh.split_off(mark.fresh);
         self.handoff.give_back(&undone);
     }
 
-    pub(super) fn committed(&mut self) {
+    /// Does what had to wait for the commit. What the other nodes must hear of.
+    pub(super) fn committed(&mut self) -> Vec<News> {
         self.hooks.drain(..).for_each(|hook| hook());
+        let mut news = std::mem::take(&mut self.news);
         if !self.fresh.is_empty() {
+            news.extend(self.fresh.iter().filter_map(News::of));
             self.handoff.hand_over(std::mem::take(&mut self.fresh));
         }
         if std::mem::take(&mut self.opens_handoff) {
             self.handoff.open();
         }
+        news
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
         self.opens_handoff = false;
+        #[cfg(feature = "sqlite")]
         self.known.clear();
     }
 
-    pub(super) fn into_connection(self) -> SqliteConnection {
+    #[cfg(feature = "sqlite")]
+    pub(super) fn into_connection(self) -> Connection {
         self.connection
     }
 }

@@ -6,10 +6,10 @@
 //! referred to by nothing, before and after.
 
 use invoicing_core::{CompanyId, Timestamp};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 
-use super::rows::to_json;
+use super::connection::{Connection, Sql, on, run, sql_with};
+use super::lists::Texts;
 use crate::Error;
 use crate::documents::{ContentHash, DocumentKey};
 
@@ -23,38 +23,34 @@ const FORGET: &str = "DELETE FROM upload WHERE company_id = $1 AND began_at < $2
 const CLAIM: &str = "UPDATE upload SET sweeping = $3 WHERE company_id = $1 AND sha256 IN \
      (SELECT sha256 FROM upload WHERE company_id = $1 GROUP BY sha256 \
      HAVING max(began_at) < $2 AND coalesce(max(sweeping), $4) <= $4 ORDER BY sha256 LIMIT $5) RETURNING sha256";
-const FINISH: &str = "DELETE FROM upload WHERE company_id = $1 AND sweeping = $2 AND sha256 IN \
-     (SELECT value FROM json_each($3))";
-const RELEASE: &str = "UPDATE upload SET sweeping = NULL WHERE company_id = $1 AND sweeping = $2 AND sha256 IN \
-     (SELECT value FROM json_each($3))";
+const FINISH: Sql =
+    sql_with!("DELETE FROM upload WHERE company_id = $1 AND sweeping = $2 AND sha256", texts "$3", "");
+const RELEASE: Sql = sql_with!(
+    "UPDATE upload SET sweeping = NULL WHERE company_id = $1 AND sweeping = $2 AND sha256", texts "$3", ""
+);
 
 /// Says that a document is about to be put into the store; the id of that upload. `None` where the object is being
 /// deleted.
 pub(crate) async fn begin(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     id: Uuid,
     key: DocumentKey,
     at: Timestamp,
 ) -> Result<Option<Uuid>, Error> {
-    let done = sqlx::query(BEGIN)
+    let done = run!(connection, |c| sqlx::query(BEGIN)
         .bind(key.company.0)
         .bind(id)
         .bind(key.sha256.to_string())
         .bind(at.as_millis())
-        .execute(connection)
-        .await?;
-    Ok((done.rows_affected() == 1).then_some(id))
+        .execute(c))?;
+    Ok((done == 1).then_some(id))
 }
 
 /// To be called by the transaction that refers to the document. `false` where the object has been given up
 /// meanwhile: then nothing may refer to it.
-pub(crate) async fn settle(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-    id: Uuid,
-) -> Result<bool, Error> {
-    let done = sqlx::query(SETTLE).bind(company.0).bind(id).execute(connection).await?;
-    Ok(done.rows_affected() == 1)
+pub(crate) async fn settle(connection: &mut Connection, company: CompanyId, id: Uuid) -> Result<bool, Error> {
+    let done = run!(connection, |c| sqlx::query(SETTLE).bind(company.0).bind(id).execute(c))?;
+    Ok(done == 1)
 }
 
 /// Which uploads a sweep takes.
@@ -73,19 +69,18 @@ pub(crate) struct Claim {
 /// Takes objects of a company that no record refers to, to delete them. From the commit on nothing can refer to
 /// them until [`finish`] or [`release`] has been called.
 pub(crate) async fn claim(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     claim: Claim,
 ) -> Result<Vec<ContentHash>, Error> {
-    sqlx::query(FORGET).bind(company.0).bind(claim.before.as_millis()).execute(&mut *connection).await?;
-    let rows: Vec<String> = sqlx::query_scalar(CLAIM)
+    run!(connection, |c| sqlx::query(FORGET).bind(company.0).bind(claim.before.as_millis()).execute(c))?;
+    let rows: Vec<String> = on!(connection, |c| sqlx::query_scalar(CLAIM)
         .bind(company.0)
         .bind(claim.before.as_millis())
         .bind(claim.now.as_millis())
         .bind(claim.abandoned.as_millis())
-        .bind(claim.limit)
-        .fetch_all(connection)
-        .await?;
+        .bind(i64::from(claim.limit))
+        .fetch_all(c))?;
     let parse =
         |text: String| text.parse().map_err(|cause| Error::bad_row("upload", "sha256", company, cause));
     let mut hashes: Vec<ContentHash> = rows.into_iter().map(parse).collect::<Result<_, Error>>()?;
@@ -96,7 +91,7 @@ pub(crate) async fn claim(
 
 /// Forgets the uploads of objects that are deleted, where the claim of that instant still holds.
 pub(crate) async fn finish(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     claimed_at: Timestamp,
     hashes: &[ContentHash],
@@ -106,7 +101,7 @@ pub(crate) async fn finish(
 
 /// Gives objects back that are not going to be deleted, where the claim of that instant still holds.
 pub(crate) async fn release(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     claimed_at: Timestamp,
     hashes: &[ContentHash],
@@ -115,18 +110,17 @@ pub(crate) async fn release(
 }
 
 async fn end(
-    connection: &mut SqliteConnection,
-    statement: &'static str,
+    connection: &mut Connection,
+    statement: Sql,
     company: CompanyId,
     claimed_at: Timestamp,
     hashes: &[ContentHash],
 ) -> Result<(), Error> {
-    let hashes: Vec<String> = hashes.iter().map(ContentHash::to_string).collect();
-    sqlx::query(statement)
+    let hashes = Texts(hashes.iter().map(|hash| Some(hash.to_string())).collect());
+    run!(connection, |c, dialect| sqlx::query(statement.of(dialect))
         .bind(company.0)
         .bind(claimed_at.as_millis())
-        .bind(to_json(&hashes)?)
-        .execute(connection)
-        .await?;
+        .bind(hashes)
+        .execute(c))?;
     Ok(())
 }

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
-use sqlx::SqliteConnection;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::Tx;
 use super::companies::one_row;
-use super::rows::hex_list;
+use super::connection::{Connection, Sql, locked, on, run, sql_with};
+use super::lists::Uuids;
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::secret::{Secret, shown_url};
@@ -34,9 +34,13 @@ const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at 
      WHERE company_id = $1 AND id = $2";
 const OFF: &str =
     "SELECT disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE company_id = $1 AND id = $2";
-const STREAK: &str = "SELECT failures FROM webhook WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL";
-const RESET_STREAKS: &str = "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL \
-     AND id IN (SELECT unhex(value) FROM json_each($1))";
+const STREAK: Sql = locked!(
+    "SELECT failures FROM webhook \
+     WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL"
+);
+const RESET_STREAKS: Sql = sql_with!(
+    "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id", uuids "$1", ""
+);
 const SET_STREAK: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
 
 /// Why a webhook is disabled.
@@ -132,19 +136,17 @@ fn from_bits(bits: i64) -> Vec<EventKind> {
 }
 
 pub(crate) async fn find(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: WebhookId,
 ) -> Result<Webhook, Error> {
-    let row: Option<Row> = sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let row: Option<Row> =
+        on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
     row.map(webhook).ok_or(Error::NotFound)
 }
 
-pub(crate) async fn list(
-    connection: &mut SqliteConnection,
-    company: CompanyId,
-) -> Result<Vec<Webhook>, Error> {
-    let rows: Vec<Row> = sqlx::query_as(LIST).bind(company.0).fetch_all(connection).await?;
+pub(crate) async fn list(connection: &mut Connection, company: CompanyId) -> Result<Vec<Webhook>, Error> {
+    let rows: Vec<Row> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
     Ok(rows.into_iter().map(webhook).collect())
 }
 
@@ -169,17 +171,17 @@ impl Subscriber {
 
 /// Every webhook of a company as an event sees it.
 pub(super) async fn subscribers(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
 ) -> Result<Vec<Subscriber>, Error> {
     let rows: Vec<(Uuid, i64, bool)> =
-        sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(connection).await?;
+        on!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
     let subscriber = |(id, kinds, disabled)| Subscriber { id: WebhookId(id), kinds, disabled };
     Ok(rows.into_iter().map(subscriber).collect())
 }
 
-pub(crate) async fn count(connection: &mut SqliteConnection, company: CompanyId) -> Result<i64, Error> {
-    Ok(sqlx::query_scalar(COUNT).bind(company.0).fetch_one(connection).await?)
+pub(crate) async fn count(connection: &mut Connection, company: CompanyId) -> Result<i64, Error> {
+    Ok(on!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
 }
 
 pub(crate) async fn insert(
@@ -191,40 +193,39 @@ pub(crate) async fn insert(
 ) -> Result<(), Error> {
     tx.forget(company);
     let secret = sealer.seal_text(&Place::webhook_secret(company, webhook.id), secret.reveal());
-    sqlx::query(INSERT)
+    run!(tx.connection(), |c| sqlx::query(INSERT)
         .bind(company.0)
         .bind(webhook.id.0)
         .bind(&webhook.url)
         .bind(to_bits(&webhook.events))
         .bind(&*secret)
         .bind(webhook.created_at.as_millis())
-        .execute(tx.connection())
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 pub(crate) async fn set_target(tx: &mut Tx, company: CompanyId, webhook: &Webhook) -> Result<(), Error> {
     tx.forget(company);
-    let done = sqlx::query(SET_TARGET)
+    let done = run!(tx.connection(), |c| sqlx::query(SET_TARGET)
         .bind(company.0)
         .bind(webhook.id.0)
         .bind(&webhook.url)
         .bind(to_bits(&webhook.events))
-        .execute(tx.connection())
-        .await?;
-    one_row(done.rows_affected(), "webhook")
+        .execute(c))?;
+    one_row(done, "webhook")
 }
 
 pub(crate) async fn set_secret(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     sealer: &Sealer,
     id: WebhookId,
     secret: &Secret,
 ) -> Result<(), Error> {
     let secret = sealer.seal_text(&Place::webhook_secret(company, id), secret.reveal());
-    let done = sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(&*secret).execute(connection).await?;
-    one_row(done.rows_affected(), "webhook")
+    let done =
+        run!(connection, |c| sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(&*secret).execute(c))?;
+    one_row(done, "webhook")
 }
 
 pub(crate) async fn disable(
@@ -236,21 +237,20 @@ pub(crate) async fn disable(
     failures: u32,
 ) -> Result<(), Error> {
     tx.forget(company);
-    let done = sqlx::query(DISABLE)
+    let done = run!(tx.connection(), |c| sqlx::query(DISABLE)
         .bind(company.0)
         .bind(id.0)
         .bind(at.as_millis())
         .bind(reason.as_str())
-        .bind(failures)
-        .execute(tx.connection())
-        .await?;
-    one_row(done.rows_affected(), "webhook")
+        .bind(i64::from(failures))
+        .execute(c))?;
+    one_row(done, "webhook")
 }
 
 pub(crate) async fn enable(tx: &mut Tx, company: CompanyId, id: WebhookId) -> Result<(), Error> {
     tx.forget(company);
-    let done = sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(tx.connection()).await?;
-    one_row(done.rows_affected(), "webhook")
+    let done = run!(tx.connection(), |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
+    one_row(done, "webhook")
 }
 
 pub(crate) async fn remove(
@@ -260,9 +260,12 @@ pub(crate) async fn remove(
     at: Timestamp,
 ) -> Result<(), Error> {
     tx.forget(company);
-    let done =
-        sqlx::query(REMOVE).bind(company.0).bind(id.0).bind(at.as_millis()).execute(tx.connection()).await?;
-    one_row(done.rows_affected(), "webhook")
+    let done = run!(tx.connection(), |c| sqlx::query(REMOVE)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(at.as_millis())
+        .execute(c))?;
+    one_row(done, "webhook")
 }
 
 /// What an attempt needs of a webhook.
@@ -275,13 +278,13 @@ pub(crate) struct EndpointRow {
 }
 
 pub(crate) async fn endpoint(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     sealer: &Sealer,
     company: CompanyId,
     id: WebhookId,
 ) -> Result<Option<EndpointRow>, Error> {
     let row: Option<(String, String, bool, bool)> =
-        sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
     Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
         url,
         secret: sealer.open_text(&Place::webhook_secret(company, id), &Zeroizing::new(secret)),
@@ -291,12 +294,12 @@ pub(crate) async fn endpoint(
 
 /// Why deliveries to a webhook are skipped, if they are.
 pub(crate) async fn off(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: WebhookId,
 ) -> Result<Option<&'static str>, Error> {
     let row: Option<(bool, bool)> =
-        sqlx::query_as(OFF).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+        on!(connection, |c| sqlx::query_as(OFF).bind(company.0).bind(id.0).fetch_optional(c))?;
     let (disabled, removed) = row.unwrap_or((true, true));
     Ok(why_off(disabled, removed))
 }
@@ -311,30 +314,35 @@ fn why_off(disabled: bool, removed: bool) -> Option<&'static str> {
 
 /// The streak of failures, or `None` where the webhook is disabled or removed.
 pub(crate) async fn streak(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: WebhookId,
 ) -> Result<Option<u32>, Error> {
-    let failures: Option<i64> =
-        sqlx::query_scalar(STREAK).bind(company.0).bind(id.0).fetch_optional(connection).await?;
+    let failures: Option<i64> = on!(connection, |c, dialect| sqlx::query_scalar(STREAK.of(dialect))
+        .bind(company.0)
+        .bind(id.0)
+        .fetch_optional(c))?;
     Ok(failures.map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)))
 }
 
 pub(crate) async fn set_streak(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     company: CompanyId,
     id: WebhookId,
     failures: u32,
 ) -> Result<(), Error> {
-    let done = sqlx::query(SET_STREAK).bind(company.0).bind(id.0).bind(failures).execute(connection).await?;
-    one_row(done.rows_affected(), "webhook")
+    let done = run!(connection, |c| sqlx::query(SET_STREAK)
+        .bind(company.0)
+        .bind(id.0)
+        .bind(i64::from(failures))
+        .execute(c))?;
+    one_row(done, "webhook")
 }
 
 /// Sets the streaks of webhooks that are on to 0, where they are not.
-pub(crate) async fn reset_streaks(
-    connection: &mut SqliteConnection,
-    webhooks: &[WebhookId],
-) -> Result<(), Error> {
-    sqlx::query(RESET_STREAKS).bind(hex_list(webhooks.iter().map(|id| id.0))).execute(connection).await?;
+pub(crate) async fn reset_streaks(connection: &mut Connection, webhooks: &[WebhookId]) -> Result<(), Error> {
+    run!(connection, |c, dialect| sqlx::query(RESET_STREAKS.of(dialect))
+        .bind(Uuids(webhooks.iter().map(|id| id.0).collect()))
+        .execute(c))?;
     Ok(())
 }

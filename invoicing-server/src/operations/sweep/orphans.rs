@@ -69,6 +69,7 @@ impl Inner {
         self.store
             .write(move |tx| {
                 Box::pin(async move {
+                    tx.lock(company).await?;
                     let at = tx.env().now();
                     let claim = uploads::Claim {
                         now: at,
@@ -119,6 +120,7 @@ impl Inner {
         if !(deleted.is_empty() && refused.is_empty()) {
             let end = self.store.write(move |tx| {
                 Box::pin(async move {
+                    tx.lock(company).await?;
                     uploads::finish(tx.connection(), company, at, &deleted).await?;
                     uploads::release(tx.connection(), company, at, &refused).await
                 })

@@ -152,7 +152,7 @@ impl Model {
                     .bind(key.company.0)
                     .bind(quote)
                     .bind(sha256)
-                    .execute(tx.connection())
+                    .execute(tx.connection().sqlite())
                     .await?;
                 Ok(true)
             })
@@ -181,7 +181,7 @@ impl Model {
         for company in self.companies {
             let left: i64 = sqlx::query_scalar("SELECT count(*) FROM upload WHERE company_id = $1")
                 .bind(company.0)
-                .fetch_one(&mut *self.inner.store.read().await.unwrap())
+                .fetch_one(self.inner.store.read().await.unwrap().sqlite())
                 .await
                 .unwrap();
             prop_assert_eq!(left, 0);

@@ -1,0 +1,250 @@
+-- Instants are milliseconds since 1970, money is in the JSON of its record. Texts that are compared or ordered are so
+-- by their bytes. The key of every table that holds something of a company begins with the company, so that the tables
+-- can be distributed by it.
+
+CREATE TABLE setting (
+    name TEXT COLLATE "C" PRIMARY KEY,
+    value BYTEA NOT NULL
+);
+
+-- What became of a transaction whose answer was lost: its row is there if it was committed. Whoever asks for it writes
+-- the row itself where there is none, so that the transaction can no longer be committed. Kept for an hour.
+CREATE TABLE outcome (
+    id UUID PRIMARY KEY,
+    at BIGINT NOT NULL,
+    given_up BOOLEAN NOT NULL
+);
+CREATE INDEX outcome_at ON outcome (at);
+
+CREATE TABLE company (
+    id UUID PRIMARY KEY,
+    last_stamp BIGINT NOT NULL,
+    record TEXT NOT NULL
+) WITH (fillfactor = 50);
+
+-- The last number given out, per company, kind of document and year.
+CREATE TABLE series (
+    company_id UUID NOT NULL,
+    kind TEXT COLLATE "C" NOT NULL,
+    year BIGINT NOT NULL,
+    last BIGINT NOT NULL,
+    PRIMARY KEY (company_id, kind, year)
+) WITH (fillfactor = 50);
+
+CREATE TABLE api_key (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    hash BYTEA NOT NULL,
+    last4 TEXT NOT NULL,
+    label TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    last_used_at BIGINT,
+    revoked_at BIGINT,
+    -- When requests were accepted in the last minute, oldest first.
+    accepted BIGINT[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (company_id, id)
+) WITH (fillfactor = 50);
+CREATE INDEX api_key_hash ON api_key (hash);
+
+CREATE TABLE client (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    external_id TEXT COLLATE "C",
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    -- Name, e-mail and city, folded for searching.
+    search TEXT COLLATE "C" NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX client_updated ON client (company_id, updated_at, id);
+CREATE INDEX client_created ON client (company_id, created_at, id);
+
+-- `head` is the JSON object of a list item without its closing brace, `terms` the rest of the detail without its
+-- opening brace: with `lines` between them they are the detail, byte for byte.
+CREATE TABLE quote (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    valid_until DATE,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    head TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    -- Where the work is done. Printed on the document, shown by no API.
+    work_site TEXT,
+    PRIMARY KEY (company_id, id)
+);
+CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
+CREATE INDEX quote_created ON quote (company_id, created_at, id);
+CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
+CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
+
+-- Internal costs. No statement for the API names this table.
+CREATE TABLE quote_costing (
+    company_id UUID NOT NULL,
+    quote_id UUID NOT NULL,
+    costings TEXT NOT NULL,
+    PRIMARY KEY (company_id, quote_id)
+);
+
+-- Frozen documents; the last one of a quote is the one that is served. Never updated. `particulars` is what the
+-- document says besides the quote, as JSON.
+CREATE TABLE document (
+    company_id UUID NOT NULL,
+    quote_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    sha256 TEXT COLLATE "C" NOT NULL,
+    size_bytes BIGINT NOT NULL,
+    file_name TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    particulars TEXT,
+    PRIMARY KEY (company_id, quote_id, number)
+);
+-- Whether any record refers to an object.
+CREATE INDEX document_sha256 ON document (company_id, sha256);
+
+-- Documents that are being put into the store: written before the bytes, deleted by the transaction that refers to
+-- them. What stays behind is what a crash or a failure has left, so that the sweep need not list the store.
+CREATE TABLE upload (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    sha256 TEXT COLLATE "C" NOT NULL,
+    began_at BIGINT NOT NULL,
+    -- When a sweep last took the object to delete it. From then on no transaction may refer to it.
+    sweeping BIGINT,
+    PRIMARY KEY (company_id, id)
+);
+CREATE INDEX upload_sha256 ON upload (company_id, sha256);
+
+CREATE TABLE signing_link (
+    company_id UUID NOT NULL,
+    token_hash BYTEA NOT NULL,
+    quote_id UUID NOT NULL,
+    created_at BIGINT NOT NULL,
+    PRIMARY KEY (company_id, token_hash)
+);
+CREATE INDEX signing_link_token ON signing_link (token_hash);
+
+-- What stands behind a signature. Never shown by the API.
+CREATE TABLE proof (
+    company_id UUID NOT NULL,
+    quote_id UUID NOT NULL,
+    token_hash BYTEA NOT NULL,
+    ip TEXT,
+    user_agent TEXT,
+    document_sha256 TEXT NOT NULL,
+    fingerprint TEXT NOT NULL,
+    signed_at BIGINT NOT NULL,
+    PRIMARY KEY (company_id, quote_id)
+);
+
+CREATE TABLE invoice (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    quote_id UUID NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    -- Only while something is due.
+    due_date DATE,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    head TEXT NOT NULL,
+    lines TEXT NOT NULL,
+    terms TEXT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+-- One live invoice per quote.
+CREATE UNIQUE INDEX invoice_quote ON invoice (company_id, quote_id) WHERE status <> 'CANCELED';
+CREATE INDEX invoice_updated ON invoice (company_id, updated_at, id);
+CREATE INDEX invoice_created ON invoice (company_id, created_at, id);
+CREATE INDEX invoice_status ON invoice (company_id, status, created_at, id);
+CREATE INDEX invoice_due ON invoice (company_id, due_date) WHERE status = 'SENT';
+
+CREATE TABLE payment (
+    company_id UUID NOT NULL,
+    invoice_id UUID NOT NULL,
+    id UUID NOT NULL,
+    reference TEXT COLLATE "C",
+    reversed_at BIGINT,
+    record TEXT NOT NULL,
+    PRIMARY KEY (company_id, invoice_id, id)
+);
+CREATE UNIQUE INDEX payment_reference ON payment (company_id, invoice_id, reference) WHERE reference IS NOT NULL;
+
+CREATE TABLE project (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    record TEXT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+
+CREATE TABLE webhook (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    url TEXT NOT NULL,
+    -- One bit per event kind, in the order of the contract's table.
+    kinds BIGINT NOT NULL,
+    secret TEXT NOT NULL,
+    -- Deliveries that ended failed since the last success.
+    failures BIGINT NOT NULL,
+    disabled_at BIGINT,
+    disabled_reason TEXT,
+    created_at BIGINT NOT NULL,
+    removed_at BIGINT,
+    -- Which key the secret is sealed with; null where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
+    sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
+        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN split_part(secret, '.', 2) END
+    ) STORED,
+    PRIMARY KEY (company_id, id)
+) WITH (fillfactor = 50);
+CREATE INDEX webhook_id ON webhook (id);
+
+CREATE TABLE event (
+    company_id UUID NOT NULL,
+    id UUID NOT NULL,
+    kind TEXT NOT NULL,
+    timestamp BIGINT NOT NULL,
+    -- The bytes that every attempt sends.
+    body TEXT NOT NULL,
+    PRIMARY KEY (company_id, id)
+);
+
+-- Each node takes ids in blocks of this size.
+CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
+
+-- One per event and webhook. `due_at` is when a pending delivery may be claimed; claiming pushes it to the end of
+-- the lease and writes the claimant's token, which must still be there when the outcome is recorded.
+CREATE TABLE delivery (
+    company_id UUID NOT NULL,
+    event_id UUID NOT NULL,
+    webhook_id UUID NOT NULL,
+    id BIGINT NOT NULL,
+    status TEXT COLLATE "C" NOT NULL,
+    reason TEXT,
+    due_at BIGINT NOT NULL,
+    claim BIGINT NOT NULL,
+    -- Claims and attempts since it was last queued, and attempts in all.
+    claims BIGINT NOT NULL,
+    attempts BIGINT NOT NULL,
+    attempts_in_all BIGINT NOT NULL,
+    ended_at BIGINT,
+    PRIMARY KEY (company_id, event_id, webhook_id)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
+CREATE INDEX delivery_id ON delivery (id);
+CREATE INDEX delivery_due ON delivery (webhook_id, due_at, id) WHERE status = 'pending';
+CREATE INDEX delivery_replayable ON delivery (webhook_id, event_id) WHERE status IN ('failed', 'skipped');
+
+CREATE TABLE attempt (
+    company_id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    event_id UUID NOT NULL,
+    webhook_id UUID NOT NULL,
+    number BIGINT NOT NULL,
+    duration_ms BIGINT NOT NULL,
+    -- HTTP status of the answer, or the class of the failure.
+    status BIGINT,
+    failure TEXT,
+    PRIMARY KEY (company_id, at, event_id, webhook_id, number)
+);

@@ -1,0 +1,255 @@
+//! Claims on deliveries.
+//!
+//! A claim is a token and a `due_at` in the future, at the end of its lease. Whoever holds one may attempt the delivery,
+//! and what is recorded about it repeats the token. A claim that is not made good runs out, and the delivery falls due
+//! again. New deliveries may be inserted as claimed; everything else is claimed here.
+
+use bytes::Bytes;
+use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
+use uuid::Uuid;
+
+use super::connection::{Connection, On, Sql, on, run, sql_with};
+use super::lists::Ids;
+use crate::Error;
+use crate::dispatch::Job;
+
+const WAITING: &str = "SELECT id, due FROM (SELECT w.id, (SELECT min(due_at) FROM delivery d \
+     WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w) waiting WHERE due IS NOT NULL";
+const RELEASE: Sql = sql_with!(
+    "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 WHERE id", ids "$1",
+    " AND status = 'pending' AND claim = $3"
+);
+const RELEASE_HELD: &str = "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 \
+     WHERE status = 'pending' AND claim = $1";
+
+/// What a dispatcher claims with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Claimant {
+    pub(crate) token: i64,
+    pub(crate) now: Timestamp,
+    pub(crate) lease_until: Timestamp,
+}
+
+/// What was claimed for a webhook, oldest first, and when its next delivery falls due.
+pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
+
+/// A claimed delivery as its row and that of its event tell it.
+struct Row {
+    delivery: i64,
+    company: Uuid,
+    attempts: u32,
+    claims: u32,
+    kind: String,
+    body: String,
+}
+
+impl Claimant {
+    fn job(self, webhook: WebhookId, row: Row) -> Job {
+        let Row { delivery, company, attempts, claims, kind, body } = row;
+        Job {
+            delivery,
+            company: CompanyId(company),
+            webhook,
+            body: Bytes::from(body),
+            is_ping: kind == Event::PING,
+            attempts,
+            claims,
+            lease_until: self.lease_until,
+            token: self.token,
+        }
+    }
+}
+
+/// In SQLite: one webhook per call; the calls share a commit.
+#[cfg(feature = "sqlite")]
+pub(super) mod sqlite {
+    use invoicing_core::{Timestamp, WebhookId};
+    use serde::Deserialize;
+    use sqlx::{Row as _, SqliteConnection};
+    use uuid::Uuid;
+
+    use super::{Claimant, Claimed, Row};
+    use crate::Error;
+    use crate::store::rows::from_json;
+
+    const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
+    /// What `$3` has due by `$4`, at most `$5`.
+    macro_rules! due {
+        () => {
+            "(SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
+             ORDER BY due_at, id LIMIT $5)"
+        };
+    }
+    /// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
+    const CLAIM: &str = concat!(
+        "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, e.kind, e.body) \
+         ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
+         WHERE d.id IN ",
+        due!(),
+        "; UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 WHERE id IN ",
+        due!(),
+        "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
+         ORDER BY due_at LIMIT 1"
+    );
+    const RELEASE_ALL: &str =
+        "UPDATE delivery SET claim = 0, due_at = min(due_at, $1) WHERE status = 'pending' AND claim <> 0";
+
+    /// The row id behind all that were ever given out. Deliveries are never deleted.
+    pub(in crate::store) async fn next_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+        sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
+    }
+
+    /// Row id, company, attempts, claims, kind, body.
+    #[derive(Deserialize)]
+    struct Found(i64, Uuid, u32, u32, String, String);
+
+    /// Claims due deliveries of one webhook.
+    pub(in crate::store) async fn claim(
+        connection: &mut SqliteConnection,
+        claimant: Claimant,
+        webhook: WebhookId,
+        room: usize,
+    ) -> Result<Claimed, Error> {
+        let rows = sqlx::query(CLAIM)
+            .bind(claimant.token)
+            .bind(claimant.lease_until.as_millis())
+            .bind(webhook.0)
+            .bind(claimant.now.as_millis())
+            .bind(i64::try_from(room).unwrap_or(i64::MAX))
+            .fetch_all(connection)
+            .await?;
+        let (claimed, next) = rows.split_first().ok_or_else(|| Error::internal("a claim without a row"))?;
+        let claimed: Vec<Found> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
+        let is_full = claimed.len() >= room;
+        let jobs = claimed.into_iter().map(|Found(delivery, company, attempts, claims, kind, body)| {
+            claimant.job(webhook, Row { delivery, company, attempts, claims, kind, body })
+        });
+        let next = match next.first() {
+            _ if is_full => Some(claimant.now),
+            Some(row) => Some(Timestamp::from_millis(row.try_get(0)?)),
+            None => None,
+        };
+        Ok((jobs.collect(), next))
+    }
+
+    /// Makes every claimed delivery due: for a process that knows that no other one is alive.
+    pub(super) async fn release_all(connection: &mut SqliteConnection, now: Timestamp) -> Result<u64, Error> {
+        Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(connection).await?.rows_affected())
+    }
+}
+
+/// In PostgreSQL: several webhooks per call, beside other nodes that do the same.
+#[cfg(feature = "postgres")]
+pub(super) mod postgres {
+    use std::collections::HashMap;
+
+    use invoicing_core::{Timestamp, WebhookId};
+    use uuid::Uuid;
+
+    use super::{Claimant, Claimed, Row};
+    use crate::Error;
+    use crate::store::connection::{Connection, on};
+    use crate::store::lists::{Ids, Uuids};
+
+    /// `$3` for which webhooks, `$5` how many of each. What somebody else is claiming is passed over. The update goes by
+    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join.
+    const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
+         FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
+         WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
+         ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
+         claimed AS (UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 \
+         WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
+         SELECT c.webhook_id, c.id, c.company_id, c.attempts, c.claims, e.kind, e.body FROM claimed c \
+         JOIN due ON due.id = c.id JOIN event e ON e.company_id = c.company_id AND e.id = c.event_id \
+         ORDER BY due.due_at, c.id";
+    const NEXT: &str = "SELECT w.webhook, d.due_at FROM unnest($1::uuid[]) AS w(webhook) \
+         CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
+         AND due_at > $2 ORDER BY due_at LIMIT 1) d";
+
+    type Found = (Uuid, i64, Uuid, i64, i64, String, String);
+
+    /// Claims due deliveries of several webhooks.
+    pub(in crate::store) async fn claim(
+        connection: &mut Connection,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Result<HashMap<WebhookId, Claimed>, Error> {
+        let webhooks = || Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect());
+        let rooms: Vec<i64> =
+            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
+        let rows: Vec<Found> = on!(connection, |c| sqlx::query_as(CLAIM)
+            .bind(claimant.token)
+            .bind(claimant.lease_until.as_millis())
+            .bind(webhooks())
+            .bind(claimant.now.as_millis())
+            .bind(Ids(&rooms))
+            .fetch_all(c))?;
+        let mut claimed: HashMap<WebhookId, Claimed> =
+            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
+        for (webhook, delivery, company, attempts, claims, kind, body) in rows {
+            let small = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
+            let row = Row { delivery, company, attempts: small(attempts), claims: small(claims), kind, body };
+            let webhook = WebhookId(webhook);
+            claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
+        }
+        let next: Vec<(Uuid, i64)> = on!(connection, |c| sqlx::query_as(NEXT)
+            .bind(webhooks())
+            .bind(claimant.now.as_millis())
+            .fetch_all(c))?;
+        for (webhook, due_at) in next {
+            claimed.entry(WebhookId(webhook)).or_default().1 = Some(Timestamp::from_millis(due_at));
+        }
+        for (webhook, room) in wanted {
+            let (jobs, next) = claimed.entry(*webhook).or_default();
+            if jobs.len() >= *room {
+                *next = Some(claimant.now);
+            }
+        }
+        Ok(claimed)
+    }
+}
+
+/// Every webhook with something pending, and when its first delivery falls due or its first claim runs out.
+pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+    let rows: Vec<(Uuid, i64)> = on!(connection, |c| sqlx::query_as(WAITING).fetch_all(c))?;
+    Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
+}
+
+/// Makes due what processes claimed that are no more. In PostgreSQL nobody knows which ones are: there a claim runs out.
+pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
+    match connection.on() {
+        #[cfg(feature = "sqlite")]
+        On::Sqlite(c) => sqlite::release_all(c, now).await,
+        #[cfg(feature = "postgres")]
+        On::Postgres(_) => {
+            // Nothing is due before its time.
+            let _ = now;
+            Ok(0)
+        }
+    }
+}
+
+/// Gives claimed deliveries back that were never attempted.
+pub(crate) async fn release(
+    connection: &mut Connection,
+    ids: &[i64],
+    token: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect))
+        .bind(Ids(ids))
+        .bind(now.as_millis())
+        .bind(token)
+        .execute(c))?;
+    Ok(())
+}
+
+/// Gives back every delivery that a process holds and has not attempted.
+pub(crate) async fn release_held(
+    connection: &mut Connection,
+    token: i64,
+    now: Timestamp,
+) -> Result<(), Error> {
+    run!(connection, |c| sqlx::query(RELEASE_HELD).bind(token).bind(now.as_millis()).execute(c))?;
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! A connection to either database, and how one statement is run on both.
+//!
+//! A statement is written once, with `$1…$n`, wherever both databases understand it; where they do not, [`Sql`] holds
+//! the two forms side by side. The set of databases is closed, so this is an enum and a `match`, not a trait.
+
+#[cfg(feature = "postgres")]
+use std::time::Duration;
+
+#[cfg(feature = "sqlite")]
+use sqlx::{Sqlite, SqliteConnection, pool::PoolConnection};
+
+#[cfg(feature = "postgres")]
+use super::postgres::Session;
+use crate::Error;
+
+/// Runs a query on a connection to either database: `on!(connection, |c| query.fetch_one(c))`, or with the dialect,
+/// `on!(connection, |c, dialect| query(STATEMENT.of(dialect)).fetch_one(c))`. On PostgreSQL no statement is waited for
+/// without end: what does not answer is given up together with its connection.
+macro_rules! on {
+    ($connection:expr, |$c:ident| $run:expr) => {
+        on!($connection, |$c, _dialect| $run)
+    };
+    ($connection:expr, |$c:ident, $dialect:ident| $run:expr) => {{
+        let connection: &mut $crate::store::connection::Connection = $connection;
+        #[cfg(feature = "postgres")]
+        let limit = connection.answer_limit();
+        match connection.on() {
+            #[cfg(feature = "sqlite")]
+            $crate::store::connection::On::Sqlite($c) => {
+                let $dialect = $crate::store::connection::Dialect::Sqlite;
+                $run.await
+            }
+            #[cfg(feature = "postgres")]
+            $crate::store::connection::On::Postgres($c) => {
+                let $dialect = $crate::store::connection::Dialect::Postgres;
+                let answered = tokio::time::timeout(limit, $run).await;
+                let answer = answered.unwrap_or_else(|_| Err(connection.given_up()));
+                if answer.is_err() {
+                    connection.failed();
+                }
+                answer
+            }
+        }
+    }};
+}
+
+/// As [`on!`] for a query that ends in `execute`; how many rows it changed.
+macro_rules! run {
+    ($connection:expr, |$c:ident| $run:expr) => {
+        run!($connection, |$c, _dialect| $run)
+    };
+    ($connection:expr, |$c:ident, $dialect:ident| $run:expr) => {
+        on!($connection, |$c, $dialect| futures_util::TryFutureExt::map_ok($run, |done| done.rows_affected()))
+    };
+}
+
+/// A connection.
+pub(crate) enum Connection {
+    /// The writer's own.
+    #[cfg(feature = "sqlite")]
+    SqliteWriter(SqliteConnection),
+    /// One of those that read.
+    #[cfg(feature = "sqlite")]
+    SqliteReader(PoolConnection<Sqlite>),
+    /// In a transaction or not.
+    #[cfg(feature = "postgres")]
+    Postgres(Session),
+}
+
+/// What a statement runs on.
+pub(super) enum On<'c> {
+    #[cfg(feature = "sqlite")]
+    Sqlite(&'c mut SqliteConnection),
+    #[cfg(feature = "postgres")]
+    Postgres(&'c mut sqlx::PgConnection),
+}
+
+impl Connection {
+    /// Whether other processes write to the database too.
+    pub(super) fn is_shared(&self) -> bool {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(_) | Self::SqliteReader(_) => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => true,
+        }
+    }
+
+    /// For tests that look behind the service's back.
+    #[cfg(all(test, feature = "sqlite"))]
+    pub(crate) fn sqlite(&mut self) -> &mut SqliteConnection {
+        match self.on() {
+            On::Sqlite(connection) => connection,
+            #[cfg(feature = "postgres")]
+            On::Postgres(_) => panic!("another database"),
+        }
+    }
+
+    /// The connection is not to be used again.
+    #[cfg(feature = "postgres")]
+    pub(super) fn abandon(&mut self) {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
+            Self::Postgres(session) => session.abandon(),
+        }
+    }
+
+    /// Gives up waiting for an answer. What comes later must not be taken for the answer to something else, so the
+    /// connection is of no use any more.
+    #[cfg(feature = "postgres")]
+    pub(super) fn given_up(&mut self) -> sqlx::Error {
+        self.abandon();
+        std::io::Error::new(std::io::ErrorKind::TimedOut, "the database does not answer").into()
+    }
+
+    /// How long an answer is waited for. What does not answer in that time is given up together with its connection.
+    #[cfg(feature = "postgres")]
+    pub(super) fn answer_limit(&self) -> Duration {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(_) | Self::SqliteReader(_) => Duration::MAX,
+            Self::Postgres(session) => session.answer_limit(),
+        }
+    }
+
+    /// Remembers that a statement failed: its transaction cannot be committed any more.
+    #[cfg(feature = "postgres")]
+    pub(super) fn failed(&mut self) {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
+            Self::Postgres(session) => session.failed(),
+        }
+    }
+
+    /// Lets nobody else change what the service keeps about itself until the end of the transaction.
+    pub(super) async fn lock_service(&mut self) -> Result<(), Error> {
+        #[cfg(feature = "postgres")]
+        if self.is_shared() {
+            let lock = super::postgres::SERVICE_LOCK;
+            run!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock).execute(c))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn on(&mut self) -> On<'_> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(connection) => On::Sqlite(connection),
+            #[cfg(feature = "sqlite")]
+            Self::SqliteReader(connection) => On::Sqlite(connection),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session) => On::Postgres(session.connection()),
+        }
+    }
+}
+
+/// Which form of a statement.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Dialect {
+    #[cfg(feature = "sqlite")]
+    Sqlite,
+    #[cfg(feature = "postgres")]
+    Postgres,
+}
+
+/// A statement that the databases spell differently.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sql {
+    pub(super) sqlite: &'static str,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "the form of a database that is left out")
+    )]
+    pub(super) postgres: &'static str,
+}
+
+impl Sql {
+    pub(super) const fn of(self, dialect: Dialect) -> &'static str {
+        match dialect {
+            #[cfg(feature = "sqlite")]
+            Dialect::Sqlite => self.sqlite,
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => self.postgres,
+        }
+    }
+}
+
+/// A statement with a list that one argument holds: `sql_with!("DELETE FROM t WHERE id", ids "$1", "")`, where the list
+/// is of row ids (`ids`, bound as [`Ids`](super::lists::Ids)), of record ids (`uuids`, [`Uuids`](super::lists::Uuids)) or
+/// of texts (`texts`, [`Texts`](super::lists::Texts)).
+macro_rules! sql_with {
+    ($before:expr, $kind:ident $list:literal, $after:expr, postgres $last:literal) => {
+        $crate::store::connection::Sql {
+            sqlite: sql_with!($before, $kind $list, $after).sqlite,
+            postgres: concat!($before, " = ANY(", $list, ")", $after, $last),
+        }
+    };
+    ($before:expr, uuids $list:literal, $after:expr) => {
+        $crate::store::connection::Sql {
+            sqlite: concat!($before, " IN (SELECT unhex(value) FROM json_each(", $list, "))", $after),
+            postgres: concat!($before, " = ANY(", $list, ")", $after),
+        }
+    };
+    ($before:expr, $kind:ident $list:literal, $after:expr) => {
+        $crate::store::connection::Sql {
+            sqlite: concat!($before, " IN (SELECT value FROM json_each(", $list, "))", $after),
+            postgres: concat!($before, " = ANY(", $list, ")", $after),
+        }
+    };
+}
+
+/// Two statements in one call, with the same arguments; neither sees what the other one does.
+macro_rules! in_one_call {
+    ($first:expr, $second:expr) => {
+        $crate::store::connection::Sql {
+            sqlite: concat!($first, "; ", $second),
+            postgres: concat!("WITH first AS (", $first, ") ", $second),
+        }
+    };
+}
+
+/// A query whose rows nobody else changes before the end of the transaction. In SQLite nobody else writes anyhow.
+macro_rules! locked {
+    ($query:expr) => {
+        $crate::store::connection::Sql { sqlite: $query, postgres: concat!($query, " FOR UPDATE") }
+    };
+}
+
+pub(super) use {in_one_call, locked, on, run, sql_with};

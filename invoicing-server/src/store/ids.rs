@@ -1,0 +1,62 @@
+//! Row ids of deliveries: each given out once, by this process or by any other.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
+
+use super::connection::{Connection, On};
+use crate::Error;
+
+#[cfg(feature = "postgres")]
+const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
+/// As many ids as the sequence goes forward by.
+#[cfg(feature = "postgres")]
+const BLOCK: i64 = 1_024;
+
+/// The ids that this process may give out.
+#[derive(Debug)]
+pub(super) struct DeliveryIds(Mutex<Range<i64>>);
+
+impl DeliveryIds {
+    /// All from this one on: nobody else writes.
+    #[cfg(feature = "sqlite")]
+    pub(super) fn from(first: i64) -> Self {
+        Self(Mutex::new(first..i64::MAX))
+    }
+
+    /// None yet: blocks are taken from the database's sequence.
+    #[cfg(feature = "postgres")]
+    pub(super) fn in_blocks() -> Self {
+        Self(Mutex::new(0..0))
+    }
+
+    /// Takes ids in turn; the first of them. An event has fewer deliveries than a block has ids.
+    pub(super) async fn take(&self, connection: &mut Connection, wanted: usize) -> Result<i64, Error> {
+        let wanted = i64::try_from(wanted).unwrap_or(i64::MAX);
+        if let Some(first) = self.take_here(wanted) {
+            return Ok(first);
+        }
+        match connection.on() {
+            #[cfg(feature = "sqlite")]
+            On::Sqlite(_) => Err(Error::internal("no more ids for deliveries")),
+            #[cfg(feature = "postgres")]
+            On::Postgres(c) => {
+                let first: i64 = sqlx::query_scalar(NEXT_BLOCK).fetch_one(c).await?;
+                *self.left() = first + wanted..first + BLOCK;
+                Ok(first)
+            }
+        }
+    }
+
+    fn take_here(&self, wanted: i64) -> Option<i64> {
+        let mut left = self.left();
+        (left.end - left.start >= wanted).then(|| {
+            let first = left.start;
+            left.start += wanted;
+            first
+        })
+    }
+
+    fn left(&self) -> std::sync::MutexGuard<'_, Range<i64>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

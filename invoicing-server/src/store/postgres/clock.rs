@@ -1,0 +1,42 @@
+//! The database's clock, as the one that all nodes share.
+//!
+//! Leases, quotas and due times are instants that one node writes and another one reads, so nodes whose clocks are minutes
+//! apart would take each other's claims for run out. A node asks the database for the time now and then, and corrects its
+//! own clock by the difference. A clock that does not follow the database (one that a test moves by hand) is left alone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use super::Shared;
+use crate::env::Env;
+
+const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+/// Differences below this are the way to the server and back, in milliseconds.
+const GRAIN_MS: i64 = 20;
+
+/// What is added to a clock, in milliseconds.
+pub(super) struct Correction(Option<Arc<AtomicI64>>);
+
+impl Correction {
+    pub(super) fn of(env: &Env) -> Self {
+        Self(env.correction())
+    }
+}
+
+impl Shared {
+    /// Asks the database for the time.
+    pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
+        let Correction(Some(correction)) = &self.correction else { return Ok(()) };
+        let mut session = self.session().await?;
+        let before = self.env.now().as_millis();
+        let there: i64 = sqlx::query_scalar(NOW).fetch_one(session.connection()).await?;
+        let after = self.env.now().as_millis();
+        // Somewhere in between; whatever lies between them is taken for the same.
+        let off = if there < before { there - before } else { (there - after).max(0) };
+        if off.abs() >= GRAIN_MS {
+            correction.fetch_add(off, Ordering::Relaxed);
+            tracing::info!(milliseconds = off, "this node's clock is corrected by the database's");
+        }
+        Ok(())
+    }
+}

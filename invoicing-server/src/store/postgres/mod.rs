@@ -1,0 +1,240 @@
+//! A PostgreSQL database that several nodes share.
+//!
+//! Each operation is a transaction of its own on a connection of the pool. Who changes something of a company locks its
+//! row first, so that the changes of one company come one after the other and those of different companies do not wait
+//! for each other. What cannot be answered at present is tried again for a few seconds ([`write`]); what became of a
+//! commit whose answer was lost is found out ([`outcome`]).
+
+mod clock;
+mod listen;
+mod outcome;
+mod session;
+mod write;
+
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+#[cfg(feature = "sqlite")]
+pub(crate) use super::migrate::postgres as migrate;
+pub(crate) use listen::{Heard, Hears};
+pub(crate) use session::Session;
+
+use super::claims::{self, Claimant, Claimed};
+use super::connection::Connection;
+use super::ids::DeliveryIds;
+use super::{OpenError, Tx, invoices, quotes};
+use crate::Error;
+use crate::config::PostgresSettings;
+use crate::dispatch::Handoff;
+use crate::env::Env;
+use clock::Correction;
+use listen::Announcer;
+
+/// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
+const LOCKS: i64 = 0x696e_766f << 32;
+pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
+pub(super) const SERVICE_LOCK: i64 = LOCKS | 2;
+const SWEEP_LOCK: i64 = LOCKS | 3;
+
+/// Statements that each connection keeps prepared; every statement of this crate fits.
+const PREPARED: usize = 256;
+/// A connection that has been idle for longer is asked whether it still lives before it is used.
+const IDLE: Duration = Duration::from_millis(500);
+/// How much longer than the server's own limits an answer is waited for.
+const ANSWER_MARGIN: Duration = Duration::from_secs(2);
+
+/// An open database.
+pub(crate) struct Postgres {
+    shared: Arc<Shared>,
+}
+
+/// What a transaction needs that outlives the call it was begun by.
+struct Shared {
+    pool: PgPool,
+    settings: PostgresSettings,
+    answer_limit: Duration,
+    env: Env,
+    handoff: Arc<Handoff>,
+    ids: Arc<DeliveryIds>,
+    announcer: Announcer,
+    correction: Correction,
+    /// Ended by `close`.
+    listening: tokio::sync::Mutex<Option<listen::Listening>>,
+}
+
+impl Postgres {
+    /// Connects and brings the schema up to date.
+    pub(super) async fn open(
+        settings: PostgresSettings,
+        env: Env,
+        handoff: Arc<Handoff>,
+    ) -> Result<Self, OpenError> {
+        let options = options(&settings, &settings.url)?;
+        let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
+            + Duration::from_millis(settings.lock_timeout_ms)
+            + ANSWER_MARGIN;
+        let pool = PgPoolOptions::new()
+            .max_connections(settings.max_connections)
+            .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
+            .test_before_acquire(false)
+            .before_acquire(|connection, metadata| {
+                Box::pin(async move {
+                    if metadata.idle_for < IDLE {
+                        return Ok(true);
+                    }
+                    Ok(sqlx::Connection::ping(connection).await.is_ok())
+                })
+            })
+            .connect_with(options)
+            .await?;
+        prepare(&pool).await?;
+        let correction = Correction::of(&env);
+        let shared = Shared {
+            pool,
+            settings,
+            answer_limit,
+            env,
+            handoff,
+            ids: Arc::new(DeliveryIds::in_blocks()),
+            announcer: Announcer::default(),
+            correction,
+            listening: tokio::sync::Mutex::default(),
+        };
+        shared.correct_clock().await?;
+        Ok(Self { shared: Arc::new(shared) })
+    }
+
+    pub(super) async fn read(&self) -> Result<Connection, Error> {
+        Ok(Connection::Postgres(self.shared.session().await.map_err(Error::unavailable)?))
+    }
+
+    pub(super) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
+        let pieces = quotes::find_pieces(&mut self.read().await?, company, id).await?;
+        Ok(pieces.detail().into_bytes())
+    }
+
+    pub(super) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
+        let pieces = invoices::find_pieces(&mut self.read().await?, company, id).await?;
+        Ok(pieces.detail().into_bytes())
+    }
+
+    pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        write::run(&self.shared, operation).await
+    }
+
+    /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
+    pub(super) async fn claim(
+        &self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
+        let claimed = async { claims::postgres::claim(&mut self.read().await?, claimant, wanted).await };
+        match claimed.await {
+            Ok(mut claimed) => wanted
+                .iter()
+                .map(|(webhook, _)| (*webhook, Ok(claimed.remove(webhook).unwrap_or_default())))
+                .collect(),
+            Err(error) => {
+                let error: Arc<dyn std::error::Error + Send + Sync> = Arc::from(Box::from(error));
+                wanted
+                    .iter()
+                    .map(|(webhook, _)| (*webhook, Err(Error::unavailable(Arc::clone(&error)))))
+                    .collect()
+            }
+        }
+    }
+
+    /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
+    pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
+        let mut session = self.shared.session().await.map_err(Error::unavailable)?;
+        session.begin("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0".to_owned()).await?;
+        let locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)")
+            .bind(SWEEP_LOCK)
+            .fetch_one(session.connection())
+            .await?;
+        Ok(locked.then_some(Connection::Postgres(session)))
+    }
+
+    /// Forgets what became of transactions that nobody asks for any more; how many.
+    pub(crate) async fn prune_outcomes(&self) -> Result<(), Error> {
+        outcome::prune(&self.shared).await
+    }
+
+    /// Hears from other nodes from now on, and tells them; until the database is closed, or nobody hears any more.
+    pub(crate) async fn listen(&self, hears: Hears) {
+        let listening = listen::Listening::start(Arc::clone(&self.shared), hears);
+        *self.shared.listening.lock().await = Some(listening);
+    }
+
+    pub(super) async fn close(&self) {
+        if let Some(listening) = self.shared.listening.lock().await.take() {
+            listening.end().await;
+        }
+        self.shared.pool.close().await;
+    }
+}
+
+impl Shared {
+    async fn session(&self) -> Result<Session, sqlx::Error> {
+        Ok(Session::new(self.pool.acquire().await?, self.answer_limit))
+    }
+
+    /// Limits that a pooler between us and the server does not let through when a connection is made.
+    fn limits(&self) -> String {
+        if !self.settings.transaction_pooling {
+            return String::new();
+        }
+        let PostgresSettings { statement_timeout_ms, lock_timeout_ms, .. } = self.settings;
+        let idle_ms = idle_limit_ms(&self.settings);
+        format!(
+            "; SET LOCAL statement_timeout = {statement_timeout_ms}; SET LOCAL lock_timeout = {lock_timeout_ms}; \
+             SET LOCAL idle_in_transaction_session_timeout = {idle_ms}"
+        )
+    }
+}
+
+/// A process that stands still in the middle of a transaction must not hold its locks for ever.
+fn idle_limit_ms(settings: &PostgresSettings) -> u64 {
+    settings.statement_timeout_ms.saturating_add(settings.lock_timeout_ms)
+}
+
+fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, OpenError> {
+    let refuse = |_| OpenError::Setting {
+        name: "url",
+        rule: "must be a URL such as postgres://user:password@host:5432/database",
+    };
+    let options = PgConnectOptions::from_str(url)
+        .map_err(refuse)?
+        .application_name("invoicing")
+        .statement_cache_capacity(PREPARED);
+    if settings.transaction_pooling {
+        return Ok(options);
+    }
+    Ok(options.options([
+        ("statement_timeout", settings.statement_timeout_ms.to_string()),
+        ("lock_timeout", settings.lock_timeout_ms.to_string()),
+        ("idle_in_transaction_session_timeout", idle_limit_ms(settings).to_string()),
+    ]))
+}
+
+/// The schema, and that nobody is copying into it.
+async fn prepare(pool: &PgPool) -> Result<(), OpenError> {
+    let mut connection = pool.acquire().await?;
+    let copying: bool = sqlx::query_scalar("SELECT to_regclass('invoicing_copy') IS NOT NULL")
+        .fetch_one(&mut *connection)
+        .await?;
+    if copying {
+        return Err(OpenError::Copying);
+    }
+    super::migrate::postgres(&mut connection).await
+}

@@ -1,0 +1,62 @@
+//! What became of a commit whose answer was lost.
+//!
+//! Each transaction inserts a row with an id of its own into `outcome` when it begins. Where the answer to its commit is
+//! lost, whoever wants to know inserts the same row: that waits for the transaction if it is still under way. If the row
+//! is there, the transaction was committed. If it was not, it is now, and the transaction cannot be committed any more.
+//! So the answer is right at once and for ever, also where the server has been replaced by its standby.
+
+use std::time::{Duration, Instant};
+
+use uuid::Uuid;
+
+use super::super::connection::{Connection, on, run};
+use super::Shared;
+use crate::Error;
+
+/// How long it is asked for.
+const ASKED_FOR: Duration = Duration::from_secs(15);
+/// How long to wait before it is asked for again.
+const PAUSE: Duration = Duration::from_millis(100);
+/// How long a row is kept: 1 h in milliseconds.
+const KEPT_MS: i64 = 60 * 60 * 1_000;
+
+const GIVE_UP: &str =
+    "INSERT INTO outcome (id, at, given_up) VALUES ($1, $2, true) ON CONFLICT (id) DO NOTHING";
+const FIND: &str = "SELECT given_up FROM outcome WHERE id = $1";
+const PRUNE: &str = "DELETE FROM outcome WHERE at < $1";
+
+/// Whether a transaction was committed. Fails where that could not be found out in time.
+pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
+    let begun = Instant::now();
+    loop {
+        match ask(shared, id).await {
+            Ok(committed) => {
+                tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
+                return Ok(committed);
+            }
+            Err(error) if begun.elapsed() > ASKED_FOR => {
+                tracing::error!(%error, transaction = %id, "it is not known whether a transaction was committed");
+                return Err(Error::unavailable(error));
+            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
+        }
+    }
+}
+
+async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
+    let mut connection = Connection::Postgres(shared.session().await?);
+    let now = shared.env.now().as_millis();
+    let given_up = run!(&mut connection, |c| sqlx::query(GIVE_UP).bind(id).bind(now).execute(c))? == 1;
+    if given_up {
+        return Ok(false);
+    }
+    let earlier: bool = on!(&mut connection, |c| sqlx::query_scalar(FIND).bind(id).fetch_one(c))?;
+    Ok(!earlier)
+}
+
+pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {
+    let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
+    let before = shared.env.now().as_millis().saturating_sub(KEPT_MS);
+    run!(&mut connection, |c| sqlx::query(PRUNE).bind(before).execute(c))?;
+    Ok(())
+}

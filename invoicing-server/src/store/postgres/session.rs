@@ -1,0 +1,84 @@
+//! A connection of the pool, within a transaction or not.
+//!
+//! A transaction is begun in one call with its limits and its row in `outcome`. A session that is dropped in the middle
+//! of one closes its connection, which the server answers with a rollback: nobody else ever gets a connection with
+//! something left open on it.
+
+use std::io;
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::{AssertSqlSafe, PgConnection, Postgres};
+
+/// See the module's text.
+pub(crate) struct Session {
+    connection: PoolConnection<Postgres>,
+    answer_limit: Duration,
+    in_transaction: bool,
+    failed: bool,
+}
+
+impl Session {
+    pub(super) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
+        Self { connection, answer_limit, in_transaction: false, failed: false }
+    }
+
+    pub(in crate::store) fn connection(&mut self) -> &mut PgConnection {
+        &mut self.connection
+    }
+
+    pub(in crate::store) fn answer_limit(&self) -> Duration {
+        self.answer_limit
+    }
+
+    /// The connection is not to be used again.
+    pub(in crate::store) fn abandon(&mut self) {
+        self.connection.close_on_drop();
+    }
+
+    pub(in crate::store) fn failed(&mut self) {
+        self.failed = true;
+    }
+
+    /// Whether a statement has failed, so that a commit would be a rollback.
+    pub(super) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Begins a transaction with statements of our own making.
+    pub(super) async fn begin(&mut self, statements: String) -> Result<(), sqlx::Error> {
+        self.in_transaction = true;
+        self.run(statements).await
+    }
+
+    pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
+        self.end("COMMIT").await
+    }
+
+    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+        self.end("ROLLBACK").await
+    }
+
+    async fn end(&mut self, statement: &str) -> Result<(), sqlx::Error> {
+        self.run(statement.to_owned()).await?;
+        self.in_transaction = false;
+        Ok(())
+    }
+
+    async fn run(&mut self, statements: String) -> Result<(), sqlx::Error> {
+        let run = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut *self.connection);
+        let Ok(done) = tokio::time::timeout(self.answer_limit, run).await else {
+            self.abandon();
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into());
+        };
+        done.map(drop)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.in_transaction {
+            self.abandon();
+        }
+    }
+}

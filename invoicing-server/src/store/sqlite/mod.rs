@@ -1,0 +1,163 @@
+//! A SQLite file: one process, one task that writes, a few connections that read.
+
+mod known;
+mod together;
+mod writer;
+
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{BoxFuture, join_all};
+use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
+
+#[cfg(feature = "postgres")]
+pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
+pub(super) use known::Known;
+use together::{Together, details_statement};
+use writer::Writer;
+
+use super::claims::{self, Claimant, Claimed};
+use super::connection::{Connection, On};
+use super::ids::DeliveryIds;
+use super::{OpenError, Tx, migrate};
+use crate::Error;
+use crate::dispatch::Handoff;
+use crate::env::Env;
+
+/// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
+const READERS: u32 = 4;
+/// Pages in the write-ahead log before it is written back: rarely, so that commits seldom pay for it.
+const CHECKPOINT_PAGES: &str = "10000";
+/// Pages that each connection may keep in memory: 16 MiB, as SQLite counts. With its own 2 MiB, most pages of a list
+/// would be read from the file again and again.
+const CACHE_SIZE: &str = "-16384";
+/// Statements that each connection keeps prepared; every statement of this crate fits.
+const PREPARED: usize = 256;
+
+/// How often, and how far apart, a database that is in use is asked for again: for 2 s in all.
+const LOCK_TRIES: u32 = 40;
+const LOCK_WAIT: Duration = Duration::from_millis(50);
+
+/// An open file.
+pub(crate) struct Sqlite {
+    writer: Writer,
+    readers: SqlitePool,
+    quote_details: Together,
+    invoice_details: Together,
+}
+
+impl Sqlite {
+    /// Opens or creates the database at `path` and brings its schema up to date.
+    pub(super) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, OpenError> {
+        let lock = lock(path).await?;
+        let options = SqliteConnectOptions::from_str("sqlite://")?
+            .filename(path)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            // A committed event survives a power cut.
+            .synchronous(SqliteSynchronous::Full)
+            .busy_timeout(Duration::from_secs(5))
+            .pragma("wal_autocheckpoint", CHECKPOINT_PAGES)
+            .pragma("cache_size", CACHE_SIZE)
+            // What is overwritten or deleted leaves no trace within its page; the default keeps the old bytes.
+            .pragma("secure_delete", "FAST")
+            .statement_cache_capacity(PREPARED);
+        let mut connection = SqliteConnection::connect_with(&options).await?;
+        migrate::sqlite(&mut connection).await?;
+        let reading = options.clone().pragma("query_only", "ON");
+        let readers = SqlitePoolOptions::new()
+            .min_connections(1)
+            .max_connections(READERS)
+            .acquire_timeout(Duration::from_secs(5))
+            .test_before_acquire(false)
+            .connect_with(reading.clone())
+            .await?;
+        let ids = Arc::new(DeliveryIds::from(claims::sqlite::next_id(&mut connection).await?));
+        let tx = Tx::new(Connection::SqliteWriter(connection), env, handoff, ids);
+        Ok(Self {
+            writer: Writer::start(tx, lock),
+            quote_details: Together::new(reading.connect().await?, details_statement!("quote")),
+            invoice_details: Together::new(reading.connect().await?, details_statement!("invoice")),
+            readers,
+        })
+    }
+
+    pub(super) async fn read(&self) -> Result<Connection, Error> {
+        self.readers.acquire().await.map(Connection::SqliteReader).map_err(Error::unavailable)
+    }
+
+    pub(super) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
+        self.quote_details.find(company, id.0).await
+    }
+
+    pub(super) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
+        self.invoice_details.find(company, id.0).await
+    }
+
+    pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
+    {
+        self.writer.run(operation).await
+    }
+
+    /// Claims for several webhooks; the claims share a commit.
+    pub(super) async fn claim(
+        &self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
+        let claims = wanted.iter().map(|&(webhook, room)| async move {
+            let claimed = self.write(move |tx| {
+                Box::pin(async move {
+                    match tx.connection().on() {
+                        On::Sqlite(c) => claims::sqlite::claim(c, claimant, webhook, room).await,
+                        #[cfg(feature = "postgres")]
+                        On::Postgres(_) => Err(Error::internal("another database")),
+                    }
+                })
+            });
+            (webhook, claimed.await)
+        });
+        join_all(claims).await
+    }
+
+    /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
+    /// somebody who reads for long is in the way.
+    pub(super) async fn cut_log(&self) -> Result<bool, Error> {
+        let mut connection = self.readers.acquire().await.map_err(Error::unavailable)?;
+        let (busy, ..): (i64, i64, i64) =
+            sqlx::query_as("PRAGMA wal_checkpoint(TRUNCATE)").fetch_one(&mut *connection).await?;
+        Ok(busy == 0)
+    }
+
+    pub(super) async fn close(&self) {
+        self.writer.close().await;
+        self.quote_details.close().await;
+        self.invoice_details.close().await;
+        self.readers.close().await;
+    }
+}
+
+/// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
+pub(crate) async fn lock(database: &Path) -> Result<File, OpenError> {
+    let mut path = database.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let error = |source| OpenError::Lock { path: path.clone(), source };
+    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_WAIT).await,
+            Err(TryLockError::Error(source)) => return Err(error(source)),
+        }
+    }
+    Err(OpenError::InUse(database.to_owned()))
+}
