@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::ErrorCode;
-use invoicing_tests::CANARY;
+use invoicing_tests::{CANARY, on_each_database};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::Value;
@@ -182,7 +182,7 @@ fn anything() -> impl Strategy<Value = Anything> {
     )
 }
 
-#[test]
+#[on_each_database]
 fn no_request_whatever_gives_a_500() {
     let runtime = runtime();
     let (world, id) = runtime.block_on(async {

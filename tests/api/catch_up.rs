@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use proptest::prelude::*;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -79,7 +79,7 @@ fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
     prop::collection::vec((1_usize..4, between, acts(0..10)), 1..5)
 }
 
-#[test]
+#[on_each_database]
 fn a_reader_misses_nothing_while_records_change_between_its_pages() {
     let strategy = (0..LISTS.len(), acts(0..12), any::<bool>(), passes());
     service_law(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
@@ -136,7 +136,7 @@ pub(crate) const ROUND: [Act; 12] = [
     Act::Reject,
 ];
 
-#[test]
+#[on_each_database]
 fn a_reader_beside_writers_misses_nothing() {
     runtime().block_on(async {
         let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);

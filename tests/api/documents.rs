@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyIdentity, QuoteId, QuoteStatus, sha256_hex};
-use invoicing_tests::{Answer, World};
+use invoicing_tests::{Answer, World, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::{DAY, QUOTES, Tenant, at, gallery, keys, read, sign, text, world};
@@ -31,7 +31,7 @@ fn not_found(answer: &Answer, what: &str) {
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"), "{what}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_link_has_exactly_the_fields_of_the_contract() {
     let world = world().await;
     let quote = world.sent().await;
@@ -47,7 +47,7 @@ async fn a_link_has_exactly_the_fields_of_the_contract() {
     assert_eq!(text(&link, "sha256"), sha256_hex(&file.bytes));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_type_may_be_left_out_and_is_pdf() {
     let world = world().await;
     let quote = world.sent().await;
@@ -55,7 +55,7 @@ async fn the_type_may_be_left_out_and_is_pdf() {
     assert_eq!(read(&world, &format!("{QUOTES}/{}/document?type=pdf", quote.id)).await, plain);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_draft_has_no_document() {
     let world = world().await;
     let quote = world.draft().await;
@@ -69,7 +69,7 @@ async fn a_draft_has_no_document() {
     assert_eq!(link(&world, quote.id).await["type"], "pdf");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_other_state_has_a_document() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
@@ -90,7 +90,7 @@ async fn every_other_state_has_a_document() {
     assert!(open(&world, &path(&link(&world, draft.id).await)).await.bytes.starts_with(b"%PDF-"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_file_comes_with_its_name_and_length() {
     let world = world().await;
     let quote = world.sent().await;
@@ -104,7 +104,7 @@ async fn the_file_comes_with_its_name_and_length() {
     assert!(disposition.contains(&format!("filename=\"{}\"", text(&link, "fileName"))), "{disposition}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn head_tells_about_the_file_without_sending_it() {
     let world = world().await;
     let path = path(&link(&world, world.sent().await.id).await);
@@ -116,7 +116,7 @@ async fn head_tells_about_the_file_without_sending_it() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
     let world = World::new().await;
     let path = path(&link(&world, world.sent().await.id).await);
@@ -139,7 +139,7 @@ async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
     assert_eq!(open(&world, &path).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_url_is_good_for_five_minutes_and_then_not_found() {
     let world = world().await;
     let path = path(&link(&world, world.sent().await.id).await);
@@ -157,7 +157,7 @@ async fn the_url_is_good_for_five_minutes_and_then_not_found() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_url_tampered_with_at_any_character_is_not_found() {
     let world = world().await;
     let good = path(&link(&world, world.sent().await.id).await);
@@ -197,7 +197,7 @@ async fn a_url_tampered_with_at_any_character_is_not_found() {
     assert_eq!(open(&world, &good).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_parts_of_two_urls_cannot_be_mixed() {
     let world = world().await;
     let first = path(&link(&world, world.sent().await.id).await);
@@ -224,7 +224,7 @@ async fn the_parts_of_two_urls_cannot_be_mixed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_url_is_for_the_document_of_its_own_company() {
     let world = world().await;
     let own = path(&link(&world, world.sent().await.id).await);
@@ -237,7 +237,7 @@ async fn a_url_is_for_the_document_of_its_own_company() {
     not_found(&other.get(&format!("{QUOTES}/{id}/document")).await, "a link to another company's quote");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
     let world = world().await;
     let quote = world.sent().await;
@@ -256,7 +256,7 @@ async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
     assert_eq!(accepted.bytes, before.bytes, "marked accepted: there is a document already");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn after_the_signature_the_link_leads_to_the_signed_document() {
     let world = world().await;
     let quote = world.sent().await;
@@ -271,7 +271,7 @@ async fn after_the_signature_the_link_leads_to_the_signed_document() {
     assert_eq!(open(&world, &path(&sent)).await.bytes, before.bytes);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
     let world = world().await;
     let quote = world.sent().await;
@@ -285,7 +285,7 @@ async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
     assert_eq!(open(&world, &path(&first)).await.bytes, before.bytes);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
     let world = world().await;
     let quote = world.sent().await;
@@ -304,7 +304,7 @@ async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
     assert_eq!([world.get(&document).await.status, open(&world, &file).await.status], [200, 200]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_damaged_copy_is_503_and_never_served() {
     let world = world().await;
     let quote = world.sent().await;

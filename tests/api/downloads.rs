@@ -1,7 +1,7 @@
 //! The document behind a signed URL as a download: parts, conditions, and what a browser makes of it.
 
 use bytes::Bytes;
-use invoicing_tests::{Answer, World};
+use invoicing_tests::{Answer, World, on_each_database};
 
 use crate::support::{QUOTES, read, text, world};
 
@@ -20,7 +20,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.get(name).map(|value| value.to_str().unwrap())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
     let world = world().await;
     let (path, etag) = link(&world).await;
@@ -35,7 +35,7 @@ async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn one_range_is_answered_with_that_part() {
     let world = world().await;
     let (path, etag) = link(&world).await;
@@ -60,7 +60,7 @@ async fn one_range_is_answered_with_that_part() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
     let world = world().await;
     let (path, _) = link(&world).await;
@@ -72,7 +72,7 @@ async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn anything_else_in_a_range_is_answered_with_the_whole() {
     let world = world().await;
     let (path, _) = link(&world).await;
@@ -90,7 +90,7 @@ async fn anything_else_in_a_range_is_answered_with_the_whole() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_download_goes_on_only_where_it_is_the_same_file() {
     let world = world().await;
     let (path, etag) = link(&world).await;
@@ -105,7 +105,7 @@ async fn a_download_goes_on_only_where_it_is_the_same_file() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_the_client_has_is_not_sent_again() {
     let world = world().await;
     let (path, etag) = link(&world).await;
@@ -121,7 +121,7 @@ async fn what_the_client_has_is_not_sent_again() {
     assert_eq!(open(&world, "GET", &path, &[("if-none-match", "\"other\"")]).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_url_that_is_not_good_is_not_found_whatever_the_client_has() {
     let world = world().await;
     let (path, etag) = link(&world).await;
@@ -135,7 +135,7 @@ async fn a_url_that_is_not_good_is_not_found_whatever_the_client_has() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn no_byte_of_a_damaged_copy_leaves() {
     let world = world().await;
     let (path, etag) = link(&world).await;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -43,7 +43,7 @@ where
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_service_goes_below_tower_layers() {
     let world = World::new().await;
     let mut service = Labelled(Labelled(world.invoicing.service()));
@@ -58,7 +58,7 @@ async fn the_service_goes_below_tower_layers() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers() {
     let world = crate::support::world().await;
     let layer = from_fn(|request: axum::extract::Request, next: Next| async move {
@@ -107,7 +107,7 @@ async fn the_service_goes_into_an_axum_router_below_a_prefix_and_layers() {
     assert_eq!(call("POST", "/billing/api/v1/clients", &json_key, &large).await.status, 413);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_service_goes_straight_onto_a_hyper_connection() {
     let world = World::new().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use invoicing_core::QuoteId;
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -19,7 +19,7 @@ async fn patch(world: &World, id: QuoteId, body: &Value) -> invoicing_tests::Ans
     world.send("PATCH", &format!("{QUOTES}/{id}"), body).await
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
     let world = world().await;
     let quote = world.draft().await;
@@ -37,7 +37,7 @@ async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn linking_works_in_every_state_and_changes_nothing_else() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
@@ -60,7 +60,7 @@ async fn linking_works_in_every_state_and_changes_nothing_else() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn several_quotes_may_have_the_same_external_id() {
     let world = world().await;
     let [one, other] = [world.draft().await, world.sent().await];
@@ -74,7 +74,7 @@ async fn several_quotes_may_have_the_same_external_id() {
     assert_eq!(world.send("POST", CLIENTS, &json!({"name": "A", "externalId": "deal-1"})).await.status, 201);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
     let world = world().await;
     let quote = world.draft().await;
@@ -108,7 +108,7 @@ async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
     assert_eq!(patch(&world, quote.id, &json!({"externalId": "€".repeat(255)})).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
     let world = world().await;
     let quote = world.draft().await;
@@ -129,7 +129,7 @@ async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_real_creation_is_201_with_the_record() {
     let world = world().await;
     let answer = world.send("POST", CLIENTS, &json!({"name": "A"})).await;
@@ -138,7 +138,7 @@ async fn a_real_creation_is_201_with_the_record() {
     assert_eq!(items(&read(&world, CLIENTS).await), [answer.json]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn without_an_external_id_each_post_creates_a_client() {
     let world = world().await;
     for body in [json!({"name": "A"}), json!({"name": "A"}), json!({"name": "A", "externalId": null})] {
@@ -147,7 +147,7 @@ async fn without_an_external_id_each_post_creates_a_client() {
     assert_eq!(items(&read(&world, CLIENTS).await).len(), 3);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn posting_a_known_external_id_returns_the_stored_client() {
     let world = world().await;
     let body = json!({"name": "A", "city": "Lyon", "externalId": "crm-é"});
@@ -174,7 +174,7 @@ async fn posting_a_known_external_id_returns_the_stored_client() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_client() {
     let world = world().await;
     world.send("POST", CLIENTS, &json!({"name": "A", "externalId": "crm-1"})).await;
@@ -183,7 +183,7 @@ async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_cl
     refused(&world.send("POST", CLIENTS, &body).await, "email", "bad e-mail");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn companies_have_external_ids_of_their_own() {
     let world = world().await;
     let body = json!({"name": "A", "externalId": "crm-1"});
@@ -193,7 +193,7 @@ async fn companies_have_external_ids_of_their_own() {
     assert_ne!(own.json["id"], other.json["id"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_same_client() {
     let world = Arc::new(world().await);
     for round in 0..5 {
@@ -214,7 +214,7 @@ async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_sam
     assert_eq!(items(&read(&world, CLIENTS).await).len(), 5);
 }
 
-#[test]
+#[on_each_database]
 fn any_sequence_of_posts_creates_each_external_id_once() {
     let posts = prop::collection::vec((prop::option::of(0..4_u8), 0..3_u8), 1..25);
     service_law(24, &posts, async |world, posts| {
@@ -240,7 +240,7 @@ fn any_sequence_of_posts_creates_each_external_id_once() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_client_that_the_host_links_later_is_the_known_one() {
     let world = world().await;
     let id = world.client("A").await;
@@ -257,7 +257,7 @@ async fn a_client_that_the_host_links_later_is_the_known_one() {
     assert_eq!(answer.status, 201);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_client_needs_a_name() {
     let world = world().await;
     for body in [
@@ -274,7 +274,7 @@ async fn a_client_needs_a_name() {
     assert!(items(&read(&world, CLIENTS).await).is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing() {
     let world = world().await;
     let as_of = read(&world, CLIENTS).await["asOf"].clone();
@@ -289,7 +289,7 @@ async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing(
     assert_eq!((items(&page), &page["asOf"]), (&[][..], &as_of));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_property_of_the_wrong_type_is_refused_by_name() {
     let world = world().await;
     for name in ["email", "phone", "address", "city", "zipCode", "type", "notes", "externalId"] {
@@ -302,7 +302,7 @@ async fn a_property_of_the_wrong_type_is_refused_by_name() {
     assert!(items(&read(&world, CLIENTS).await).is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_type_of_a_client_is_particulier_or_professionnel() {
     let world = world().await;
     for good in ["PARTICULIER", "PROFESSIONNEL"] {
@@ -314,7 +314,7 @@ async fn the_type_of_a_client_is_particulier_or_professionnel() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_e_mail_of_a_client_is_an_address() {
     let world = world().await;
     for bad in ["x", "@exemple.fr", "a@", "a@b@c", "a b@exemple.fr"] {

@@ -4,10 +4,8 @@ use bytes::Bytes;
 use http::StatusCode;
 use invoicing_core::Plan;
 use invoicing_server::{Endpoint, ROUTES};
-use invoicing_tests::{Answer, World};
+use invoicing_tests::{Answer, World, on_each_database};
 use serde_json::json;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{Connection, SqliteConnection};
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 /// An id that no record has.
@@ -33,7 +31,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
     assert!(!answer.message().is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
     let world = World::new().await;
     let fresh = world.key.clone();
@@ -79,7 +77,7 @@ async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn input_is_checked_before_the_record_is_looked_for() {
     let world = without_quota().await;
     let draft = world.draft().await;
@@ -96,7 +94,7 @@ async fn input_is_checked_before_the_record_is_looked_for() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     let world = without_quota().await;
     let key = world.key.clone();
@@ -146,7 +144,7 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the valid key still works");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_scheme_is_blind_to_case() {
     let world = without_quota().await;
     for scheme in ["bearer", "BEARER", "bEaReR"] {
@@ -157,7 +155,7 @@ async fn the_scheme_is_blind_to_case() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once() {
     let world = without_quota().await;
     for plan in [Plan::Starter, Plan::Pro] {
@@ -177,7 +175,7 @@ async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once()
     refused(&answer, 403, "plan_required");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn unknown_routes_and_trailing_slashes_are_404() {
     let world = without_quota().await;
     let id = world.sent().await.id;
@@ -213,7 +211,7 @@ async fn unknown_routes_and_trailing_slashes_are_404() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
     let world = without_quota().await;
     let id = world.sent().await.id.to_string();
@@ -247,7 +245,7 @@ async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
     assert_eq!(world.dump().await, before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn head_is_get_without_the_body() {
     let world = without_quota().await;
     let quote = world.accepted().await;
@@ -274,7 +272,7 @@ async fn head_is_get_without_the_body() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn malformed_and_unknown_ids_are_404() {
     let world = without_quota().await;
     let id = world.accepted().await.id.to_string();
@@ -318,7 +316,7 @@ async fn malformed_and_unknown_ids_are_404() {
     assert_eq!(world.dump().await, before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
     // RFC 3986, section 2.3: an escape of an unreserved character means the character. RFC 9562, section 4: hexadecimal
     // digits are read in either case.
@@ -333,7 +331,7 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn one_resource_s_id_is_no_other_resource_s_id() {
     let world = without_quota().await;
     let quote = world.accepted().await;
@@ -349,7 +347,7 @@ async fn one_resource_s_id_is_no_other_resource_s_id() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_document_of_a_draft_is_409_document_unavailable() {
     let world = without_quota().await;
     let draft = world.draft().await;
@@ -361,7 +359,7 @@ async fn the_document_of_a_draft_is_409_document_unavailable() {
     assert_eq!(world.get(&path).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after() {
     let world = without_quota().await;
     let sent = world.sent().await;
@@ -388,7 +386,7 @@ async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     let world = without_quota().await;
     let sent = world.sent().await;
@@ -399,7 +397,7 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     refused(&answer, 503, "storage_unavailable");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_closed_database_is_503_with_retry_after() {
     let world = World::new().await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);
@@ -413,31 +411,28 @@ async fn a_closed_database_is_503_with_retry_after() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
     let world = without_quota().await;
     let sent = world.sent().await;
-    let bad = world.company.keys().issue("bad").await.unwrap();
-    let options = SqliteConnectOptions::new().filename(world.database());
-    let mut behind = SqliteConnection::connect_with(&options).await.unwrap();
-    sqlx::query("UPDATE api_key SET quota_log = '[[\"inside\"' WHERE last4 = $1")
-        .bind(&bad.record.last4)
-        .execute(&mut behind)
-        .await
-        .unwrap();
-    behind.close().await.unwrap();
+    let (bad, key) = world.another("bad", Plan::Team).await;
+    let damage = world.database().either(
+        "UPDATE api_key SET quota_log = '[[\"inside\"' WHERE company_id = $1",
+        "UPDATE company SET record = '[[\"inside\"' WHERE id = $1",
+    );
+    assert_eq!(world.run(damage, &[bad.id().0.into()]).await, 1);
     let headers = [("x-request-id", "find-me")];
-    let answer = world.call("GET", "/api/v1/quotes", Some(bad.key.reveal()), &headers, Bytes::new()).await;
+    let answer = world.call("GET", "/api/v1/quotes", Some(&key), &headers, Bytes::new()).await;
     refused(&answer, 500, "server_error");
     assert_eq!(answer.headers["x-request-id"], "find-me");
     let text = String::from_utf8_lossy(&answer.bytes).to_lowercase();
-    for inside in ["inside", "api_key", "quota_log", "sql", "json", "column", "/", bad.key.reveal()] {
+    for inside in ["inside", "api_key", "quota_log", "company", "sql", "json", "column", "/", &key] {
         assert!(!text.contains(inside), "{inside} in {text}");
     }
     assert_eq!(world.get(&format!("/api/v1/quotes/{}", sent.id)).await.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_validation_error_names_the_field_or_parameter() {
     let world = without_quota().await;
     for (path, name) in [
@@ -472,7 +467,7 @@ async fn a_validation_error_names_the_field_or_parameter() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_429_is_flat() {
     let world = World::with(|settings| settings.quota = 1).await;
     assert_eq!(world.get("/api/v1/quotes").await.status, 200);

@@ -10,7 +10,7 @@ use futures_util::stream;
 use invoicing_client::{CatchUp, InvoicingClient, MemoryCheckpoint, Notice, Resource, Version};
 use invoicing_core::EventKind;
 use invoicing_server::{NewWebhook, ServeLimits, serve};
-use invoicing_tests::{Receiver, World};
+use invoicing_tests::{Receiver, World, on_each_database};
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -118,7 +118,7 @@ async fn keep_copy<R: Resource>(
     unreachable!("numbers go on")
 }
 
-#[test]
+#[on_each_database]
 fn a_catch_up_over_http_beside_writers_misses_nothing() {
     runtime().block_on(async {
         let served = Served::start().await;
@@ -196,7 +196,7 @@ async fn follow_until(
     }
 }
 
-#[test]
+#[on_each_database]
 fn a_follower_brings_at_once_what_webhooks_tell() {
     runtime().block_on(async {
         let served = Served::start().await;
@@ -216,7 +216,7 @@ fn a_follower_brings_at_once_what_webhooks_tell() {
     });
 }
 
-#[test]
+#[on_each_database]
 fn a_follower_beside_writers_misses_nothing_although_notices_are_lost() {
     runtime().block_on(async {
         let served = Served::start().await;

@@ -7,7 +7,7 @@ use futures_util::stream;
 use http::{Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use invoicing_tests::{Answer, World};
+use invoicing_tests::{Answer, World, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ const ODD: &[&str] = &[
     "GLOB *",
 ];
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_that_is_no_json_object_is_bad_request() {
     let world = without_quota().await;
     let quote = world.draft().await.id;
@@ -117,7 +117,7 @@ async fn a_body_that_is_no_json_object_is_bad_request() {
     assert_eq!(world.dump().await, before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn deep_nesting_is_refused_and_breaks_no_stack() {
     let world = without_quota().await;
     for depth in [200, 10_000, 100_000] {
@@ -140,7 +140,7 @@ async fn deep_nesting_is_refused_and_breaks_no_stack() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
     let world = without_quota().await;
     let before = world.dump().await;
@@ -182,7 +182,7 @@ async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
     assert_eq!(world.dump().await, before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_number_is_never_taken_for_a_text() {
     let world = without_quota().await;
     let quote = world.draft().await.id;
@@ -195,7 +195,7 @@ async fn a_number_is_never_taken_for_a_text() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_content_type_other_than_json_in_utf_8_is_bad_request() {
     let world = without_quota().await;
     let quote = world.draft().await.id;
@@ -244,7 +244,7 @@ async fn chunked(world: &World, body: &Bytes, piece: usize) -> StatusCode {
     world.invoicing.service().answer(request).await.status()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_has_at_most_256_kib() {
     let world = without_quota().await;
     for (length, status) in [(LIMIT - 1, 201), (LIMIT, 201), (LIMIT + 1, 413), (4 * LIMIT, 413)] {
@@ -266,7 +266,7 @@ async fn a_body_has_at_most_256_kib() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_where_none_belongs_is_ignored() {
     let world = without_quota().await;
     for body in [Bytes::from_static(b"{"), Bytes::from_static(b"\xff"), padded(LIMIT + 1)] {
@@ -275,7 +275,7 @@ async fn a_body_where_none_belongs_is_ignored() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
     let world = without_quota().await;
     let uuid = |text: &str| {
@@ -305,7 +305,7 @@ async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
     let world = without_quota().await;
     let mut made: Vec<Value> = Vec::new();
@@ -333,7 +333,7 @@ async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_search_that_cannot_be_made_is_a_validation_error() {
     let world = without_quota().await;
     for q in [
@@ -361,7 +361,7 @@ async fn a_search_that_cannot_be_made_is_a_validation_error() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn odd_external_ids_of_quotes_come_back_as_they_went() {
     let world = without_quota().await;
     let path = format!("/api/v1/quotes/{}", world.draft().await.id);
@@ -379,7 +379,7 @@ async fn odd_external_ids_of_quotes_come_back_as_they_went() {
     }
 }
 
-#[test]
+#[on_each_database]
 fn any_name_is_stored_in_nfc_or_refused_and_never_a_500() {
     let runtime = runtime();
     let world = runtime.block_on(without_quota());

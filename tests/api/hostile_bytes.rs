@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use invoicing_tests::hostile::{ENTRIES, Entry};
+use invoicing_tests::{
+    hostile::{ENTRIES, Entry},
+    on_each_database,
+};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -149,22 +152,22 @@ fn target_urls() {
     smoke("target_url", 5_000);
 }
 
-#[test]
+#[on_each_database]
 fn requests_for_anything() {
     smoke("router", 1_000);
 }
 
-#[test]
+#[on_each_database]
 fn queries() {
     smoke("query", 1_000);
 }
 
-#[test]
+#[on_each_database]
 fn bodies() {
     smoke("body", 1_000);
 }
 
-#[test]
+#[on_each_database]
 fn documents() {
     smoke("document", 60);
 }

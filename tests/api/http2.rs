@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use invoicing_tests::on_each_database;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -140,7 +141,7 @@ impl Peer {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn streams_that_are_opened_and_reset_end_the_connection() {
     let server = Server::start().await;
     let mut peer = Peer::connect(&server, &[]).await;
@@ -157,7 +158,7 @@ async fn streams_that_are_opened_and_reset_end_the_connection() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_head_without_an_end_ends_the_connection() {
     let server = Server::start().await;
     for filler in [field("x-more", &"y".repeat(1_000)), Vec::new()] {
@@ -170,7 +171,7 @@ async fn a_head_without_an_end_ends_the_connection() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn questions_whose_answers_nobody_reads_are_not_answered_for_ever() {
     let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
     for question in [frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 9]), frame(PING, 0, 0, &[7; 8])] {
@@ -182,7 +183,7 @@ async fn questions_whose_answers_nobody_reads_are_not_answered_for_ever() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn streams_beyond_the_limit_are_refused_and_the_others_served() {
     let server = Server::with(|limits| limits.concurrent_streams = 4).await;
     let mut peer = Peer::connect(&server, &[]).await;
@@ -200,7 +201,7 @@ async fn streams_beyond_the_limit_are_refused_and_the_others_served() {
     assert_eq!(server.names().await, ["A"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
     let server = Server::start().await;
     let mut peer = Peer::connect(&server, &[]).await;
@@ -216,7 +217,7 @@ async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
     assert_eq!((answer.stream, answer.payload[0]), (3, STATUS_200));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_frame_that_is_too_large_ends_the_connection() {
     let server = Server::start().await;
     let mut peer = Peer::connect(&server, &[]).await;
@@ -227,7 +228,7 @@ async fn a_frame_that_is_too_large_ends_the_connection() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_answer_without_a_window_is_given_up() {
     let server = Server::with(|limits| limits.answer = Duration::from_secs(1)).await;
     let begun = Instant::now();

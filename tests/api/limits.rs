@@ -9,7 +9,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use http::Request;
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -22,7 +22,7 @@ fn get(world: &World) -> Request<Full<Bytes>> {
     request.body(Full::default()).unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
     let world = World::with(|settings| settings.requests.in_flight = 1).await;
     let mut first = pin!(world.invoicing.service().answer(get(&world)));
@@ -46,7 +46,7 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
     assert_eq!((next.status.as_u16(), &next.headers["ratelimit-remaining"]), (200, &"28".parse().unwrap()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_answer_that_is_held_counts_until_it_is_gone() {
     let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
     for n in 0..100 {
@@ -65,7 +65,7 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
     assert_eq!(page().await.status(), 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
     let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
     let post = || {
@@ -92,7 +92,7 @@ async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() 
     assert_eq!(answer().await.status(), 201);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn header_fields_and_targets_have_limits() {
     let server = Server::with(|limits| {
         limits.headers = 10;
@@ -116,7 +116,7 @@ async fn header_fields_and_targets_have_limits() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn bodies_that_drip_in_chunks_are_408_whatever_they_drip() {
     let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = 300).await;
     let headers = ["content-type: application/json", "transfer-encoding: chunked"];
@@ -140,7 +140,7 @@ async fn bodies_that_drip_in_chunks_are_408_whatever_they_drip() {
     assert!(server.names().await.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads() {
     const COUNT: usize = 1_000;
     let server = Server::start().await;

@@ -2,6 +2,7 @@
 //! own files.
 
 use invoicing_core::{ClientChange, NewClient};
+use invoicing_tests::on_each_database;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use crate::support::{
 
 const LONG_AGO: &str = "2000-01-01T00:00:00Z";
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_envelope_is_the_same_for_the_three_resources() {
     let world = world().await;
     for filled in [false, true] {
@@ -32,7 +33,7 @@ async fn the_envelope_is_the_same_for_the_three_resources() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
     let world = world().await;
     for n in 0..101 {
@@ -57,7 +58,7 @@ async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_offset_behind_the_end_is_an_empty_page() {
     let world = world().await;
     world.draft().await;
@@ -76,7 +77,7 @@ fn assert_order(items: &[Value], moment: &str) {
     }
 }
 
-#[test]
+#[on_each_database]
 fn pages_show_every_record_exactly_once_on_a_quiet_set() {
     let limits = prop::collection::vec(1_usize..5, 1..8);
     let touched = prop::collection::vec(any::<Index>(), 0..5);
@@ -129,7 +130,7 @@ async fn touch(tenant: &Tenant<'_>, list: &str, picks: &[Index]) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn records_of_one_stamp_are_ordered_by_id_descending() {
     let world = world().await;
     for _ in 0..5 {
@@ -149,7 +150,7 @@ async fn records_of_one_stamp_are_ordered_by_id_descending() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn as_of_is_the_companys_last_stamp() {
     let world = world().await;
     let other = Tenant::open(&world).await;
@@ -164,7 +165,7 @@ async fn as_of_is_the_companys_last_stamp() {
     assert_eq!(other.read(CLIENTS).await["asOf"], other_as_of, "another company's stamp moved");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_as_of_of_a_new_company_can_be_its_first_since() {
     let world = world().await;
     for list in LISTS {
@@ -177,7 +178,7 @@ async fn the_as_of_of_a_new_company_can_be_its_first_since() {
     assert_eq!(ids(&found), [quote.id.to_string()]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn since_is_inclusive() {
     let world = world().await;
     crate::support::draft_invoice(&world).await;
@@ -190,7 +191,7 @@ async fn since_is_inclusive() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn since_looks_at_the_modification_and_not_at_the_creation() {
     let world = world().await;
     let (old, _other) = (world.draft().await, world.draft().await);
@@ -203,7 +204,7 @@ async fn since_looks_at_the_modification_and_not_at_the_creation() {
     assert_eq!(items(&found)[0]["createdAt"], old.created_at.to_string());
 }
 
-#[test]
+#[on_each_database]
 fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
     let gaps = prop::collection::vec(0_u64..4, 1..8);
     let strategy = (gaps, -3_i64..30, -14 * 60..=14 * 60, 0..3_usize);
@@ -230,7 +231,7 @@ fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
     let world = world().await;
     world.client("A").await;
@@ -241,7 +242,7 @@ async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example() {
     let world = world().await;
     for list in LISTS {
@@ -279,7 +280,7 @@ async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
     let world = world().await;
     let integers = ["-1", "x", "1.5", "1e1", "0x10", "", "+", "%205", "%D9%A3", "99999999999999999999", "5;"];
@@ -311,7 +312,7 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_unknown_parameter_is_refused_by_name() {
     let world = world().await;
     let quote = world.sent().await.id;
@@ -351,7 +352,7 @@ async fn an_unknown_parameter_is_refused_by_name() {
     refused(&world.send("PATCH", &format!("{QUOTES}/{quote}?force=1"), &link).await, "force", "PATCH");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_parameter_given_twice_is_refused_by_name() {
     let world = world().await;
     let document = format!("{QUOTES}/{}/document", world.sent().await.id);
@@ -377,7 +378,7 @@ async fn a_parameter_given_twice_is_refused_by_name() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn status_shows_exactly_the_records_in_it() {
     let world = world().await;
     let gallery = gallery(&world).await;
@@ -402,7 +403,7 @@ async fn found(tenant: &Tenant<'_>, q: &str) -> Vec<String> {
     names
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn q_is_blind_to_case_and_accents() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -419,7 +420,7 @@ async fn q_is_blind_to_case_and_accents() {
     assert_eq!(found(&tenant, "lefevres").await, [""; 0]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -443,7 +444,7 @@ async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn percent_underscore_quotes_and_emoji_are_literal_in_q() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -495,7 +496,7 @@ fn has_iota_below(text: &str) -> bool {
     text.chars().any(grows)
 }
 
-#[test]
+#[on_each_database]
 fn any_part_of_a_name_finds_its_client() {
     let strategy = ("\\PC{1,30}", any::<Index>(), any::<Index>(), 0..3_u8);
     service_law(64, &strategy, async |world, (name, from, to, case)| {
@@ -524,7 +525,7 @@ fn any_part_of_a_name_finds_its_client() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn external_id_finds_exactly_that_client_or_nobody() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -555,7 +556,7 @@ async fn external_id_finds_exactly_that_client_or_nobody() {
     refused(&tenant.get(&format!("{CLIENTS}?externalId=")).await, "externalId", "empty");
 }
 
-#[test]
+#[on_each_database]
 fn filters_of_clients_combine_with_and() {
     let client = (0..3_usize, 0..3_usize, any::<bool>());
     let strategy = (
@@ -603,7 +604,7 @@ fn filters_of_clients_combine_with_and() {
     });
 }
 
-#[test]
+#[on_each_database]
 fn status_since_and_lines_combine_with_and() {
     service_law(12, &acts(10..25), async |world, acts| {
         let tenant = Tenant::open(world).await;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use invoicing_core::{ProofParts, proof_fingerprint, sha256_hex};
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -169,7 +169,7 @@ fn assert_holds(value: &Value, parts: &[&[Member]]) {
     assert_eq!(holds(value, &parts.concat()), Ok(()), "{value:#}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     let world = world().await;
     gallery(&world).await;
@@ -181,7 +181,7 @@ async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
@@ -189,7 +189,7 @@ async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     let world = world().await;
     gallery(&world).await;
@@ -201,7 +201,7 @@ async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_detail_of_an_invoice_adds_lines_and_vat() {
     let world = world().await;
     for invoice in gallery(&world).await.invoices {
@@ -209,7 +209,7 @@ async fn the_detail_of_an_invoice_adds_lines_and_vat() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
     let world = world().await;
     let bare = world.send("POST", CLIENTS, &json!({"name": "Nu"})).await;
@@ -232,7 +232,7 @@ async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
     assert_eq!(replayed.json, created.json);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_line_has_exactly_its_eight_fields() {
     let world = world().await;
     let quote = world.draft().await;
@@ -251,7 +251,7 @@ async fn a_line_has_exactly_its_eight_fields() {
     assert_eq!(read(&world, &format!("{INVOICES}/{}", invoice.id)).await["lines"], expected);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn include_lines_shows_the_lines_of_the_detail() {
     let world = world().await;
     gallery(&world).await;
@@ -269,7 +269,7 @@ async fn include_lines_shows_the_lines_of_the_detail() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_draft_without_lines_has_an_empty_array() {
     let world = world().await;
     let client = world.client("A").await;
@@ -284,7 +284,7 @@ async fn a_draft_without_lines_has_an_empty_array() {
     assert_eq!(items(&page)[0]["lines"], json!([]));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn totals_vat_and_retention_are_those_of_the_lines() {
     let world = world().await;
     let quote = world.draft().await;
@@ -311,7 +311,7 @@ async fn totals_vat_and_retention_are_those_of_the_lines() {
     assert_eq!(invoice["vatBreakdown"], detail["vatBreakdown"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_signature_is_null_until_the_client_signs() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
@@ -332,7 +332,7 @@ async fn the_signature_is_null_until_the_client_signs() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again() {
     let world = world().await;
     let sent = world.sent().await;
@@ -368,7 +368,7 @@ async fn download(world: &World, document: &str) -> bytes::Bytes {
     world.call("GET", path, None, &[], bytes::Bytes::new()).await.bytes
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_quote_accepted_by_hand_has_no_signature() {
     let world = world().await;
     let quote = world.accepted().await;
@@ -379,7 +379,7 @@ async fn a_quote_accepted_by_hand_has_no_signature() {
     assert!(detail["acceptedAt"].is_string());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     let world = world().await;
     let id = draft_invoice(&world).await;
@@ -398,7 +398,7 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     assert!(canceled["canceledAt"].is_string());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_amounts_of_an_invoice_follow_its_payments() {
     let world = world().await;
     let invoices = world.company.invoices();
@@ -425,7 +425,7 @@ async fn the_amounts_of_an_invoice_follow_its_payments() {
     assert_eq!(amounts().await, expected(["782.55", "0.01", "0"], "SENT", false));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_record_names_its_quote_and_its_client() {
     let world = world().await;
     let quote = world.accepted().await;
@@ -442,7 +442,7 @@ async fn a_record_names_its_quote_and_its_client() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
     let world = world().await;
     // `World::call` looks for the canaries and for the names of private fields in every answer.
@@ -491,7 +491,7 @@ async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
     assert!(format!("{costings:?}").contains(invoicing_tests::CANARY));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn numbers_of_documents_follow_each_other() {
     let world = world().await;
     for n in 1..=3 {

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, StatusCode};
 use http_body_util::Full;
 use invoicing_server::{ClientQuery, RequestLimits, ServeLimits, serve};
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -179,7 +179,7 @@ impl Peer {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn pipelined_requests_are_answered_in_order() {
     let server = Server::start().await;
     let quote = server.world.sent().await.id;
@@ -208,7 +208,7 @@ async fn pipelined_requests_are_answered_in_order() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_head_request_on_a_connection_leaves_it_usable() {
     let server = Server::start().await;
     let mut peer = server.connect().await;
@@ -222,7 +222,7 @@ async fn a_head_request_on_a_connection_leaves_it_usable() {
     assert_eq!(peer.answer().await.unwrap().json["data"], json!([]));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_slow_sender_of_headers_is_cut_and_delays_nobody() {
     let server = Server::with(|limits| limits.header_read = Duration::from_millis(300)).await;
     let mut slow = server.connect().await;
@@ -246,7 +246,7 @@ async fn a_slow_sender_of_headers_is_cut_and_delays_nobody() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn hundreds_of_idle_connections_delay_nobody_and_are_closed() {
     let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
     let mut idle = Vec::new();
@@ -262,7 +262,7 @@ async fn hundreds_of_idle_connections_delay_nobody_and_are_closed() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_slow_sender_of_a_body_is_answered_408() {
     let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = BODY_TIME_MS).await;
     let mut peer = server.connect().await;
@@ -299,7 +299,7 @@ async fn a_slow_sender_of_a_body_is_answered_408() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_shorter_than_its_content_length_does_not_hang() {
     let server = Server::start().await;
     let request = server.request(
@@ -322,7 +322,7 @@ async fn a_body_shorter_than_its_content_length_does_not_hang() {
     assert!(server.names().await.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_follows_a_body_is_no_part_of_it() {
     let server = Server::start().await;
     let mut peer = server.connect().await;
@@ -335,7 +335,7 @@ async fn what_follows_a_body_is_no_part_of_it() {
     assert_eq!(server.names().await, ["First"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_in_chunks_is_read_within_the_limit() {
     let server = Server::start().await;
     let headers = ["content-type: application/json", "transfer-encoding: chunked"];
@@ -356,7 +356,7 @@ async fn a_body_in_chunks_is_read_within_the_limit() {
     assert_eq!(server.names().await.len(), 2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_endless_body_is_answered_and_not_read_for_ever() {
     let server = Server::start().await;
     for key in [&*server.world.key, "unknown"] {
@@ -379,7 +379,7 @@ async fn an_endless_body_is_answered_and_not_read_for_ever() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_head_that_is_too_large_is_431_or_414() {
     let server = Server::start().await;
     let many: Vec<String> = (0..2_000).map(|n| format!("x-{n}: y")).collect();
@@ -410,7 +410,7 @@ async fn a_head_that_is_too_large_is_431_or_414() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn bytes_that_are_no_http_are_refused_and_the_connection_closed() {
     let server = Server::start().await;
     let twice = server.request(
@@ -451,7 +451,7 @@ async fn bytes_that_are_no_http_are_refused_and_the_connection_closed() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
     let mut server = Server::start().await;
     let body = "{\"name\":\"In flight\"}";
@@ -479,7 +479,7 @@ async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
     assert_eq!(clients.data.len(), 1, "what was answered is on disk");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_client_that_goes_away_leaves_nothing_half_done() {
     let server = Server::start().await;
     for n in 0..40 {
@@ -509,7 +509,7 @@ async fn a_client_that_goes_away_leaves_nothing_half_done() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all() {
     let world = World::new().await;
     let mut unfinished = 0;
@@ -555,7 +555,7 @@ async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all() {
     assert!(stamps.windows(2).all(|two| two[0].updated_at < two[1].updated_at));
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[on_each_database(worker_threads = 4)]
 async fn many_connections_at_once_are_all_served() {
     let server = Server::start().await;
     let mut tasks = JoinSet::new();

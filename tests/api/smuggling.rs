@@ -1,6 +1,8 @@
 //! Requests of which a proxy in front may see another end than the server: each gets one answer of the right status,
 //! and what is hidden in it is never served.
 
+use invoicing_tests::on_each_database;
+
 use crate::serving::{PATIENCE, Peer, Server};
 
 /// What must never be served: it would create this client.
@@ -146,7 +148,7 @@ async fn statuses(peer: &mut Peer) -> Vec<u16> {
     statuses
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_doubtful_request_has_one_answer_and_nothing_after_it_is_served() {
     let server = Server::start().await;
     let mut created = 0;
@@ -163,7 +165,7 @@ async fn a_doubtful_request_has_one_answer_and_nothing_after_it_is_served() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_length_and_chunks_that_hide_a_request_do_not_serve_it() {
     let server = Server::start().await;
     let hidden = String::from_utf8(hidden(&server)).unwrap();
@@ -179,7 +181,7 @@ async fn a_length_and_chunks_that_hide_a_request_do_not_serve_it() {
     assert!(server.names().await.is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn one_length_twice_is_one_length() {
     let server = Server::start().await;
     let headers = [JSON, "content-length: 12", "content-length: 12"];
@@ -190,7 +192,7 @@ async fn one_length_twice_is_one_length() {
     assert_eq!(statuses(&mut peer).await, [201, 200]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn chunks_with_extensions_and_trailers_end_where_they_end() {
     let server = Server::start().await;
     let chunked = [JSON, "transfer-encoding: chunked"];
@@ -238,7 +240,7 @@ const LINES: &[(&str, &[u16])] = &[
     ("PRI * HTTP/1.1\r\n\r\n", &[400]),
 ];
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_is_no_request_line_is_refused_and_nothing_after_it_is_served() {
     let server = Server::start().await;
     for (text, expected) in LINES {
@@ -252,7 +254,7 @@ async fn what_is_no_request_line_is_refused_and_nothing_after_it_is_served() {
     server.is_well().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn unusual_requests_that_are_in_order_are_answered_as_such() {
     let server = Server::start().await;
     let key = format!("authorization: Bearer {}\r\n", server.key());
@@ -283,7 +285,7 @@ async fn unusual_requests_that_are_in_order_are_answered_as_such() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract() {
     let server = Server::start().await;
     let mut peer = server.connect().await;
@@ -295,7 +297,7 @@ async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract()
     assert!(heard.headers.contains_key("x-request-id"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_caller_that_waits_for_100_continue_is_not_asked_for_a_body_nobody_wants() {
     let server = Server::start().await;
     let headers = [JSON, "content-length: 1000000", "expect: 100-continue"];

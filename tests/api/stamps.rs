@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::{ClientChange, NewClient, NewQuote, Percent};
-use invoicing_tests::new_quote;
+use invoicing_tests::{new_quote, on_each_database};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -14,7 +14,7 @@ use crate::support::{
     world,
 };
 
-#[test]
+#[on_each_database]
 fn every_change_has_a_later_stamp_whatever_the_clock_does() {
     service_law(24, &acts(10..40), async |world, acts| {
         let tenant = Tenant::open(world).await;
@@ -25,7 +25,7 @@ fn every_change_has_a_later_stamp_whatever_the_clock_does() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -40,7 +40,7 @@ async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart()
     assert_eq!(tenant.client(&NewClient::named("later")).await.updated_at, world.now());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn stamps_go_on_when_the_clock_is_set_back() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
@@ -57,7 +57,7 @@ async fn stamps_go_on_when_the_clock_is_set_back() {
     assert_eq!(text(&items(&clients)[0], "name"), "after");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_changes_have_stamps_of_their_own() {
     let world = Arc::new(world().await);
     let mut tasks = JoinSet::new();
@@ -76,7 +76,7 @@ async fn simultaneous_changes_have_stamps_of_their_own() {
     assert_eq!(stamps.len(), 60);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn companies_have_stamps_of_their_own() {
     let world = world().await;
     let (one, other) = (Tenant::open(&world).await, Tenant::open(&world).await);
@@ -88,7 +88,7 @@ async fn companies_have_stamps_of_their_own() {
     assert_eq!(client.updated_at, world.now(), "pushed ahead by another company's changes");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_one_transaction_changes_shares_its_stamp() {
     let world = world().await;
     world.company.set_automatic_invoicing(true).await.unwrap();
@@ -104,7 +104,7 @@ async fn updated_at(world: &invoicing_tests::World, path: &str) -> Value {
     read(world, path).await["updatedAt"].clone()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_visible_change_of_a_quote_moves_updated_at() {
     let world = world().await;
     let quotes = world.company.quotes();
@@ -140,7 +140,7 @@ async fn every_visible_change_of_a_quote_moves_updated_at() {
     moved("sign").await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_visible_change_of_an_invoice_moves_updated_at() {
     let world = world().await;
     let invoices = world.company.invoices();
@@ -172,7 +172,7 @@ async fn every_visible_change_of_an_invoice_moves_updated_at() {
     assert!(updated_at(&world, &format!("{INVOICES}/{other}")).await.as_str() > before.as_str());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_change_of_a_client_moves_updated_at() {
     let world = world().await;
     let id = world.client("A").await;
@@ -203,7 +203,7 @@ async fn every_change_of_a_client_moves_updated_at() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_no_op_does_not_move_updated_at() {
     let world = world().await;
     let draft = world.draft().await;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 use invoicing_core::{EventKind, NewClient, Plan};
 use invoicing_server::{CompanyHandle, Endpoint, NewProject, NewWebhook, ROUTES};
-use invoicing_tests::{Answer, World, new_quote};
+use invoicing_tests::{Answer, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -101,7 +101,7 @@ fn set(ids: &[String]) -> BTreeSet<String> {
     ids.iter().cloned().collect()
 }
 
-#[test]
+#[on_each_database]
 fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
     let runtime = runtime();
     let (world, existing, attacker) = runtime.block_on(async {
@@ -157,7 +157,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_owner_gets_what_the_other_does_not() {
     // The law above would hold of a service that refuses everybody.
     let world = World::with(|settings| settings.quota = 0).await;
@@ -175,7 +175,7 @@ async fn the_owner_gets_what_the_other_does_not() {
     }
 }
 
-#[test]
+#[on_each_database]
 fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
     let runtime = runtime();
     law(12, &proptest::collection::vec((0..3_usize, 0..8_u8), 1..30), |steps| {
@@ -211,7 +211,7 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_one_company_does_moves_no_other_company_s_stamp() {
     let world = World::with(|settings| settings.quota = 0).await;
     let quiet = Tenant::new(&world, "Quiet").await;
@@ -225,7 +225,7 @@ async fn what_one_company_does_moves_no_other_company_s_stamp() {
     assert_eq!(page().await.bytes, before.bytes, "asOf is the company's own");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn one_external_id_in_two_companies_is_two_clients() {
     let world = World::with(|settings| settings.quota = 0).await;
     let tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
@@ -247,7 +247,7 @@ async fn one_external_id_in_two_companies_is_two_clients() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_document_url_of_one_company_opens_nothing_of_another() {
     let world = World::with(|settings| settings.quota = 0).await;
     let mut tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];

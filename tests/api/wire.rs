@@ -4,7 +4,7 @@ use bytes::Bytes;
 use chrono::NaiveDate;
 use invoicing_core::{Money, NewClient, NewCompany, NewLine, NewQuote, Percent, Plan, Quantity, UnitPrice};
 use invoicing_server::Error;
-use invoicing_tests::{Answer, World, new_quote};
+use invoicing_tests::{Answer, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ use crate::support::{
 const SHORT: [&str; 6] = ["name", "email", "phone", "city", "zipCode", "externalId"];
 const LONG: [&str; 2] = ["address", "notes"];
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn instants_have_three_decimals_and_z() {
     let mut seen = 0;
     for start in ["2026-09-15T00:00:00.000Z", "2026-09-15T10:00:00.100Z", "2026-09-30T21:59:59.999Z"] {
@@ -36,7 +36,7 @@ async fn instants_have_three_decimals_and_z() {
     assert!(seen > 300, "{seen}");
 }
 
-#[test]
+#[on_each_database]
 fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
     service_law(24, &(0_u64..3_000), async |world, millis| {
         world.advance(std::time::Duration::from_millis(millis));
@@ -53,7 +53,7 @@ fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn calendar_dates_are_days_in_the_companys_time_zone() {
     let world = world().await;
     // Already the 15th in Paris, still the 14th in New York, the 15th at noon in Auckland.
@@ -84,7 +84,7 @@ async fn calendar_dates_are_days_in_the_companys_time_zone() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn calendar_dates_are_written_as_days() {
     let world = world().await;
     for answer in Box::pin(everything(&world)).await {
@@ -121,7 +121,7 @@ fn line(quantity: Decimal, price: Decimal, rate: Decimal) -> NewLine {
     }
 }
 
-#[test]
+#[on_each_database]
 fn numbers_are_exact_and_in_their_shortest_form() {
     let quantity = prop_oneof![1_i64..100_000, 1_i64..9_999_999_999];
     let price = prop_oneof![Just(0_i64), 0_i64..100_000, 0_i64..99_999_999];
@@ -185,7 +185,7 @@ fn numbers_are_exact_and_in_their_shortest_form() {
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
     let world = world().await;
     let client = world.client("A").await;
@@ -203,7 +203,7 @@ async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
     assert_eq!(tokens(body, "retentionAmount"), ["0"]);
 }
 
-#[test]
+#[on_each_database]
 fn more_decimals_than_a_value_keeps_are_refused() {
     for (text, good) in [("1.25", true), ("1.250", true), ("1.255", false), ("0.001", false), ("1e-3", false)]
     {
@@ -216,7 +216,7 @@ fn more_decimals_than_a_value_keeps_are_refused() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn ids_are_uuids_of_version_7() {
     let world = world().await;
     let mut seen = 0;
@@ -234,7 +234,7 @@ async fn ids_are_uuids_of_version_7() {
     assert!(seen > 100, "{seen}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn names_are_camel_case_with_the_documents_french_acronyms() {
     let world = world().await;
     for answer in Box::pin(everything(&world)).await {
@@ -252,7 +252,7 @@ async fn names_are_camel_case_with_the_documents_french_acronyms() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_optional_field_is_present_as_null() {
     let world = world().await;
     let client = world.send("POST", CLIENTS, &json!({"name": "Nu"})).await.json;
@@ -315,7 +315,7 @@ fn of_length(field: &str, count: usize) -> String {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn strings_are_trimmed() {
     let world = world().await;
     for field in SHORT.into_iter().chain(LONG) {
@@ -334,7 +334,7 @@ async fn strings_are_trimmed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn strings_are_normalised_to_nfc() {
     let world = world().await;
     for field in ["name", "phone", "city", "zipCode", "externalId", "address", "notes"] {
@@ -348,7 +348,7 @@ async fn strings_are_normalised_to_nfc() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn short_strings_have_at_most_255_characters() {
     let world = world().await;
     for field in SHORT {
@@ -358,7 +358,7 @@ async fn short_strings_have_at_most_255_characters() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn long_strings_have_at_most_2000_characters() {
     let world = world().await;
     for field in LONG {
@@ -369,7 +369,7 @@ async fn long_strings_have_at_most_2000_characters() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn characters_are_counted_after_normalising_and_not_in_bytes() {
     let world = world().await;
     for text in ["😀", "e\u{301}", "\u{1112}\u{1161}\u{11ab}"] {
@@ -380,7 +380,7 @@ async fn characters_are_counted_after_normalising_and_not_in_bytes() {
     assert_eq!(stored(&world, "notes", &"😀".repeat(2_000)).await, "😀".repeat(2_000));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_name_has_at_least_one_character() {
     let world = world().await;
     for name in ["", " ", "\u{a0}\t\n"] {
@@ -389,7 +389,7 @@ async fn a_name_has_at_least_one_character() {
     assert_eq!(stored(&world, "name", "x").await, "x");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_empty_optional_string_is_read_as_null() {
     let world = world().await;
     for field in ["email", "phone", "address", "city", "zipCode", "type", "notes"] {
@@ -401,7 +401,7 @@ async fn an_empty_optional_string_is_read_as_null() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_empty_external_id_is_refused() {
     let world = world().await;
     let quote = format!("{QUOTES}/{}", world.draft().await.id);
@@ -413,7 +413,7 @@ async fn an_empty_external_id_is_refused() {
     assert_eq!(read(&world, &quote).await["externalId"], Value::Null);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_texts_of_lines_keep_the_same_rules() {
     let world = world().await;
     let client = world.client("A").await;
@@ -435,7 +435,7 @@ async fn the_texts_of_lines_keep_the_same_rules() {
     }
 }
 
-#[test]
+#[on_each_database]
 fn any_text_is_stored_in_its_one_form_or_refused_by_name() {
     let texts = prop_oneof!["\\PC{1,40}", "[ -~é€😀\u{300}-\u{340}]{200,300}", any::<String>()];
     service_law(64, &texts, async |world, name| {
@@ -459,7 +459,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.get(name).map(|value| value.to_str().unwrap())
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_valid_request_id_is_echoed() {
     let world = world().await;
     for id in ["a", "01J7-abc_DEF.9", "4f2c8a1e-0d3b-4b1a-9f00-000000000001"] {
@@ -471,7 +471,7 @@ async fn a_valid_request_id_is_echoed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7() {
     let world = world().await;
     let long = "x".repeat(10_000);
@@ -485,7 +485,7 @@ async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7(
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn authenticated_answers_show_the_quota() {
     let world = World::new().await;
     for (n, path) in LISTS.into_iter().chain(["/api/v1/nothing", "/api/v1/quotes?limit=0"]).enumerate() {
@@ -497,7 +497,7 @@ async fn authenticated_answers_show_the_quota() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
     let world = World::new().await;
     for key in [None, Some("isk_unknown")] {
@@ -512,7 +512,7 @@ async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_body_has_at_most_256_kib() {
     let world = world().await;
     let of_size = |size: usize| Bytes::from(format!("{{\"name\": \"A\"{}}}", " ".repeat(size - 13)));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, Plan, WebhookId};
 use invoicing_server::{DisabledReason, Webhook};
-use invoicing_tests::{Received, Receiver, Reply, World};
+use invoicing_tests::{Received, Receiver, Reply, World, on_each_database};
 use proptest::prelude::*;
 use webhook_verify::Verifier;
 
@@ -28,7 +28,7 @@ fn text<'r>(received: &'r Received, header: &str) -> &'r str {
     value.to_str().unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -67,7 +67,7 @@ async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
     let world = World::with(|settings| settings.brand = "Devis-Pro".into()).await;
     let receiver = Receiver::start().await;
@@ -83,7 +83,7 @@ async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
     assert!(!received.headers.keys().any(|name| name.as_str().contains("service")));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -107,7 +107,7 @@ async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -137,7 +137,7 @@ async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts() {
     let world = World::with(|settings| settings.dispatch.max_attempts = 5).await;
     let receiver = Receiver::start().await;
@@ -154,7 +154,7 @@ async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
     let world = World::with(|settings| settings.dispatch.max_attempts = 1).await;
     let receiver = Receiver::start().await;
@@ -165,7 +165,7 @@ async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
     let date = "Mon, 14 Sep 2026 09:41:20 GMT";
     // Status, header, and the shortest and longest gap in milliseconds. The clock stands at 09:41:07.123.
@@ -199,7 +199,7 @@ async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
 }
 
 /// Every status that a server can answer with: 2xx delivered, 5xx and 429 again, everything else failed at once.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_status_leads_to_what_the_contract_says() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -250,7 +250,7 @@ async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
     (url, tasks)
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn odd_answers_lead_to_what_the_contract_says() {
     use DeliveryStatus::{Delivered, Failed, Pending};
     let cases: [(&[u8], DeliveryStatus, &str); 9] = [
@@ -280,7 +280,7 @@ async fn odd_answers_lead_to_what_the_contract_says() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn redirects_are_not_followed_and_fail_at_once() {
     let world = World::new().await;
     let (receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
@@ -297,7 +297,7 @@ async fn redirects_are_not_followed_and_fail_at_once() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
     let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 200).await;
     let hanging = Receiver::start().await;
@@ -333,7 +333,7 @@ async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
     assert!(plain.received().is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -356,7 +356,7 @@ async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_success_sets_the_count_to_0() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -375,7 +375,7 @@ async fn a_success_sets_the_count_to_0() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -387,7 +387,7 @@ async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
     assert_eq!(webhook(&world, id).await.consecutive_failures, 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -415,7 +415,7 @@ async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disab
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_burst_disables_once_and_what_still_waits_is_skipped() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -438,7 +438,7 @@ async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
     u64::try_from(rows).unwrap() - reported
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -463,7 +463,7 @@ async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disa
     assert_eq!(dispatch_to_the_end(&world).await.delivered, 14);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn counts_are_kept_per_webhook_and_per_company() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -494,7 +494,7 @@ async fn counts_are_kept_per_webhook_and_per_company() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_large_backlog_is_delivered_each_event_once() {
     let world = World::new().await;
     let (a, b) = (Receiver::start().await, Receiver::start().await);
@@ -511,7 +511,7 @@ async fn a_large_backlog_is_delivered_each_event_once() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -519,13 +519,11 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
     let no_secret = hook(&world, &receiver.url).await.webhook.id;
     let good = hook(&world, &receiver.url).await.webhook.id;
     // As a bug of an earlier version could have left it.
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(world.database());
-    let mut connection = <sqlx::SqliteConnection as sqlx::Connection>::connect_with(&options).await.unwrap();
     for (statement, id) in [
         ("UPDATE webhook SET url = 'http://[::1' WHERE id = $1", bad_url),
         ("UPDATE webhook SET secret = '' WHERE id = $1", no_secret),
     ] {
-        sqlx::query(statement).bind(id.0).execute(&mut connection).await.unwrap();
+        assert_eq!(world.run(statement, &[id.0.into()]).await, 1);
     }
     let event = emit(&world, 1).await[0];
     let report = dispatch_to_the_end(&world).await;
@@ -539,7 +537,7 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
 
 /// Whatever receivers answer, in whatever order: every event ends, as its own attempts say it must, and each of its
 /// attempts carried the same bytes.
-#[test]
+#[on_each_database]
 fn every_event_ends_as_its_attempts_say() {
     let status =
         prop_oneof![4 => Just(200_u16), 4 => Just(500), 1 => Just(429), 1 => Just(404), 1 => Just(302)];

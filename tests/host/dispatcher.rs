@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, Plan};
 use invoicing_server::Error;
-use invoicing_tests::{Receiver, Reply, World};
+use invoicing_tests::{Receiver, Reply, World, on_each_database};
 
 use crate::support::{Running, delivery, emit, emit_for, hook, hook_for};
 
 const SOON: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(20);
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_commit_wakes_the_dispatcher() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -29,7 +29,7 @@ async fn a_commit_wakes_the_dispatcher() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -47,7 +47,7 @@ async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -64,7 +64,7 @@ async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -76,7 +76,7 @@ async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() 
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn stopping_lets_attempts_in_flight_end_and_records_them() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -90,7 +90,7 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once() {
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
     let receiver = Receiver::start().await;
@@ -118,7 +118,7 @@ async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_deliv
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -140,7 +140,7 @@ async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first() {
 }
 
 /// A dispatcher that is ending must not take its successor's hand-off with it.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
     for _ in 0..10 {
         let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
@@ -179,7 +179,7 @@ async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -205,7 +205,7 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
     assert_eq!(bodies.len(), 111);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -228,7 +228,7 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
 
 /// Short runs that begin and end while operations commit: what is planned in one run and committed in the next must
 /// be neither lost nor recorded twice. The clock stands still, so that nothing tells two attempts apart by time.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -265,7 +265,7 @@ async fn emit_one(world: &World) {
     world.company.quotes().create(&new).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn claims_of_a_process_that_died_are_taken_over_at_the_next_start() {
     let world = World::on_system_clock(|_| {}).await;
     let receiver = Receiver::start().await;
@@ -284,7 +284,7 @@ async fn claims_of_a_process_that_died_are_taken_over_at_the_next_start() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn retries_and_counts_survive_a_restart() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -306,7 +306,7 @@ async fn retries_and_counts_survive_a_restart() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_hanging_endpoint_does_not_delay_the_others() {
     let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
     let hanging = Receiver::start().await;
@@ -328,7 +328,7 @@ async fn a_hanging_endpoint_does_not_delay_the_others() {
     running.kill().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
     let world = World::on_system_clock(|settings| {
         settings.dispatch.attempt_timeout_ms = 1_000;
@@ -359,7 +359,7 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
     assert!(counted >= 950, "{counted} of 1000 left");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn stopping_waits_no_longer_than_an_attempt_may_take() {
     let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 500).await;
     let hanging = Receiver::start().await;
@@ -376,7 +376,7 @@ async fn stopping_waits_no_longer_than_an_attempt_may_take() {
     world.assert_ledger().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
     let world = World::on_system_clock(|_| {}).await;
     let mut receivers = Vec::new();
@@ -399,7 +399,7 @@ async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn after_closing_operations_and_dispatcher_say_that_storage_is_unavailable() {
     let world = World::new().await;
     let receiver = Receiver::start().await;

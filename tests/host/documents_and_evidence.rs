@@ -6,7 +6,7 @@ use invoicing_core::{
     ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, proof_fingerprint,
 };
 use invoicing_server::{ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, Signature};
-use invoicing_tests::{CANARY, World, new_quote};
+use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use serde_json::Value;
 
 use crate::support::{DAY, conflict, date, evidence, quote_in, refused, signature};
@@ -29,7 +29,7 @@ fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
     format!("sha256:{}", ContentHash::of(canonical.to_string().as_bytes()))
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -56,7 +56,7 @@ async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that
     assert_eq!(detail["signedAt"], block["signedAt"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -79,7 +79,7 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     assert!(!String::from_utf8_lossy(&detail.bytes).contains("192.0.2.7"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomputed() {
     let world = World::new().await;
     for text in ["\"\\/\n\tz", "e\u{301}\u{202e} 😀", "</script><!--", "a\u{2028}\u{2029}b"] {
@@ -98,7 +98,7 @@ async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomput
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn after_sending_again_the_signature_binds_the_second_document() {
     let world = World::new().await;
     let rejected = quote_in(&world, QuoteStatus::Rejected).await;
@@ -116,7 +116,7 @@ async fn after_sending_again_the_signature_binds_the_second_document() {
     assert_ne!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &documents[0].sha256));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -134,7 +134,7 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     assert_eq!((link.sha256, link.size_bytes), (after.sha256, after.bytes.len() as u64));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -157,7 +157,7 @@ async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_same_input_renders_to_the_frozen_bytes() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -177,7 +177,7 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
     assert!(!contains(CANARY.as_bytes()) && !contains(b"777.77") && !contains(b"888.88"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -206,7 +206,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
     assert_eq!((drafted.number.as_str(), imported.number.as_str()), ("DEV-2026-0004", "DEV-2026-0005"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_store_that_hangs_is_unavailable_after_five_seconds_and_holds_up_nobody() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -242,7 +242,7 @@ async fn a_store_that_hangs_is_unavailable_after_five_seconds_and_holds_up_nobod
     assert_eq!(world.dump().await, before);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -260,7 +260,7 @@ async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again()
     assert!(answer.headers.contains_key("retry-after"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_edit_during_the_rendering_is_what_is_sent() {
     // The document is rendered before the transaction: an edit in between must not leave the old content frozen.
     for _ in 0..5 {

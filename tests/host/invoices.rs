@@ -6,7 +6,7 @@ use invoicing_core::{
     InvoiceId, InvoiceStatus, Money, NewCompany, PaymentId, Plan, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{Error, PaymentMethod};
-use invoicing_tests::{CANARY, World, new_quote};
+use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -19,7 +19,7 @@ fn money(text: &str) -> Money {
     text.parse().unwrap()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
     let world = World::new().await;
     let quote = world.accepted().await;
@@ -61,7 +61,7 @@ async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
     assert!(!event.to_string().contains(CANARY));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn twenty_simultaneous_conversions_make_one_invoice() {
     let world = World::new().await;
     let quote = world.accepted().await;
@@ -74,7 +74,7 @@ async fn twenty_simultaneous_conversions_make_one_invoice() {
     assert_eq!(world.count("SELECT count(*) FROM invoice").await, 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled() {
     let world = World::new().await;
     let quote = world.accepted().await;
@@ -92,7 +92,7 @@ async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled(
     assert_eq!((kept.status, kept.number.as_deref()), (InvoiceStatus::Canceled, Some("FAC-2026-0001")));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn acceptance_converts_by_itself_where_the_company_wants_it() {
     let world = World::new().await;
     world.company.set_automatic_invoicing(true).await.unwrap();
@@ -117,7 +117,7 @@ async fn acceptance_converts_by_itself_where_the_company_wants_it() {
     assert_eq!(kinds_after(&world.company, seen).await, ["quote.created", "quote.accepted"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn automatic_conversion_belongs_to_the_higher_plans() {
     let world = World::new().await;
     let (starter, _) = world.another("Petit", Plan::Starter).await;
@@ -135,7 +135,7 @@ async fn automatic_conversion_belongs_to_the_higher_plans() {
     conflict(&world, "new on Starter", world.invoicing.companies().create(&new)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_imported_accepted_quote_can_be_converted() {
     let world = World::new().await;
     let new = new_quote(world.client("x").await);
@@ -144,7 +144,7 @@ async fn an_imported_accepted_quote_can_be_converted() {
     world.company.invoices().convert(quote.id).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
     let world = World::new().await;
     let cases = [
@@ -167,7 +167,7 @@ async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
     let world = World::new().await;
     let invoice = invoice_in(&world, InvoiceStatus::Draft).await;
@@ -177,7 +177,7 @@ async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
     assert_eq!(issued.number.as_deref(), Some("FAC-2026-0001"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
     for status in InvoiceStatus::ALL {
@@ -204,7 +204,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
     let world = World::new().await;
     let draft = invoice_in(&world, InvoiceStatus::Draft).await;
@@ -225,7 +225,7 @@ async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
     assert_eq!((payments[0].amount, payments[0].method), (draft.amount_due, PaymentMethod::Manual));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn marking_paid_works_from_sent_overdue_and_half_paid() {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
         let world = World::new().await;
@@ -243,7 +243,7 @@ async fn marking_paid_works_from_sent_overdue_and_half_paid() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
         let world = World::new().await;
@@ -260,7 +260,7 @@ async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
     for method in [PaymentMethod::Manual, PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank]
     {
@@ -284,7 +284,7 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_overpayment_is_recorded_as_such() {
     let world = World::new().await;
     let invoice = issued_over(&world.company, "100").await;
@@ -298,7 +298,7 @@ async fn an_overpayment_is_recorded_as_such() {
     assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_is_retained_is_not_due() {
     let world = World::new().await;
     let invoice = invoice_in(&world, InvoiceStatus::Sent).await;
@@ -309,7 +309,7 @@ async fn what_is_retained_is_not_due() {
     assert_eq!((paid.status, paid.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn amounts_that_are_no_payment_are_refused() {
     let world = World::new().await;
     let invoice = issued_over(&world.company, "100").await;
@@ -325,7 +325,7 @@ async fn amounts_that_are_no_payment_are_refused() {
     invalid(&world, "", invoices.pay(invoice.id, &payment("9999999999999.99", None))).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_payments_with_one_reference_are_one_payment() {
     let world = World::new().await;
     let invoice = issued_over(&world.company, "100").await;
@@ -345,7 +345,7 @@ async fn simultaneous_payments_with_one_reference_are_one_payment() {
     nothing_happens(&world, invoices.pay(invoice.id, &payments[0])).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_reference_is_known_per_invoice_and_also_after_a_reversal() {
     let world = World::new().await;
     let invoices = world.company.invoices();
@@ -365,7 +365,7 @@ async fn a_reference_is_known_per_invoice_and_also_after_a_reversal() {
     assert_eq!(invoices.get(a.id).await.unwrap().amount_paid, money("4"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_partial_payments_add_up_and_announce_once() {
     let world = World::new().await;
     let invoice = issued_over(&world.company, "100").await;
@@ -379,7 +379,7 @@ async fn simultaneous_partial_payments_add_up_and_announce_once() {
     assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again() {
     for (later, status) in [(DAY, InvoiceStatus::Sent), (40 * DAY, InvoiceStatus::Overdue)] {
         let world = World::new().await;
@@ -409,7 +409,7 @@ async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_an
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid() {
     let world = World::new().await;
     let invoices = world.company.invoices();
@@ -426,7 +426,7 @@ async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_
     assert_eq!(events(&world.company).await.len(), seen);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn ten_simultaneous_reversals_take_the_money_back_once() {
     let world = World::new().await;
     let invoice = issued_over(&world.company, "100").await;
@@ -438,7 +438,7 @@ async fn ten_simultaneous_reversals_take_the_money_back_once() {
     assert_eq!(invoices.get(invoice.id).await.unwrap().amount_paid, money("100"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number() {
     for status in [InvoiceStatus::Draft, InvoiceStatus::Sent, InvoiceStatus::Overdue] {
         let world = World::new().await;
@@ -460,7 +460,7 @@ async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn payment_and_cancellation_at_once_never_both_happen() {
     for _ in 0..10 {
         let world = World::new().await;
@@ -474,7 +474,7 @@ async fn payment_and_cancellation_at_once_never_both_happen() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_over_nothing_can_be_marked_paid() {
     let world = World::new().await;
     let client = client_of(&world.company).await;
@@ -494,7 +494,7 @@ async fn an_invoice_over_nothing_can_be_marked_paid() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn another_company_s_invoice_is_not_found_by_any_operation() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
@@ -519,7 +519,7 @@ async fn another_company_s_invoice_is_not_found_by_any_operation() {
 
 /// Any payments and reversals in any order: the amounts follow from the payments that stand, PAID means that nothing
 /// is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
-#[test]
+#[on_each_database]
 fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand() {
     let runtime = runtime();
     let world = runtime.block_on(World::new());

@@ -10,6 +10,7 @@ mod documents_and_evidence;
 mod golden_documents;
 mod invoices;
 mod keys;
+mod nodes;
 mod numbers_and_money;
 mod particulars;
 mod projects;

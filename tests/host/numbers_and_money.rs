@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use invoicing_core::{Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
-use invoicing_tests::{World, new_quote};
+use invoicing_tests::{World, new_quote, on_each_database};
 use serde_json::json;
 
 use crate::support::{accepted_of, client_of, company_in, date, draft_of, invalid, quote_at};
@@ -27,7 +27,7 @@ fn expected(prefix: &str, count: usize) -> Vec<String> {
     (1..=count).map(|n| format!("{prefix}-2026-{n:04}")).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone() {
     let world = World::new().await;
     let (paris, auckland) =
@@ -52,7 +52,7 @@ async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -77,7 +77,7 @@ async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refu
     assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -95,7 +95,7 @@ async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
     assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -111,7 +111,7 @@ async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
     let world = World::new().await;
     let invoices = world.company.invoices();
@@ -153,7 +153,7 @@ async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_re
     assert_eq!(numbers, expected("FAC", 30));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn invoice_numbers_follow_the_order_of_issue() {
     let world = World::new().await;
     let invoices = world.company.invoices();
@@ -177,7 +177,7 @@ async fn invoice_numbers_follow_the_order_of_issue() {
     assert_eq!(next.number.as_deref(), Some("FAC-2026-0005"), "a cancelled invoice keeps its number");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn numbers_of_companies_are_independent() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Pro).await;
@@ -187,7 +187,7 @@ async fn numbers_of_companies_are_independent() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn totals_are_rounded_per_line_and_per_rate() {
     let world = World::new().await;
     let quote = world.accepted().await;
@@ -211,7 +211,7 @@ fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) 
     NewQuote { lines: serde_json::from_value(lines).unwrap(), ..NewQuote::empty(world_client) }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended() {
     let world = World::new().await;
     let client = world.client("x").await;
@@ -235,7 +235,7 @@ async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_bl
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_money_cannot_be_is_refused_and_gives_the_number_back() {
     let world = World::new().await;
     let client = world.client("x").await;

@@ -7,8 +7,7 @@ use invoicing_server::{
     CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, RenderError,
     Signature,
 };
-use invoicing_tests::{World, new_quote};
-use tempfile::TempDir;
+use invoicing_tests::{Place, World, new_quote, on_each_database};
 
 use crate::support::{refused, signature};
 
@@ -55,7 +54,7 @@ struct Shop {
     invoicing: Invoicing,
     company: CompanyHandle,
     renderer: Arc<Recording>,
-    _folder: TempDir,
+    _place: Place,
 }
 
 fn identity(address: &str) -> CompanyIdentity {
@@ -63,9 +62,10 @@ fn identity(address: &str) -> CompanyIdentity {
 }
 
 async fn shop() -> Shop {
-    let folder = tempfile::tempdir().unwrap();
+    let place = Place::new().await;
     let renderer = Arc::new(Recording::default());
-    let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+    let invoicing = place
+        .builder()
         .renderer(renderer.clone())
         .document_store(Arc::new(MemoryStore::new()))
         .open()
@@ -77,12 +77,12 @@ async fn shop() -> Shop {
     };
     let company = invoicing.companies().create(&new).await.unwrap();
     let company = invoicing.company(company.id);
-    Shop { invoicing, company, renderer, _folder: folder }
+    Shop { invoicing, company, renderer, _place: place }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
-    let Shop { invoicing, company, renderer, _folder } = shop().await;
+    let Shop { invoicing, company, renderer, _place } = shop().await;
     let client = NewClient { address: Some("2 rue Haute".into()), ..NewClient::named("Lefèvre") };
     let client = company.clients().create(&client).await.unwrap().client;
     let new = NewQuote { work_site: Some("Chantier, 3 quai Bas".into()), ..new_quote(client.id) };
@@ -112,9 +112,9 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     assert_eq!(company.quotes().proof(quote.id).await.unwrap().unwrap().document_sha256, hash.to_string());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn sending_again_says_what_holds_by_then() {
-    let Shop { company, renderer, _folder, .. } = shop().await;
+    let Shop { company, renderer, _place, .. } = shop().await;
     let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client;
     let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
     company.quotes().send(quote.id, None).await.unwrap();
@@ -125,7 +125,7 @@ async fn sending_again_says_what_holds_by_then() {
     assert_eq!(renderer.last().company, identity("9 avenue d'Ailleurs"));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -155,7 +155,7 @@ async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
     assert!(matches!(other.quotes().work_site(quote.id).await, Err(Error::NotFound)));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn nobody_signs_what_cannot_be_shown_any_more() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -169,7 +169,7 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
     links.sign(token.reveal(), &signature()).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn nobody_signs_another_document_than_the_one_that_was_shown() {
     let world = World::new().await;
     let sent = world.sent().await;

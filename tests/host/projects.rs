@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, Plan, ProjectId, ProjectStatus, QuoteId};
 use invoicing_server::{CompanyHandle, NewProject};
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use uuid::Uuid;
 
 use crate::support::{DAY, body, conflict, events, invalid, keys, kinds_after, not_found, nothing_happens};
@@ -15,7 +15,7 @@ async fn project_in(company: &CompanyHandle, status: ProjectStatus) -> ProjectId
     id
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_pair_of_statuses_does_what_the_table_says() {
     use ProjectStatus::{Canceled, Completed, Open};
     for from in ProjectStatus::ALL {
@@ -47,7 +47,7 @@ async fn every_pair_of_statuses_does_what_the_table_says() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_project_that_is_completed_again_is_announced_again() {
     let world = World::new().await;
     let quote = world.accepted().await;
@@ -81,7 +81,7 @@ async fn a_project_that_is_completed_again_is_announced_again() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_completions_are_announced_once() {
     let world = World::new().await;
     let id = project_in(&world.company, ProjectStatus::Open).await;
@@ -91,7 +91,7 @@ async fn simultaneous_completions_are_announced_once() {
     assert_eq!(kinds_after(&world.company, 0).await, ["project.completed"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_project_is_made_of_the_company_s_own_clients_and_quotes() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Pro).await;

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
 use invoicing_server::{Error, PageQuery, PageWindow, Signature};
-use invoicing_tests::{CANARY, World, new_quote};
+use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use uuid::Uuid;
 
 use crate::support::{
@@ -14,7 +14,7 @@ use crate::support::{
 const HEAD: [&str; 8] =
     ["clientEmail", "clientName", "id", "number", "status", "totalHT", "totalTTC", "tvaRate"];
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     let world = World::new().await;
     let quote = world.draft().await;
@@ -32,7 +32,7 @@ async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     assert!(!events[0].body.contains(CANARY));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
     let world = World::new().await;
     world.company.set_automatic_invoicing(true).await.unwrap();
@@ -55,7 +55,7 @@ async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
     assert_eq!(world.count("SELECT count(*) FROM invoice").await, 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     let world = World::new().await;
     let new = new_quote(world.client("x").await);
@@ -73,7 +73,7 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     invalid(&world, "clientId", quotes.create(&missing)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
     let world = World::new().await;
     let draft = world.draft().await;
@@ -87,7 +87,7 @@ async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
     assert_eq!(world.company.quotes().get(draft.id).await.unwrap(), sent);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_quote_without_lines_cannot_be_sent() {
     let world = World::new().await;
     let empty = NewQuote { lines: Vec::new(), ..new_quote(world.client("x").await) };
@@ -96,7 +96,7 @@ async fn a_quote_without_lines_cannot_be_sent() {
     assert_eq!(world.documents.count(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
     let world = World::new().await;
     let cases = [
@@ -122,7 +122,7 @@ async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_validity_that_is_given_counts_unless_it_is_over() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -138,7 +138,7 @@ async fn a_validity_that_is_given_counts_unless_it_is_over() {
     assert_eq!(sent.valid_until, Some(date("2026-11-11")));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn content_is_locked_in_every_state_but_draft() {
     for status in QuoteStatus::ALL {
         let world = World::new().await;
@@ -160,7 +160,7 @@ async fn content_is_locked_in_every_state_but_draft() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
     let world = World::new().await;
     let new = new_quote(world.client("x").await);
@@ -172,7 +172,7 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
 }
 
 /// Which states each operation accepts; everything else is a conflict that leaves no trace.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     for status in QuoteStatus::ALL {
@@ -212,7 +212,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is() {
     for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
         let world = World::new().await;
@@ -237,7 +237,7 @@ async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn rejecting_by_hand_and_by_the_client_is_silent() {
     let world = World::new().await;
     let by_hand = world.sent().await;
@@ -253,7 +253,7 @@ async fn rejecting_by_hand_and_by_the_client_is_silent() {
     assert_eq!(events(&world.company).await.len(), seen);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept() {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
         let world = World::new().await;
@@ -282,7 +282,7 @@ async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
     for status in QuoteStatus::ALL {
         let world = World::new().await;
@@ -302,7 +302,7 @@ async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_external_id_may_belong_to_several_quotes() {
     let world = World::new().await;
     let (a, b) = (world.draft().await, world.draft().await);
@@ -314,7 +314,7 @@ async fn an_external_id_may_belong_to_several_quotes() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -339,7 +339,7 @@ async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     assert_eq!(first["data"]["signedAt"], signed.signed_at.unwrap().to_string());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -360,7 +360,7 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     assert_eq!(world.company.quotes().documents(sent.id).await.unwrap().len(), 2);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn of_simultaneous_decisions_exactly_one_wins() {
     for _ in 0..5 {
         let world = World::new().await;
@@ -383,7 +383,7 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn twenty_simultaneous_acceptances_emit_one_event() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -394,7 +394,7 @@ async fn twenty_simultaneous_acceptances_emit_one_event() {
     assert_eq!(kinds_after(&world.company, 1).await, ["quote.accepted"]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_unknown_signing_token_finds_nothing() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -427,7 +427,7 @@ async fn an_unknown_signing_token_finds_nothing() {
     assert!(!world.dump().await.iter().any(|row| row.contains(good)), "only the token's hash is stored");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone() {
     let world = World::new().await;
     // Midnight at the end of 2026-09-20 in Auckland is noon of that day UTC.
@@ -449,7 +449,7 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
     let world = World::new().await;
     let sent = world.sent().await;
@@ -471,7 +471,7 @@ async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
     assert_eq!(world.documents.count(), 1, "nothing was rendered for them");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn another_company_s_quote_is_not_found_by_any_operation() {
     let world = World::new().await;
     let (other, other_key) = world.another("Autre", Plan::Team).await;
@@ -510,7 +510,7 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
     not_found(&world, "unknown", world.company.quotes().send(QuoteId(Uuid::nil()), None)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn internal_costs_stay_with_the_host_in_every_state() {
     for status in QuoteStatus::ALL {
         let world = World::new().await;
@@ -526,7 +526,7 @@ async fn internal_costs_stay_with_the_host_in_every_state() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_change_is_seen_by_since_and_moves_the_stamp_forward() {
     let world = World::new().await;
     let quotes = world.company.quotes();

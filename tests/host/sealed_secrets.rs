@@ -1,42 +1,37 @@
 //! Secrets at rest: what is in the database's files, which keys open it, and changing keys while everything runs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use invoicing_core::{CompanyId, EventKind, FailureClass, NewClient, NewCompany, Plan, WebhookId};
 use invoicing_server::{
-    CompanyHandle, Error, Invoicing, NewWebhook, OpenError, RegisteredWebhook, SealedWith, SealingError,
-    SealingKey, SealingKeys, Secret, Settings, TargetPolicy,
+    CompanyHandle, Error, Invoicing, MemoryStore, NewWebhook, OpenError, RegisteredWebhook, SealedWith,
+    SealingError, SealingKey, SealingKeys, Secret, Settings, TargetPolicy,
 };
-use invoicing_tests::{Received, Receiver};
+use invoicing_tests::{Database, Place, Received, Receiver, on_each_database};
 use proptest::prelude::*;
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{Connection, SqliteConnection};
-use tempfile::TempDir;
 use tokio::task::JoinSet;
 use webhook_verify::Verifier;
 
 use crate::support::{Running, law, quote_at, runtime};
 
 /// Where a service lives that is opened more than once, with other keys.
-struct House(TempDir);
+struct House {
+    place: Place,
+    documents: Arc<MemoryStore>,
+}
 
 impl House {
-    fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
-    }
-
-    fn database(&self) -> PathBuf {
-        self.0.path().join("invoicing.db")
+    async fn new() -> Self {
+        Self { place: Place::new().await, documents: Arc::default() }
     }
 
     async fn try_open(&self, keys: impl Into<Option<SealingKeys>>) -> Result<Invoicing, OpenError> {
         let target = TargetPolicy { allow_http: true, allow_private: true };
         let settings = Settings { target, ..Settings::default() };
-        let builder = Invoicing::builder(self.database()).settings(settings);
+        let builder = self.place.builder().settings(settings).document_store(self.documents.clone());
         match keys.into() {
             Some(keys) => builder.sealing_keys(keys),
             None => builder,
@@ -57,34 +52,26 @@ impl House {
         }
     }
 
-    async fn behind(&self) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(self.database()).pragma("secure_delete", "FAST");
-        SqliteConnection::connect_with(&options).await.unwrap()
-    }
-
     /// What is stored as a webhook's secret.
     async fn stored(&self, id: WebhookId) -> String {
-        let select = sqlx::query_scalar("SELECT secret FROM webhook WHERE id = $1").bind(id.0);
-        select.fetch_one(&mut self.behind().await).await.unwrap()
+        self.place.behind().await.one("SELECT secret FROM webhook WHERE id = $1", &[id.0.into()]).await
     }
 
     async fn store(&self, id: WebhookId, secret: &str) {
-        let update = sqlx::query("UPDATE webhook SET secret = $2 WHERE id = $1").bind(id.0).bind(secret);
-        update.execute(&mut self.behind().await).await.unwrap();
+        let update = "UPDATE webhook SET secret = $2 WHERE id = $1";
+        assert_eq!(self.place.behind().await.run(update, &[id.0.into(), secret.into()]).await, 1);
     }
 
     async fn url_key(&self) -> Vec<u8> {
-        let select = sqlx::query_scalar("SELECT value FROM setting WHERE name = 'document_url_key'");
-        select.fetch_one(&mut self.behind().await).await.unwrap()
+        self.place.behind().await.one("SELECT value FROM setting WHERE name = 'document_url_key'", &[]).await
     }
 
-    /// Whether any file of the database holds these bytes: the journal counts.
-    fn holds(&self, bytes: &[u8]) -> bool {
-        let files: Vec<_> =
-            std::fs::read_dir(self.0.path()).unwrap().map(|file| file.unwrap().path()).collect();
-        assert!(files.iter().any(|file| file.ends_with("invoicing.db-wal")), "{files:?}");
-        let contents = files.iter().filter(|file| file.is_file()).map(|file| std::fs::read(file).unwrap());
-        contents.into_iter().any(|content| content.windows(bytes.len()).any(|window| window == bytes))
+    /// Whether any file of the database, or any row, holds these bytes: a file's journal counts.
+    async fn holds(&self, bytes: &[u8]) -> bool {
+        if self.place.database() == Database::Sqlite {
+            assert!(self.place.file().with_extension("db-wal").is_file(), "a journal to look into");
+        }
+        self.place.holds(bytes).await
     }
 }
 
@@ -134,9 +121,9 @@ async fn assert_signs(invoicing: &Invoicing, company: &CompanyHandle, id: Webhoo
     assert!(received.iter().all(|delivery| signed_with(delivery, std::slice::from_ref(secret))));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(keys("k1", 1)).await;
     let company = company(&invoicing).await;
     let first = hook(&company, "https://example.com/a").await;
@@ -149,11 +136,11 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     assert!(house.stored(first.webhook.id).await.starts_with("v1.k1."));
     assert!(house.url_key().await.starts_with(b"v1.k1."));
     for secret in [&first.secret, &rotated.secret, &api_key, &link] {
-        assert!(!house.holds(secret.reveal().as_bytes()));
-        assert!(!house.holds(&secret.reveal().as_bytes()[6..]), "nor without its prefix");
+        assert!(!house.holds(secret.reveal().as_bytes()).await);
+        assert!(!house.holds(&secret.reveal().as_bytes()[6..]).await, "nor without its prefix");
     }
-    assert!(!house.holds(&[1; 32]), "the key itself is not stored");
-    assert!(house.holds(b"CRM"), "the search finds what is there");
+    assert!(!house.holds(&[1; 32]).await, "the key itself is not stored");
+    assert!(house.holds(b"CRM").await, "the search finds what is there");
     assert!(sealed_with(0, &[("k1", 2)])(&invoicing.sealed_with().await.unwrap()));
     assert_signs(&invoicing, &company, first.webhook.id, &rotated.secret).await;
     let id = company.id();
@@ -162,15 +149,17 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     assert_signs(&invoicing, &invoicing.company(id), first.webhook.id, &rotated.secret).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the_files() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let registered = hook(&owner, "https://example.com/a").await;
     let (id, secret) = (registered.webhook.id, registered.secret);
     let url_key = house.url_key().await;
-    assert!(house.holds(secret.reveal().as_bytes()) && house.holds(&url_key) && url_key.len() == 32);
+    assert!(
+        house.holds(secret.reveal().as_bytes()).await && house.holds(&url_key).await && url_key.len() == 32
+    );
     assert!(matches!(invoicing.reseal().await, Err(Error::Conflict(_))), "there is no key");
     let company_id = owner.id();
     drop((owner, invoicing));
@@ -180,15 +169,15 @@ async fn what_was_stored_in_clear_stays_readable_and_resealing_wipes_it_from_the
     assert!(sealed_with(2, &[])(&invoicing.sealed_with().await.unwrap()));
     let report = invoicing.reseal().await.unwrap();
     assert_eq!((report.resealed, report.unreadable, report.log_cut), (2, 0, true));
-    assert!(!house.holds(secret.reveal().as_bytes()) && !house.holds(&url_key));
+    assert!(!house.holds(secret.reveal().as_bytes()).await && !house.holds(&url_key).await);
     assert!(sealed_with(0, &[("k1", 2)])(&invoicing.sealed_with().await.unwrap()));
     assert_signs(&invoicing, &owner, id, &secret).await;
     assert_eq!(invoicing.reseal().await.unwrap().resealed, 0, "again is nothing");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let client = owner.clients().create(&NewClient::named("A")).await.unwrap().client.id;
@@ -206,9 +195,9 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(keys("k1", 1)).await;
     let company = company(&invoicing).await;
     let old = hook(&company, "https://example.com/a").await;
@@ -257,9 +246,9 @@ async fn a_service_whose_keys_are_missing_or_wrong_does_not_open_and_names_them(
     house.open(keys("k1", 7)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await;
     let hook = hook(&owner, "https://example.com/a").await.webhook.id;
@@ -277,9 +266,9 @@ async fn a_lost_key_costs_the_secrets_sealed_with_it_and_nothing_else() {
     assert!(sealed_with(0, &[("k2", 2)])(&invoicing.sealed_with().await.unwrap()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await;
     let receiver = Receiver::start().await;
@@ -328,9 +317,9 @@ async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated() {
     assert!(sealed_with(0, &[("k2", all)])(&invoicing.sealed_with().await.unwrap()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_webhook_that_is_removed_leaves_no_secret() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(None).await;
     let company = company(&invoicing).await;
     let hook = hook(&company, "https://example.com/a").await;
@@ -339,17 +328,22 @@ async fn a_webhook_that_is_removed_leaves_no_secret() {
     assert!(sealed_with(1, &[])(&invoicing.sealed_with().await.unwrap()), "only the key of document URLs");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn resealing_that_is_broken_off_goes_on_where_it_was() {
     const ROWS: u64 = 3_000;
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = company(&invoicing).await.id();
-    let statement = "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $2) \
+    let statement = house.place.database().either(
+        "WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < $2) \
         INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
-        SELECT $1, randomblob(16), 'https://example.com/', 1, 'whsec_' || hex(randomblob(16)), 0, 0 FROM n";
-    let insert = sqlx::query(statement).bind(owner.0).bind(i64::try_from(ROWS).unwrap());
-    insert.execute(&mut house.behind().await).await.unwrap();
+        SELECT $1, randomblob(16), 'https://example.com/', 1, 'whsec_' || hex(randomblob(16)), 0, 0 FROM n",
+        "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
+        SELECT $1, gen_random_uuid(), 'https://example.com/', 1, 'whsec_' || gen_random_uuid(), 0, 0 \
+        FROM generate_series(1, $2)",
+    );
+    let rows = i64::try_from(ROWS).unwrap();
+    assert_eq!(house.place.behind().await.run(statement, &[owner.0.into(), rows.into()]).await, ROWS);
     let mut broken_off = 0;
     let mut limit = Duration::from_millis(1);
     let mut before = 0;
@@ -368,12 +362,12 @@ async fn resealing_that_is_broken_off_goes_on_where_it_was() {
     }
     assert!(broken_off > 0, "the test has broken nothing off");
     assert!(sealed_with(0, &[("k1", ROWS + 1)])(&invoicing.sealed_with().await.unwrap()));
-    assert!(!house.holds(b"whsec_"));
+    assert!(!house.holds(b"whsec_").await);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn rotating_and_changing_keys_under_load_never_breaks_a_signature() {
-    let house = House::new();
+    let house = House::new().await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
     let receiver = Receiver::start().await;
@@ -459,7 +453,7 @@ struct Model {
 
 impl Model {
     async fn new() -> Self {
-        let house = House::new();
+        let house = House::new().await;
         let invoicing = house.open(None).await;
         let company = company(&invoicing).await.id();
         Self { house, invoicing: Some(invoicing), company, keys: vec![], url_key: None, hooks: vec![] }
@@ -547,7 +541,7 @@ impl Model {
     }
 }
 
-#[test]
+#[on_each_database]
 fn whatever_is_done_with_keys_and_webhooks_the_counts_and_the_signatures_are_right() {
     let index = any::<prop::sample::Index>;
     let step = prop_oneof![

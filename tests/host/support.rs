@@ -13,7 +13,7 @@ use invoicing_server::{
     CompanyHandle, DeliveryRecord, DispatchReport, Dispatcher, Error, EventRecord, NewPayment, NewWebhook,
     PaymentMethod, RegisteredWebhook, Signature,
 };
-use invoicing_tests::{World, new_quote};
+use invoicing_tests::{Database, World, new_quote};
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use serde_json::Value;
@@ -295,14 +295,15 @@ impl Running {
     }
 }
 
-/// A law over random input: few cases, as each runs on a database; `PROPTEST_CASES` raises their number.
+/// A law over random input: few cases, as each runs on a database, and a third of them where that is a server;
+/// `PROPTEST_CASES` raises their number on both.
 pub(crate) fn law<S: Strategy>(
     cases: u32,
     strategy: &S,
     test: impl Fn(S::Value) -> Result<(), TestCaseError>,
 ) {
     let asked = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
-    let cases = asked.unwrap_or(cases);
+    let cases = asked.unwrap_or_else(|| Database::chosen().either(cases, cases.div_ceil(3)));
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
     if let Err(error) = TestRunner::new(config).run(strategy, test) {
         panic!("{error}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
-use invoicing_tests::{Receiver, World};
+use invoicing_tests::{Receiver, World, on_each_database};
 
 use crate::support::{
     DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook, issued_over,
@@ -30,7 +30,7 @@ async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteSt
     page.data.iter().map(|quote| (quote.status, quote.updated_at)).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
     let world = World::new().await;
     let mut quotes = Vec::new();
@@ -62,7 +62,7 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone() {
     let world = World::new().await;
     let mut invoices = Vec::new();
@@ -85,7 +85,7 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing() {
     let world = World::new().await;
     let quote = world.sent().await;
@@ -108,7 +108,7 @@ async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_no
     assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn only_what_is_sent_expires_or_falls_overdue() {
     let world = World::new().await;
     for status in [QuoteStatus::Draft, QuoteStatus::Accepted, QuoteStatus::Rejected] {
@@ -121,7 +121,7 @@ async fn only_what_is_sent_expires_or_falls_overdue() {
     assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_invoice_is_overdue_only_while_something_is_due() {
     let world = World::new().await;
     let invoices = world.company.invoices();
@@ -141,7 +141,7 @@ async fn an_invoice_is_overdue_only_while_something_is_due() {
     assert_eq!(paid.invoice.status, InvoiceStatus::Paid);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn more_records_than_one_transaction_takes_are_all_swept() {
     let world = World::new().await;
     let client = client_of(&world.company).await;
@@ -173,7 +173,7 @@ async fn more_records_than_one_transaction_takes_are_all_swept() {
     assert_eq!(sweep(&world).await, SweepReport::default());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     let world = World::new().await;
     let quotes = world.company.quotes();
@@ -194,7 +194,7 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
     let world = World::new().await;
     let unused = world.company.keys().issue("unused").await.unwrap();
@@ -223,7 +223,7 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
     assert_eq!(call(unused.key.reveal()).await.status, 401);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
     let world = World::new().await;
     world.advance(90 * DAY + Duration::from_millis(1));
@@ -232,7 +232,7 @@ async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
     assert!(keys[0].revoked_at.is_some());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches() {
     let world = World::new().await;
     let receiver = Receiver::start().await;

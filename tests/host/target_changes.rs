@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use invoicing_core::{EventKind, FailureClass, NewCompany, Plan};
 use invoicing_server::{CompanyHandle, Invoicing, Settings, TargetPolicy};
-use invoicing_tests::{Receiver, Reply, World};
+use invoicing_tests::{Place, Receiver, Reply, World, on_each_database};
 use serde_json::json;
 
 use crate::support::{dispatch_to_the_end, emit_for, hook_for};
@@ -39,17 +39,17 @@ async fn deliver(invoicing: &Invoicing, company: &CompanyHandle) -> Vec<Result<u
     outcomes
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_connects() {
     let (receiver, listener) = (Receiver::start().await, Listener::start().await);
     for turned in [vec!["127.0.0.1"], vec![PUBLIC, "127.0.0.1"], vec!["::ffff:127.0.0.1", PUBLIC]] {
         let proxy = Proxy::start(Some(address_of(&receiver))).await;
         let answers = vec![addresses(&[PUBLIC]), addresses(&turned)];
         let names = Names::new([("hooks.example.com".to_owned(), answers)]);
-        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new().await;
         let mut settings = Settings { target: HTTP_ONLY, ..Settings::default() };
         settings.dispatch.proxy = Some(proxy.setting());
-        let invoicing = open(&folder, settings, &names).await;
+        let invoicing = open(&place, settings, &names).await;
         let company = company(&invoicing).await;
         // On the listener's port, which is where the answer leads when it has turned.
         let url = format!("http://hooks.example.com:{}/", listener.port);
@@ -67,7 +67,7 @@ async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_conn
     assert_eq!((receiver.received().len(), listener.connections()), (6, 0));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_refused_target_looks_the_same_whatever_lies_behind_it() {
     let listener = Listener::start().await;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -75,8 +75,8 @@ async fn a_refused_target_looks_the_same_whatever_lies_behind_it() {
         let answer = if name == "mixed" { &[PUBLIC, "127.0.0.1"][..] } else { &["127.0.0.1"] };
         (format!("{name}.example.com"), vec![addresses(answer)])
     });
-    let (folder, names) = (tempfile::tempdir().unwrap(), Names::new(names));
-    let lax = open(&folder, Settings { target: LAX, ..Settings::default() }, &names).await;
+    let (place, names) = (Place::new().await, Names::new(names));
+    let lax = open(&place, Settings { target: LAX, ..Settings::default() }, &names).await;
     let id = company(&lax).await.id();
     for (host, port) in [
         ("127.0.0.1", listener.port),
@@ -91,20 +91,20 @@ async fn a_refused_target_looks_the_same_whatever_lies_behind_it() {
     }
     lax.close().await;
     drop(lax);
-    let strict = open(&folder, Settings { target: HTTP_ONLY, ..Settings::default() }, &names).await;
+    let strict = open(&place, Settings { target: HTTP_ONLY, ..Settings::default() }, &names).await;
     let outcomes = deliver(&strict, &strict.company(id)).await;
     assert_eq!(outcomes, [Err(FailureClass::TargetRefused); 7]);
     assert_eq!(listener.connections(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answers() {
     let receiver = Receiver::start().await;
     // Nothing listens on the others with this port.
     let answer = addresses(&["127.0.0.3", "::1", "127.0.0.2", "127.0.0.1"]);
     let names = Names::new([("hooks.example.com".to_owned(), vec![answer])]);
-    let folder = tempfile::tempdir().unwrap();
-    let invoicing = open(&folder, Settings { target: LAX, ..Settings::default() }, &names).await;
+    let place = Place::new().await;
+    let invoicing = open(&place, Settings { target: LAX, ..Settings::default() }, &names).await;
     let company = company(&invoicing).await;
     let url = format!("http://hooks.example.com:{}/", address_of(&receiver).port());
     hook_for(&company, &url, EventKind::ALL).await;
@@ -112,7 +112,7 @@ async fn a_name_with_several_permitted_answers_is_reached_by_the_one_that_answer
     assert_eq!(names.asked(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_are_tried_again() {
     let read = |json| serde_json::from_value::<Settings>(json);
     let json = json!({"dispatch": {"proxy": "http://user:hunter2@127.0.0.1:1", "maxAttempts": 3}});

@@ -9,7 +9,7 @@ use invoicing_server::{
     CompanyHandle, Error, Invoicing, NewWebhook, Settings, TargetError, TargetPolicy, WebhookChange,
     is_public,
 };
-use invoicing_tests::World;
+use invoicing_tests::{Place, World, on_each_database};
 
 use crate::support::{emit_for, hook_for};
 use crate::target_support::{Names, PUBLIC, Proxy, open};
@@ -102,7 +102,7 @@ fn what_is_accepted_is_read_alike_the_second_time() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address() {
     let world = World::with(|settings| settings.target = STRICT).await;
     let webhooks = world.company.webhooks();
@@ -152,16 +152,16 @@ async fn outcome((company, id, url): &(CompanyHandle, WebhookId, String)) -> Opt
     attempt.failure
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
     let refused = urls().filter(|(_, verdict, _)| matches!(*verdict, "private" | "local"));
     let refused: Vec<String> = refused.map(|(url, ..)| url.to_owned()).collect();
-    let (folder, names) = (tempfile::tempdir().unwrap(), Names::default());
-    let lax = open(&folder, Settings { target: PRIVATE, ..Settings::default() }, &names).await;
+    let (place, names) = (Place::new().await, Names::default());
+    let lax = open(&place, Settings { target: PRIVATE, ..Settings::default() }, &names).await;
     let registered = register_all(&lax, &refused).await;
     lax.close().await;
     drop(lax);
-    let strict = open(&folder, Settings { target: STRICT, ..Settings::default() }, &names).await;
+    let strict = open(&place, Settings { target: STRICT, ..Settings::default() }, &names).await;
     let report = strict.dispatcher().run_once().await.unwrap();
     assert_eq!((report.attempts, report.failed), (refused.len() as u64, refused.len() as u64));
     for (company, id, url) in registered {
@@ -172,16 +172,16 @@ async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
 }
 
 /// The proxy stands where every connection would go, and shows to which addresses: to public ones, and only those.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_attempt_connects_to_what_the_corpus_accepts_and_to_nothing_else() {
     let accepted = urls().filter(|(_, verdict, _)| *verdict == "ok").map(|(url, ..)| url.to_owned());
     let answers: Vec<_> = answers().collect();
     let name = |index: usize| format!("answer-{index}.example.com");
     let names = answers.iter().enumerate().map(|(index, (answer, _))| (name(index), vec![answer.clone()]));
-    let (folder, names, proxy) = (tempfile::tempdir().unwrap(), Names::new(names), Proxy::start(None).await);
+    let (place, names, proxy) = (Place::new().await, Names::new(names), Proxy::start(None).await);
     let mut settings = Settings { target: STRICT, ..Settings::default() };
     settings.dispatch.proxy = Some(proxy.setting());
-    let invoicing = open(&folder, settings, &names).await;
+    let invoicing = open(&place, settings, &names).await;
     let accepted: Vec<String> = accepted.collect();
     let named: Vec<String> = (0..answers.len()).map(|index| format!("https://{}/", name(index))).collect();
     let direct = register_all(&invoicing, &accepted).await;

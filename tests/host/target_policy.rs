@@ -10,7 +10,7 @@ use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewCompany, Plan};
 use invoicing_server::{
     Env, Invoicing, MemoryStore, NewWebhook, Resolve, Resolving, Settings, TargetPolicy, WebhookChange,
 };
-use invoicing_tests::{Receiver, World};
+use invoicing_tests::{Place, Receiver, World, on_each_database};
 
 use crate::support::{emit_for, events, hook_for, invalid};
 
@@ -25,7 +25,7 @@ fn new(url: &str) -> NewWebhook {
 }
 
 /// One URL per rule; all the others are in `target_corpus`.
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
     let world = strict().await;
     let webhooks = world.company.webhooks();
@@ -66,7 +66,7 @@ async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_host_may_allow_http_and_private_targets_each_by_itself() {
     let only_http =
         World::with(|settings| settings.target = TargetPolicy { allow_http: true, allow_private: false })
@@ -106,14 +106,15 @@ impl Resolve for Answers {
 async fn resolving(
     answers: Vec<Vec<&'static str>>,
     target: TargetPolicy,
-) -> (tempfile::TempDir, Invoicing, Arc<AtomicUsize>) {
-    let folder = tempfile::tempdir().unwrap();
+) -> (Place, Invoicing, Arc<AtomicUsize>) {
+    let place = Place::new().await;
     let mut settings = Settings { target, ..Settings::default() };
     settings.dispatch.attempt_timeout_ms = 300;
     settings.dispatch.max_attempts = 1;
     let asked = Arc::new(AtomicUsize::new(0));
     let resolver = Answers { answers, asked: Arc::clone(&asked) };
-    let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+    let invoicing = place
+        .builder()
         .env(Env::system())
         .document_store(Arc::new(MemoryStore::new()))
         .settings(settings)
@@ -121,7 +122,7 @@ async fn resolving(
         .open()
         .await
         .unwrap();
-    (folder, invoicing, asked)
+    (place, invoicing, asked)
 }
 
 /// Delivers one event to a name on the receiver's port; the class of the failed attempt, if it failed.
@@ -141,7 +142,7 @@ async fn delivered_to_name(invoicing: &Invoicing, receiver: &Receiver) -> Option
     attempt.failure
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     let public_only = TargetPolicy { allow_http: true, allow_private: false };
     let answers = [
@@ -157,7 +158,7 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     ];
     for answer in answers {
         let receiver = Receiver::start().await;
-        let (_folder, invoicing, asked) = resolving(vec![answer.clone()], public_only).await;
+        let (_place, invoicing, asked) = resolving(vec![answer.clone()], public_only).await;
         assert_eq!(
             delivered_to_name(&invoicing, &receiver).await,
             Some(FailureClass::TargetRefused),
@@ -168,29 +169,23 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to() {
     let receiver = Receiver::start().await;
-    let (_folder, invoicing, _) = resolving(vec![Vec::new()], LAX).await;
+    let (_place, invoicing, _) = resolving(vec![Vec::new()], LAX).await;
     assert_eq!(delivered_to_name(&invoicing, &receiver).await, Some(FailureClass::Dns));
-    let (_folder, invoicing, _) = resolving(vec![vec!["127.0.0.1"]], LAX).await;
+    let (_place, invoicing, _) = resolving(vec![vec!["127.0.0.1"]], LAX).await;
     assert_eq!(delivered_to_name(&invoicing, &receiver).await, None);
     assert_eq!(receiver.received().len(), 1);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("invoicing.db");
+    let place = Place::new().await;
     let receiver = Receiver::start().await;
     let open = async |target| {
         let settings = Settings { target, ..Settings::default() };
-        Invoicing::builder(&path)
-            .settings(settings)
-            .document_store(Arc::new(MemoryStore::new()))
-            .open()
-            .await
-            .unwrap()
+        place.builder().settings(settings).document_store(Arc::new(MemoryStore::new())).open().await.unwrap()
     };
     let lax = open(LAX).await;
     let company = lax.companies().create(&NewCompany::named("x", Plan::Pro)).await.unwrap().id;

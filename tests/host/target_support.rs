@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use invoicing_server::{Env, ForwardProxy, Invoicing, MemoryStore, Resolve, Resolving, Settings};
-use tempfile::TempDir;
+use invoicing_tests::Place;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -126,11 +126,12 @@ impl Listener {
     }
 }
 
-/// Opens the service in a folder, with names that lead where the test says. One attempt per delivery.
-pub(crate) async fn open(folder: &TempDir, mut settings: Settings, names: &Names) -> Invoicing {
+/// Opens the service in a place, with names that lead where the test says. One attempt per delivery.
+pub(crate) async fn open(place: &Place, mut settings: Settings, names: &Names) -> Invoicing {
     settings.dispatch.max_attempts = 1;
     let names = names.clone();
-    Invoicing::builder(folder.path().join("invoicing.db"))
+    place
+        .builder()
         .env(Env::system())
         .document_store(Arc::new(MemoryStore::new()))
         .settings(settings)

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewClient, Plan, ProjectStatus, WebhookId};
 use invoicing_server::{DisabledReason, Error, NewProject, NewWebhook, WebhookChange};
-use invoicing_tests::{Receiver, Reply, World};
+use invoicing_tests::{Receiver, Reply, World, on_each_database};
 use uuid::Uuid;
 use webhook_verify::Verifier;
 
@@ -16,7 +16,7 @@ use crate::support::{
 
 const URL: &str = "http://127.0.0.1:8/hook";
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_secret_is_shown_once_and_has_32_random_bytes() {
     let world = World::new().await;
     let (a, b) = (hook(&world, URL).await, hook(&world, URL).await);
@@ -36,7 +36,7 @@ async fn the_secret_is_shown_once_and_has_32_random_bytes() {
     assert_eq!((a.webhook.consecutive_failures, a.webhook.disabled), (0, None));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_webhook_subscribes_to_one_or_more_kinds() {
     let world = World::new().await;
     let webhooks = world.company.webhooks();
@@ -50,7 +50,7 @@ async fn a_webhook_subscribes_to_one_or_more_kinds() {
     assert_eq!(webhooks.get(twice.id).await.unwrap(), twice);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once() {
     let world = World::new().await;
     let webhooks = world.company.webhooks();
@@ -70,7 +70,7 @@ async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once()
     other.webhooks().register(&new).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn another_company_s_webhook_is_not_found_by_any_operation() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
@@ -94,7 +94,7 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
     not_found(&world, "register for nobody", nobody.webhooks().register(&new)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -127,7 +127,7 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
     assert!(foreign.received().is_empty());
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_happened_before_the_registration_is_not_delivered() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -137,7 +137,7 @@ async fn what_happened_before_the_registration_is_not_delivered() {
     assert_eq!(world.count("SELECT count(*) FROM delivery").await, 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
     let world = World::new().await;
     let webhooks = world.company.webhooks();
@@ -156,7 +156,7 @@ async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
     );
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events() {
     let world = World::new().await;
     let (old, new) = (Receiver::start().await, Receiver::start().await);
@@ -174,7 +174,7 @@ async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events()
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -197,7 +197,7 @@ async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -225,7 +225,7 @@ async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -241,7 +241,7 @@ async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -272,7 +272,7 @@ async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_one() {
     for remove in [false, true] {
         let world = World::new().await;
@@ -299,7 +299,7 @@ async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_o
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disabled_meanwhile() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -316,7 +316,7 @@ async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disa
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
     let world = World::new().await;
     let (receiver, other) = (Receiver::start().await, Receiver::start().await);
@@ -340,7 +340,7 @@ async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
     conflict(&world, "ping while disabled", world.company.webhooks().ping(id)).await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -365,7 +365,7 @@ async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
     world.assert_all_ended().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -402,7 +402,7 @@ async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes()
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn replay_of_one_event_leaves_the_others() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -427,7 +427,7 @@ async fn replay_of_one_event_leaves_the_others() {
     assert_eq!(other.webhooks().replay(foreign, Some(all[0])).await.unwrap(), 0);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_again_and_again() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -459,7 +459,7 @@ async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_agai
     assert!(receiver.received().iter().all(|received| received.body == receiver.received()[0].body));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn simultaneous_replays_queue_each_delivery_once() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -474,7 +474,7 @@ async fn simultaneous_replays_queue_each_delivery_once() {
     assert_eq!(dispatch_to_the_end(&world).await.attempts, 5);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
     let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 250).await;
     let receiver = Receiver::start().await;
@@ -499,7 +499,7 @@ async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
     assert_eq!(world.company.webhooks().log(id, 2).await.unwrap(), log[..2]);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
@@ -536,7 +536,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_state_change_its_event_and_its_deliveries_are_written_together() {
     let world = World::new().await;
     let receiver = Receiver::start().await;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::panic;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::FmtSpan;
@@ -10,13 +10,20 @@ use tracing_subscriber::fmt::format::FmtSpan;
 /// In the message of a panic that the scenario means.
 pub(crate) const MEANT: &str = "a renderer that panics";
 
-/// What was heard since it was installed.
-#[derive(Clone, Default)]
+/// What was heard since it was asked to listen.
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Heard(Arc<Mutex<Vec<u8>>>);
 
 impl Heard {
-    /// Listens to the whole process.
-    pub(crate) fn install() -> Self {
+    /// Listens to the whole process, from now on.
+    pub(crate) fn anew() -> Self {
+        static HEARD: OnceLock<Heard> = OnceLock::new();
+        let heard = HEARD.get_or_init(Self::install).clone();
+        heard.0.lock().unwrap().clear();
+        heard
+    }
+
+    fn install() -> Self {
         let heard = Self::default();
         tracing_subscriber::fmt()
             .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)

@@ -1,7 +1,6 @@
 //! A life of the service in which everything goes wrong that can, with secrets wherever one may stand.
 
 use std::fmt::{Debug, Write};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -12,20 +11,19 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, Env,
-    Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery,
-    PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, ServeLimits, Settings, Signature,
-    SignedCopy, StoreError, TargetPolicy, WebhookChange, serve,
+    Builder, ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey,
+    DocumentRenderer, Env, Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
+    OpenError, PageQuery, PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, ServeLimits,
+    Settings, Signature, SignedCopy, StoreError, TargetPolicy, WebhookChange, serve,
 };
-use invoicing_tests::{Receiver, Reply, new_quote};
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::heard::{Heard, MEANT};
 use crate::planted::Planted;
+use crate::server;
 
 /// What opens the bucket of documents.
 const STORE_SECRET: &str = "bucket-secret-7Jx2vQ9mLr";
@@ -45,7 +43,7 @@ pub(crate) struct Printed {
 
 impl Printed {
     /// An error with all that stands behind it, in both forms.
-    fn error(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
+    pub(crate) fn error(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
         let mut text = String::new();
         let mut next = Some(error);
         while let Some(error) = next {
@@ -56,7 +54,7 @@ impl Printed {
     }
 
     /// What must fail, and does.
-    fn failure<T>(&mut self, what: &str, result: Result<T, impl std::error::Error + 'static>) {
+    pub(crate) fn failure<T>(&mut self, what: &str, result: Result<T, impl std::error::Error + 'static>) {
         match result {
             Ok(_) => panic!("{what}: was to fail"),
             Err(error) => self.error(what, &error),
@@ -64,7 +62,7 @@ impl Printed {
     }
 
     /// `Debug` of a value, in both forms.
-    fn value(&mut self, name: &str, value: &dyn Debug) {
+    pub(crate) fn value(&mut self, name: &str, value: &dyn Debug) {
         self.types.push((name.to_owned(), format!("{value:?} {value:#?}")));
     }
 }
@@ -102,8 +100,13 @@ fn key(id: &str, bytes: [u8; 32]) -> SealingKey {
     SealingKey::new(id, bytes).unwrap()
 }
 
-async fn behind(database: &Path) -> SqliteConnection {
-    SqliteConnection::connect_with(&SqliteConnectOptions::new().filename(database)).await.unwrap()
+/// What opens the service: with documents in a folder beside a file, or in memory where there is none.
+fn builder(place: &Place, documents: &Arc<MemoryStore>) -> Builder {
+    let builder = place.builder().settings(settings());
+    match place.database() {
+        Database::Sqlite => builder,
+        Database::Postgres => builder.document_store(documents.clone()),
+    }
 }
 
 /// Lives it.
@@ -114,21 +117,24 @@ pub(crate) async fn live(heard: &Heard, planted: &mut Planted) -> Printed {
     planted.text("a password", PASSWORD);
     planted.bytes("a sealing key", &SEALING);
     planted.bytes("a sealing key", &NEXT_SEALING);
-    let folder = tempfile::tempdir().unwrap();
-    let database = folder.path().join("invoicing.db");
-    first_start(&database, planted).await;
+    let place = match Database::chosen() {
+        Database::Sqlite => Place::new().await,
+        Database::Postgres => server::place(planted, &mut printed).await,
+    };
+    let memory = Arc::<MemoryStore>::default();
+    first_start(&place, &memory, planted).await;
     let renderer = Arc::new(Moody::default());
-    let invoicing = start(&database, &renderer, &mut printed).await;
+    let invoicing = start(&place, &memory, &renderer, &mut printed).await;
     let owner =
         invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await.unwrap();
     let owner = invoicing.company(owner.id);
-    deliveries(&invoicing, &owner, &database, planted, &mut printed).await;
+    deliveries(&invoicing, &owner, &place, planted, &mut printed).await;
     let quote = documents(&invoicing, &owner, &renderer, planted, &mut printed).await;
     api(&invoicing, &owner, quote, planted, &mut printed).await;
     records(&invoicing, &owner, quote, &mut printed).await;
-    keys(&invoicing, &database, &mut printed).await;
+    keys(&invoicing, &place, &memory, &mut printed).await;
     printed.types.extend(renderer.seen.lock().unwrap().drain(..).map(|(name, text)| (name.to_owned(), text)));
-    broken_database(&invoicing, &owner, &database, &mut printed).await;
+    broken_database(&invoicing, &owner, &place, &mut printed).await;
     invoicing.close().await;
     printed.failure("a closed database", owner.details().await);
     assert!(!heard.log().is_empty());
@@ -136,20 +142,24 @@ pub(crate) async fn live(heard: &Heard, planted: &mut Planted) -> Printed {
 }
 
 /// Without a sealing key: the key of document URLs lies in clear and can be planted.
-async fn first_start(database: &Path, planted: &mut Planted) {
-    Invoicing::builder(database).settings(settings()).open().await.unwrap().close().await;
-    let select = sqlx::query_scalar("SELECT value FROM setting WHERE name = 'document_url_key'");
-    let url_key: Vec<u8> = select.fetch_one(&mut behind(database).await).await.unwrap();
+async fn first_start(place: &Place, documents: &Arc<MemoryStore>, planted: &mut Planted) {
+    builder(place, documents).open().await.unwrap().close().await;
+    let select = "SELECT value FROM setting WHERE name = 'document_url_key'";
+    let url_key: Vec<u8> = place.behind().await.one(select, &[]).await;
     assert_eq!(url_key.len(), 32);
     planted.bytes("the key of document URLs", &url_key);
 }
 
-async fn start(database: &Path, renderer: &Arc<Moody>, printed: &mut Printed) -> Invoicing {
+async fn start(
+    place: &Place,
+    documents: &Arc<MemoryStore>,
+    renderer: &Arc<Moody>,
+    printed: &mut Printed,
+) -> Invoicing {
     let keys = SealingKeys::new(key("k1", SEALING));
     printed.value("SealingKey", &key("k1", SEALING));
     printed.value("SealingKeys", &keys);
-    let builder =
-        Invoicing::builder(database).settings(settings()).sealing_keys(keys).renderer(renderer.clone());
+    let builder = builder(place, documents).sealing_keys(keys).renderer(renderer.clone());
     printed.value("Builder", &builder);
     let invoicing = builder.open().await.unwrap();
     assert_eq!(invoicing.reseal().await.unwrap().resealed, 1);
@@ -193,7 +203,7 @@ async fn echo() -> (String, JoinSet<()>) {
 async fn deliveries(
     invoicing: &Invoicing,
     owner: &CompanyHandle,
-    database: &Path,
+    place: &Place,
     planted: &mut Planted,
     printed: &mut Printed,
 ) {
@@ -232,7 +242,7 @@ async fn deliveries(
     let damage =
         "UPDATE webhook SET secret = substr(secret, 1, length(secret) - 4), url = 'ftp' || url WHERE id = $1";
     for hook in [hooks[1], hooks[3]] {
-        sqlx::query(damage).bind(hook.0).execute(&mut behind(database).await).await.unwrap();
+        assert_eq!(place.behind().await.run(damage, &[hook.0.into()]).await, 1);
         // So that the dispatcher reads it again.
         owner.webhooks().enable(hook).await.unwrap();
         owner.webhooks().ping(hook).await.unwrap();
@@ -438,7 +448,7 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
 }
 
 /// Keys that are wrong, missing, or no keys.
-async fn keys(invoicing: &Invoicing, database: &Path, printed: &mut Printed) {
+async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>, printed: &mut Printed) {
     let text = String::from_utf8_lossy(&SEALING).into_owned();
     let no_key = SealingKey::from_base64("k2", &text);
     printed.value("SealingKeyError", no_key.as_ref().unwrap_err());
@@ -455,32 +465,32 @@ async fn keys(invoicing: &Invoicing, database: &Path, printed: &mut Printed) {
     invoicing.use_sealing_keys(both).await.unwrap();
     let report = invoicing.reseal().await.unwrap();
     assert!(report.resealed > 0 && report.unreadable > 0, "{report:?}");
-    let elsewhere = Invoicing::builder(database.with_extension("other")).sealing_keys(wrong.clone());
+    let elsewhere = Place::new().await;
+    let elsewhere = builder(&elsewhere, documents).sealing_keys(wrong.clone());
     let elsewhere = elsewhere.webhook_transport(|transport| transport.root_certificate(PASSWORD.into()));
     let OpenError::Transport(no_root) = elsewhere.open().await.unwrap_err() else { panic!("opened") };
     printed.value("TransportError", &no_root);
     printed.error("a root certificate", &no_root);
-    let second = Invoicing::builder(database).sealing_keys(wrong).open().await.unwrap_err();
+    let second = builder(place, documents).sealing_keys(wrong).open().await.unwrap_err();
     printed.value("OpenError", &second);
-    printed.error("opened twice", &second);
+    printed.error("opened twice, or with wrong keys", &second);
 }
 
 /// A database that refuses what the service writes, and says which values it was.
-async fn broken_database(
-    invoicing: &Invoicing,
-    owner: &CompanyHandle,
-    database: &Path,
-    printed: &mut Printed,
-) {
-    let mut connection = behind(database).await;
+async fn broken_database(invoicing: &Invoicing, owner: &CompanyHandle, place: &Place, printed: &mut Printed) {
+    let mut behind = place.behind().await;
     for table in ["webhook", "api_key", "signing_link", "setting"] {
-        let statement = format!("CREATE UNIQUE INDEX broken_{table} ON {table} (0)");
-        // Fails where there are two rows already; then every write to the table is refused by a trigger.
-        let trigger = format!(
-            "CREATE TRIGGER refused_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'refused'); END"
-        );
-        drop(sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await);
-        sqlx::query(AssertSqlSafe(trigger)).execute(&mut connection).await.unwrap();
+        // PostgreSQL repeats the whole row in what it says of the check.
+        let refusal = match place.database() {
+            Database::Sqlite => format!(
+                "CREATE TRIGGER refused_{table} BEFORE INSERT ON {table} \
+                 BEGIN SELECT RAISE(ABORT, 'refused'); END"
+            ),
+            Database::Postgres => {
+                format!("ALTER TABLE {table} ADD CONSTRAINT refused CHECK (false) NOT VALID")
+            }
+        };
+        behind.run(&refusal, &[]).await;
     }
     let url = format!("https://example.com/{IN_PATH}?token={IN_QUERY}");
     let new = NewWebhook { url, events: EventKind::ALL.to_vec() };
@@ -488,7 +498,7 @@ async fn broken_database(
     printed.value("Error", refused.as_ref().unwrap_err());
     printed.failure("a refused row", refused);
     printed.failure("a refused key", owner.keys().issue("CRM").await);
-    sqlx::query("ALTER TABLE webhook RENAME TO gone").execute(&mut connection).await.unwrap();
+    behind.run("ALTER TABLE webhook RENAME TO gone", &[]).await;
     printed.failure("a missing table", owner.webhooks().register(&new).await);
     printed.failure("nothing to seal", invoicing.reseal().await);
 }

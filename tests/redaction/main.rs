@@ -1,23 +1,36 @@
 //! No secret is ever printed: not in the logs of any crate at TRACE, not in texts of errors, messages of panics, or
 //! `Debug` of a public type.
 //!
-//! A binary of its own with one test, as it takes the process's subscriber and panic hook.
+//! A binary of its own with one test, as it takes the process's subscriber and panic hook: first for one database, then
+//! for the other.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 mod heard;
 mod life;
 mod planted;
+mod server;
 mod types;
 
+use std::sync::{Mutex, PoisonError};
+
 use heard::Heard;
+use invoicing_tests::{Database, on_each_database};
 use planted::Planted;
 
-#[tokio::test(flavor = "multi_thread")]
-async fn nothing_that_is_printed_holds_a_secret() {
-    let heard = Heard::install();
+/// Whose life is being listened to.
+static TURN: Mutex<()> = Mutex::new(());
+
+#[on_each_database]
+fn nothing_that_is_printed_holds_a_secret() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    runtime.block_on(listen(&Heard::anew()));
+}
+
+async fn listen(heard: &Heard) {
     let mut planted = Planted::default();
-    let printed = life::live(&heard, &mut planted).await;
+    let printed = life::live(heard, &mut planted).await;
     types::every_public_type_is_listed(&printed.types);
 
     let log = heard.log();
@@ -34,7 +47,8 @@ async fn nothing_that_is_printed_holds_a_secret() {
     }
     assert!(printed.errors.len() > 20, "{}", printed.errors.len());
     println!(
-        "{} secrets in {} pieces, {} MB of log, {} errors, {} types",
+        "{:?}: {} secrets in {} pieces, {} MB of log, {} errors, {} types",
+        Database::chosen(),
         planted.len(),
         planted.pieces(),
         log.len() / 1_000_000,

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::runtime::Runtime;
 use webhook_verify::{Signer, VerifyError, explain, verify};
 
-use crate::World;
+use crate::{Database, World};
 
 /// An entry.
 pub type Entry = fn(&[u8]);
@@ -101,15 +101,15 @@ pub fn body(bytes: &[u8]) {
     answer(request.header("content-type", "application/json"), Bytes::copy_from_slice(body));
 }
 
-/// A service without a quota, on a database that lives as long as the process.
+/// A service without a quota, on a database that lives as long as the process: one on each kind that is chosen.
 struct Surface {
     runtime: Runtime,
     world: World,
 }
 
 fn surface() -> &'static Surface {
-    static SURFACE: OnceLock<Surface> = OnceLock::new();
-    SURFACE.get_or_init(|| {
+    static SURFACES: [OnceLock<Surface>; 2] = [const { OnceLock::new() }; 2];
+    SURFACES[Database::chosen().either(0, 1)].get_or_init(|| {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()

@@ -1,9 +1,13 @@
 //! What the database holds, read behind the service's back: that nothing has changed, and nothing was forgotten.
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, SqliteConnection};
+use crate::{Database, World};
 
-use crate::World;
+/// Every table but the API keys and the uploads.
+const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master \
+    WHERE type = 'table' AND name NOT IN ('api_key', 'upload') ORDER BY name";
+/// Every table but these, and what became of transactions, which tells of refused ones too.
+const POSTGRES_TABLES: &str = "SELECT tablename::text FROM pg_tables \
+    WHERE schemaname = current_schema() AND tablename NOT IN ('api_key', 'upload', 'outcome') ORDER BY 1";
 
 /// What must hold of the delivery rows at any moment, as queries that find what breaks it.
 const ALWAYS: [(&str, &str); 6] = [
@@ -35,30 +39,21 @@ impl World {
     /// Every row of every table: two of these are equal where nothing changed. But the API keys, which count requests,
     /// and the uploads, which outlive what was refused until they are swept.
     pub async fn dump(&self) -> Vec<String> {
-        let mut connection = self.behind().await;
-        let tables: Vec<String> = sqlx::query_scalar(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('api_key', 'upload') \
-             ORDER BY name",
-        )
-        .fetch_all(&mut connection)
-        .await
-        .expect("the tables");
+        let mut behind = self.behind().await;
+        let tables: Vec<String> =
+            behind.all(self.database().either(SQLITE_TABLES, POSTGRES_TABLES), &[]).await;
         let mut rows = Vec::new();
         for table in tables {
-            let columns: Vec<String> = sqlx::query_scalar("SELECT quote(name) FROM pragma_table_info($1)")
-                .bind(&table)
-                .fetch_all(&mut connection)
-                .await
-                .expect("the columns");
-            let columns: Vec<String> =
-                columns.iter().map(|name| format!("quote(\"{}\")", name.trim_matches('\''))).collect();
-            let statement =
-                format!("SELECT '{table}: ' || {} FROM \"{table}\" ORDER BY 1", columns.join("||' '||"));
-            let found: Vec<String> = sqlx::query_scalar(AssertSqlSafe(statement))
-                .fetch_all(&mut connection)
-                .await
-                .expect("the rows");
-            rows.extend(found);
+            let row = match self.database() {
+                Database::Sqlite => {
+                    let columns =
+                        format!("SELECT 'quote(\"' || name || '\")' FROM pragma_table_info('{table}')");
+                    behind.all::<String>(&columns, &[]).await.join("||' '||")
+                }
+                Database::Postgres => "t::text".into(),
+            };
+            let statement = format!("SELECT '{table}: ' || {row} FROM \"{table}\" t ORDER BY 1");
+            rows.extend(behind.all::<String>(&statement, &[]).await);
         }
         rows
     }
@@ -73,14 +68,9 @@ impl World {
     /// No delivery that is due, or claimed, was forgotten; those that wait for their time may wait.
     pub async fn assert_nothing_due(&self) {
         self.assert_ledger().await;
-        let mut connection = self.behind().await;
-        let due: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM delivery WHERE status = 'pending' AND (due_at <= $1 OR claim <> 0)",
-        )
-        .bind(self.now().as_millis())
-        .fetch_one(&mut connection)
-        .await
-        .expect("a count");
+        let statement =
+            "SELECT count(*) FROM delivery WHERE status = 'pending' AND (due_at <= $1 OR claim <> 0)";
+        let due: i64 = self.behind().await.one(statement, &[self.now().as_millis().into()]).await;
         assert_eq!(due, 0, "deliveries that are due or claimed were forgotten");
     }
 
@@ -93,12 +83,6 @@ impl World {
 
     /// A number from the database.
     pub async fn count(&self, statement: &'static str) -> i64 {
-        let mut connection = self.behind().await;
-        sqlx::query_scalar(statement).fetch_one(&mut connection).await.expect("a count")
-    }
-
-    async fn behind(&self) -> SqliteConnection {
-        let options = SqliteConnectOptions::new().filename(self.database()).read_only(true);
-        SqliteConnection::connect_with(&options).await.expect("the database opens")
+        self.behind().await.one(statement, &[]).await
     }
 }

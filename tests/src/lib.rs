@@ -1,14 +1,18 @@
-//! What the tests and the benchmarks share: a service on a temporary file, a clock moved by hand, and a receiver.
+//! What the tests and the benchmarks share: a service on a database of its own, a clock moved by hand, and a receiver.
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
 pub mod bench;
+mod database;
 pub mod documents;
 pub mod hostile;
 mod ledger;
+pub mod postgres;
 mod receiver;
 mod world;
 
+pub use database::{Argument, Behind, Database, Place, Scalar};
+pub use invoicing_tests_macros::{on_each_database, on_postgres};
 pub use receiver::{Received, Receiver, Reply};
 pub use world::{Answer, CANARY, World, new_quote};
 

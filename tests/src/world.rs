@@ -1,4 +1,4 @@
-//! A service on a temporary SQLite file with a clock moved by hand, and one way to call its API.
+//! A service on a database of its own with a clock moved by hand, and one way to call its API.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,8 @@ use invoicing_server::{
     TargetPolicy,
 };
 use serde_json::Value;
-use tempfile::TempDir;
+
+use crate::database::{Argument, Behind, Database, Place};
 
 /// Never appears in anything that is sent anywhere: planted in every private field.
 pub const CANARY: &str = "c4n4ry";
@@ -31,7 +32,7 @@ pub struct World {
     /// Its API key.
     pub key: String,
     service: ApiService,
-    folder: TempDir,
+    place: Place,
 }
 
 /// What the API answered.
@@ -97,27 +98,27 @@ impl World {
         documents: Arc<MemoryStore>,
         store: Arc<dyn DocumentStore>,
     ) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
+        let place = Place::new().await;
         let mut settings = Settings {
             target: TargetPolicy { allow_http: true, allow_private: true },
             ..Settings::default()
         };
         adjust(&mut settings);
-        let invoicing = open(&folder, env, &store, settings).await;
+        let invoicing = open(&place, env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
-        Self { invoicing, clock, documents, store, company, key, service, folder }
+        Self { invoicing, clock, documents, store, company, key, service, place }
     }
 
     /// The same database opened again, without having been closed: as after the death of the process, but for what
     /// had been committed. Handles of the old service must be gone.
     pub async fn reopen(self) -> Self {
-        let Self { invoicing, clock, documents, store, company, key, service, folder } = self;
+        let Self { invoicing, clock, documents, store, company, key, service, place } = self;
         let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
         drop((invoicing, company, service));
-        let invoicing = open(&folder, env, &store, settings).await;
+        let invoicing = open(&place, env, &store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
-        Self { invoicing, clock, documents, store, company, key, service, folder }
+        Self { invoicing, clock, documents, store, company, key, service, place }
     }
 
     /// Another company with a key.
@@ -125,9 +126,30 @@ impl World {
         open_company(&self.invoicing, name, plan).await
     }
 
-    /// The database file.
-    pub fn database(&self) -> std::path::PathBuf {
-        self.folder.path().join("invoicing.db")
+    /// Which kind of database it is on.
+    pub fn database(&self) -> Database {
+        self.place.database()
+    }
+
+    /// Where it is stored.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
+    /// A connection behind the service's back.
+    pub async fn behind(&self) -> Behind {
+        self.place.behind().await
+    }
+
+    /// Runs a statement behind the service's back; how many rows it changed.
+    pub async fn run(&self, statement: &str, arguments: &[Argument]) -> u64 {
+        self.behind().await.run(statement, arguments).await
+    }
+
+    /// Another service of the same settings on the same database, as another process would be it: a node. Only where
+    /// the database is a server.
+    pub async fn node(&self, env: Env) -> Invoicing {
+        open(&self.place, env, &self.store, self.invoicing.settings().clone()).await
     }
 
     /// Moves the clock.
@@ -207,8 +229,9 @@ impl World {
     }
 }
 
-async fn open(folder: &TempDir, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
-    Invoicing::builder(folder.path().join("invoicing.db"))
+async fn open(place: &Place, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
+    place
+        .builder()
         .env(env)
         .document_store(Arc::clone(store))
         .settings(settings)

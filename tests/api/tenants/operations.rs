@@ -13,7 +13,7 @@ use invoicing_core::{
 use invoicing_server::{
     CompanyHandle, Error, NewPayment, NewProject, NewWebhook, PaymentMethod, WebhookChange,
 };
-use invoicing_tests::{World, new_quote};
+use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -210,7 +210,7 @@ async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<St
     all
 }
 
-#[test]
+#[on_each_database]
 fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation() {
     let runtime = runtime();
     let states = (0..6_u8, 0..6_u8, 0..6_u8);
@@ -238,7 +238,7 @@ fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operat
     });
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn the_owner_s_own_ids_are_found() {
     // The law above would hold of operations that refuse everybody.
     let world = World::new().await;

@@ -6,8 +6,8 @@
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use invoicing_tests::World;
 use invoicing_tests::bench::quantile;
+use invoicing_tests::{World, on_each_database};
 
 use super::{JSON, Tenant};
 
@@ -62,7 +62,7 @@ fn alike(ratio: f64) -> bool {
     ratio.max(1.0 / ratio) - 1.0 <= BOUND
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn foreign_and_absent_ids_take_the_same_time() {
     let world = World::with(|settings| settings.quota = 0).await;
     let mut victim = Tenant::new(&world, "Victim").await;
@@ -93,7 +93,7 @@ async fn foreign_and_absent_ids_take_the_same_time() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key() {
     let world = World::with(|settings| settings.quota = 0).await;
     let victim = Tenant::new(&world, "Victim").await;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{Error, Secret};
-use invoicing_tests::{World, new_quote};
+use invoicing_tests::{World, new_quote, on_each_database};
 
 use super::fake_s3::{FakeS3, Mode};
 use crate::support::{refused, signature};
@@ -42,7 +42,7 @@ async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Q
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace() {
     for mode in [Mode::Fails, Mode::Forbids, Mode::Hangs] {
         let (world, server) = world().await;
@@ -74,7 +74,7 @@ async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attempt_finds() {
     let (world, server) = world().await;
     let cast = cast(&world).await;
@@ -89,7 +89,7 @@ async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attemp
     assert_eq!((stored, server.names().len()), (2, 5));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
     let (world, server) = world().await;
     let (draft, ..) = cast(&world).await;
@@ -110,7 +110,7 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
     quotes.open_document(sent.id).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn other_bytes_than_were_put_are_never_handed_out() {
     let (world, server) = world().await;
     let (_, _, sent, token) = cast(&world).await;
@@ -131,7 +131,7 @@ async fn other_bytes_than_were_put_are_never_handed_out() {
     assert_eq!(file.status, 200);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_store_can() {
     let server = FakeS3::start().await;
     let storage = Arc::new(server.storage());

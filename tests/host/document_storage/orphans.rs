@@ -10,7 +10,7 @@ use invoicing_core::{Plan, QuoteId, QuoteStatus};
 use invoicing_server::{
     CompanyHandle, DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError, SweepReport,
 };
-use invoicing_tests::World;
+use invoicing_tests::{World, on_each_database};
 use tokio::sync::Notify;
 
 use crate::support::draft_of;
@@ -76,7 +76,7 @@ async fn swept(world: &World) -> u64 {
     world.invoicing.sweep().await.unwrap().swept_documents
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
     let (world, store) = world().await;
     let sent = world.sent().await;
@@ -106,7 +106,7 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
     for _ in 0..5 {
         let world = World::new().await;
@@ -122,7 +122,7 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever() {
     let (world, store) = world().await;
     let sent = world.sent().await;
@@ -144,7 +144,7 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
     world.company.quotes().open_document(sent.id).await.unwrap();
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[on_each_database]
 async fn freezing_beside_sweeps_never_loses_a_document() {
     // The clock runs away under the freezing, so that its uploads grow old at any moment.
     let (world, store) = world().await;

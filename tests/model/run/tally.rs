@@ -2,13 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-static COUNTS: Mutex<BTreeMap<String, u64>> = Mutex::new(BTreeMap::new());
+use invoicing_tests::Database;
+
+type Counts = Mutex<BTreeMap<String, u64>>;
+
+/// Of the cases on either database.
+static COUNTS: [Counts; 2] = [const { Mutex::new(BTreeMap::new()) }; 2];
+
+fn counts() -> MutexGuard<'static, BTreeMap<String, u64>> {
+    COUNTS[Database::chosen().either(0, 1)].lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Adds to a figure.
 pub(crate) fn count(what: &str, more: u64) {
-    let mut counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut counts = counts();
     match counts.get_mut(what) {
         Some(count) => *count += more,
         None => {
@@ -19,12 +28,12 @@ pub(crate) fn count(what: &str, more: u64) {
 
 /// A figure.
 pub(crate) fn of(what: &str) -> u64 {
-    COUNTS.lock().unwrap_or_else(PoisonError::into_inner).get(what).copied().unwrap_or(0)
+    counts().get(what).copied().unwrap_or(0)
 }
 
 /// All figures, a line each.
 pub(crate) fn text() -> String {
-    let counts = COUNTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let counts = counts();
     counts.iter().fold(String::new(), |mut text, (what, count)| {
         let _ = writeln!(text, "{count:8} {what}");
         text

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 pub use home::Home;
-pub(crate) use suite::{Database, database};
+pub(crate) use suite::{Fresh, fresh, is_available};
 
 /// Who owns a cluster and everything in it.
 const SUPERUSER: &str = "postgres";

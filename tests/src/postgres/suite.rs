@@ -6,7 +6,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Once, OnceLock};
 
-use invoicing_server::{Env, Invoicing, MemoryStore, PostgresSettings};
+use invoicing_server::{Env, Invoicing, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::sync::{mpsc, oneshot};
 
@@ -17,13 +17,13 @@ const PREFIX: &str = "invoicing_tests_";
 
 /// A database of its own, dropped some time after it is let go.
 #[derive(Debug)]
-pub(crate) struct Database {
+pub(crate) struct Fresh {
     name: String,
     pub(crate) url: String,
     requests: mpsc::UnboundedSender<Request>,
 }
 
-impl Drop for Database {
+impl Drop for Fresh {
     fn drop(&mut self) {
         // At the end of the process there is nobody left to ask; then the next run, or the watcher, removes it.
         let _ = self.requests.send(Request::Drop(std::mem::take(&mut self.name)));
@@ -37,12 +37,12 @@ enum Request {
 }
 
 /// A fresh database, with the tables or empty. There must be a server: see [`is_available`].
-pub(crate) async fn database(empty: bool) -> Database {
+pub(crate) async fn fresh(empty: bool) -> Fresh {
     let requests = suite().expect("a server, as somebody asked for it").clone();
     let (to, created) = oneshot::channel();
     requests.send(Request::Create { empty, to }).expect("the thread that creates databases lives");
     let (name, url) = created.await.expect("the thread that creates databases lives");
-    Database { name, url, requests }
+    Fresh { name, url, requests }
 }
 
 /// Whether there is a server for the tests. Says so, once, where there is none.
@@ -140,7 +140,10 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
 /// Creates the tables.
 async fn fill(url: &str) {
     let builder = Invoicing::on_postgres(PostgresSettings::new(url));
-    let invoicing = builder.document_store(Arc::new(MemoryStore::new())).open().await.expect("it opens");
+    // A key, so that no warning about a missing one is logged beside the tests.
+    let key = SealingKey::new("template", [1; 32]).expect("a key");
+    let builder = builder.document_store(Arc::new(MemoryStore::new())).sealing_keys(SealingKeys::new(key));
+    let invoicing = builder.open().await.expect("it opens");
     invoicing.close().await;
     // What the first opening chooses, every world chooses for itself.
     let mut connection = PgConnection::connect(url).await.expect("the server answers");

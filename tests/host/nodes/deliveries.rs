@@ -1,0 +1,226 @@
+//! Webhooks: dispatchers on several nodes share what is due, and follow what another node decides.
+
+use std::time::Duration;
+
+use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
+use invoicing_server::{Secret, WebhookChange};
+use invoicing_tests::{Received, Receiver, Reply, World, on_postgres};
+use webhook_verify::Verifier;
+
+use super::{MINUTE, Nodes, TOLD};
+use crate::support::{Running, delivery, emit_for, hook, hook_for};
+
+/// Long enough for anything.
+const LONG: Duration = Duration::from_secs(30);
+
+async fn nodes() -> Nodes {
+    Nodes::on_system_clock(World::on_system_clock(|_| {}).await).await
+}
+
+fn run_all(nodes: &Nodes) -> Vec<Running> {
+    nodes.all.iter().map(|node| Running::start(node.dispatcher())).collect()
+}
+
+async fn stop_all(running: Vec<Running>) -> Vec<u64> {
+    let mut delivered = Vec::new();
+    for running in running {
+        delivered.push(running.stop().await.delivered);
+    }
+    delivered
+}
+
+/// Each body came once.
+fn assert_once(receiver: &Receiver, count: usize) {
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    assert_eq!(bodies.len(), count, "attempts");
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), count, "bodies");
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        hook(&nodes.world, &receiver.url).await;
+    }
+    let running = run_all(&nodes);
+    for round in 0..10 {
+        for node in 0..3 {
+            emit_for(&nodes.company(node), 5).await;
+        }
+        let come = (round + 1) * 15;
+        for receiver in &receivers {
+            assert!(receiver.wait_for(come, TOLD).await, "round {round}: {}", receiver.received().len());
+        }
+    }
+    let delivered = stop_all(running).await;
+    assert_eq!(delivered.iter().sum::<u64>(), 300, "{delivered:?}");
+    receivers.iter().for_each(|receiver| assert_once(receiver, 150));
+    nodes.world.assert_all_ended().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        hook(&nodes.world, &receiver.url).await;
+    }
+    for node in 0..3 {
+        emit_for(&nodes.company(node), 100).await;
+    }
+    let running = run_all(&nodes);
+    for receiver in &receivers {
+        assert!(receiver.wait_for(300, LONG).await, "{}", receiver.received().len());
+    }
+    let delivered = stop_all(running).await;
+    assert_eq!(delivered.iter().sum::<u64>(), 900, "{delivered:?}");
+    receivers.iter().for_each(|receiver| assert_once(receiver, 300));
+    nodes.world.assert_all_ended().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
+    let nodes = nodes().await;
+    let receiver = Receiver::start().await;
+    hook(&nodes.world, &receiver.url).await;
+    let running = Running::start(nodes.all[2].dispatcher());
+    for n in 1..=10 {
+        emit_for(&nodes.company(n % 2), 1).await;
+        assert!(receiver.wait_for(n, TOLD).await, "delivery {n} waited for a poll");
+    }
+    assert_eq!(running.stop().await.delivered, 10);
+    nodes.world.assert_all_ended().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_millis(3), 200));
+    hook(&nodes.world, &receiver.url).await;
+    let mut made = 0;
+    for round in 0..8 {
+        made += emit_for(&nodes.company(round), 30).await.len();
+        let runs = nodes.all.iter().map(|node| async { node.dispatcher().run_once().await.unwrap() });
+        let reports = futures_util::future::join_all(runs).await;
+        let delivered: u64 = reports.iter().map(|report| report.delivered).sum();
+        assert_eq!(delivered, 30, "{reports:?}");
+    }
+    assert_once(&receiver, made);
+    nodes.world.assert_all_ended().await;
+}
+
+/// A node that dies cannot be told from one that is slow: what it had claimed falls due when its lease runs out.
+#[on_postgres(worker_threads = 4)]
+async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    hook(&nodes.world, &receiver.url).await;
+    let dying = Running::start(nodes.all[1].dispatcher());
+    emit_for(&nodes.company(1), 20).await;
+    assert!(receiver.wait_for(8, LONG).await);
+    dying.kill().await;
+    receiver.reply_always(Reply::status(200));
+    receiver.take();
+    nodes.world.advance(Duration::from_secs(50));
+    let claimed = nodes.world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await;
+    assert!(claimed >= 8, "{claimed}");
+    let early = nodes.all[2].dispatcher().run_once().await.unwrap();
+    assert_eq!(early.delivered, 20 - u64::try_from(claimed).unwrap(), "the lease is not over");
+    nodes.world.advance(Duration::from_secs(11));
+    let late = nodes.all[2].dispatcher().run_once().await.unwrap();
+    assert_eq!(early.delivered + late.delivered, 20);
+    assert_once(&receiver, 20);
+    nodes.world.assert_all_ended().await;
+}
+
+fn is_signed(received: &Received, secret: &Secret) -> bool {
+    let verifier = Verifier::new(secret.reveal()).unwrap();
+    verifier.verify_now(received.headers["x-service-signature"].as_bytes(), &received.body).is_ok()
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_secret_that_one_node_rotates_signs_what_another_delivers() {
+    let nodes = nodes().await;
+    let receiver = Receiver::start().await;
+    let registered = hook(&nodes.world, &receiver.url).await;
+    let (id, mut secret) = (registered.webhook.id, registered.secret);
+    let running = Running::start(nodes.all[1].dispatcher());
+    for n in 1..=10 {
+        emit_for(&nodes.company(0), 1).await;
+        assert!(receiver.wait_for(n, TOLD).await, "delivery {n}");
+        assert!(
+            is_signed(&receiver.take()[0], &secret),
+            "delivery {n}: signed with a secret that was rotated"
+        );
+        secret = nodes.company(0).webhooks().rotate(id).await.unwrap().secret;
+    }
+    running.stop().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    let id = hook(&nodes.world, &receivers[0].url).await.webhook.id;
+    let running = Running::start(nodes.all[1].dispatcher());
+    for n in 0..10 {
+        emit_for(&nodes.company(2), 1).await;
+        assert!(receivers[n % 2].wait_for(n / 2 + 1, TOLD).await, "delivery {n} went to the old place");
+        let change = WebhookChange { url: Some(receivers[(n + 1) % 2].url.clone()), events: None };
+        nodes.company(0).webhooks().change(id, &change).await.unwrap();
+    }
+    running.stop().await;
+    assert_eq!(receivers.map(|receiver| receiver.received().len()), [5, 5]);
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
+    let nodes = nodes().await;
+    let (receiver, witness) = (Receiver::start().await, Receiver::start().await);
+    let id = hook(&nodes.world, &receiver.url).await.webhook.id;
+    hook(&nodes.world, &witness.url).await;
+    let running = Running::start(nodes.all[1].dispatcher());
+    let mut come = 0;
+    for round in 0..5 {
+        emit_for(&nodes.company(2), 1).await;
+        come += 1;
+        assert!(receiver.wait_for(come, TOLD).await, "round {round}");
+        nodes.company(0).webhooks().disable(id).await.unwrap();
+        let event = emit_for(&nodes.company(2), 1).await[0];
+        assert!(witness.wait_for(2 * round + 2, TOLD).await, "round {round}");
+        assert_eq!(delivery(&nodes.world, event, id).await.status, DeliveryStatus::Skipped);
+        nodes.company(0).webhooks().enable(id).await.unwrap();
+    }
+    running.stop().await;
+    assert_eq!(receiver.received().len(), come, "what was disabled got something");
+}
+
+/// Failures are counted in the database: the tenth in a row disables, whichever nodes they happened on.
+#[on_postgres(worker_threads = 4)]
+async fn failures_in_a_row_are_counted_over_nodes() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(404));
+    let id: WebhookId =
+        hook_for(&nodes.world.company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
+    for n in 0..10 {
+        assert!(
+            nodes.world.company.webhooks().get(id).await.unwrap().disabled.is_none(),
+            "after {n} failures"
+        );
+        emit_for(&nodes.company(n), 1).await;
+        assert_eq!(nodes.all[n % 3].dispatcher().run_once().await.unwrap().failed, 1);
+    }
+    assert!(nodes.company(1).webhooks().get(id).await.unwrap().disabled.is_some());
+    emit_for(&nodes.company(2), 1).await;
+    nodes.world.advance(MINUTE);
+    for node in &nodes.all {
+        assert_eq!(node.dispatcher().run_once().await.unwrap().attempts, 0);
+    }
+    assert_eq!(receiver.received().len(), 10);
+}

@@ -1,0 +1,292 @@
+//! On which database a test runs, and a place of its own there for a service.
+
+use std::cell::Cell;
+use std::path::PathBuf;
+
+use invoicing_server::{Builder, Invoicing, PostgresSettings};
+use sqlx::postgres::Postgres;
+use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
+use sqlx::{AssertSqlSafe, Connection, Decode, PgConnection, SqliteConnection, Type};
+use tempfile::TempDir;
+use uuid::Uuid;
+
+use crate::postgres;
+
+thread_local! {
+    static CHOSEN: Cell<Database> = const { Cell::new(Database::Sqlite) };
+}
+
+/// A kind of database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Database {
+    /// A file of one process.
+    Sqlite,
+    /// A server for many.
+    Postgres,
+}
+
+impl Database {
+    /// What this thread makes its places on: SQLite where nobody has chosen.
+    pub fn chosen() -> Self {
+        CHOSEN.get()
+    }
+
+    /// From now on, this thread makes its places here.
+    pub fn choose(self) {
+        CHOSEN.set(self);
+    }
+
+    /// Runs a test on this database, with a runtime of its own; says so where there is no such database.
+    pub fn run<F: Future<Output = ()>>(self, worker_threads: Option<usize>, test: fn() -> F) {
+        if !self.is_available() {
+            return;
+        }
+        let mut runtime = tokio::runtime::Builder::new_multi_thread();
+        if let Some(count) = worker_threads {
+            runtime.worker_threads(count);
+        }
+        let runtime = runtime.enable_all().build().expect("a runtime");
+        self.choose();
+        runtime.block_on(test());
+    }
+
+    /// Runs a test on this database that brings its own runtime; says so where there is no such database.
+    pub fn run_sync(self, test: fn()) {
+        if self.is_available() {
+            self.choose();
+            test();
+        }
+    }
+
+    fn is_available(self) -> bool {
+        self == Self::Sqlite || postgres::is_available()
+    }
+
+    /// One of two things.
+    pub fn either<T>(self, sqlite: T, postgres: T) -> T {
+        match self {
+            Self::Sqlite => sqlite,
+            Self::Postgres => postgres,
+        }
+    }
+}
+
+/// A database of its own for a service, removed with it.
+#[derive(Debug)]
+pub struct Place(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Sqlite(TempDir),
+    Postgres(postgres::Fresh),
+}
+
+impl Place {
+    /// A new one, on the database that this thread has chosen.
+    pub async fn new() -> Self {
+        Self(match Database::chosen() {
+            Database::Sqlite => Kind::Sqlite(tempfile::tempdir().expect("a temporary folder")),
+            Database::Postgres => Kind::Postgres(postgres::fresh(false).await),
+        })
+    }
+
+    /// A new one that has not even tables.
+    pub async fn empty() -> Self {
+        match Database::chosen() {
+            Database::Sqlite => Self::new().await,
+            Database::Postgres => Self(Kind::Postgres(postgres::fresh(true).await)),
+        }
+    }
+
+    /// Which kind it is.
+    pub fn database(&self) -> Database {
+        match self.0 {
+            Kind::Sqlite(_) => Database::Sqlite,
+            Kind::Postgres(_) => Database::Postgres,
+        }
+    }
+
+    /// What opens a service here. On PostgreSQL it needs a document store.
+    pub fn builder(&self) -> Builder {
+        match &self.0 {
+            Kind::Sqlite(_) => Invoicing::builder(self.file()),
+            Kind::Postgres(database) => Invoicing::on_postgres(PostgresSettings::new(&database.url)),
+        }
+    }
+
+    /// The database file.
+    ///
+    /// # Panics
+    /// Where it is no file.
+    pub fn file(&self) -> PathBuf {
+        match &self.0 {
+            Kind::Sqlite(folder) => folder.path().join("invoicing.db"),
+            Kind::Postgres(_) => panic!("PostgreSQL has no file of its own"),
+        }
+    }
+
+    /// Where the server is.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn url(&self) -> &str {
+        match &self.0 {
+            Kind::Sqlite(_) => panic!("SQLite has no server"),
+            Kind::Postgres(database) => &database.url,
+        }
+    }
+
+    /// The same place, asked for with a password where it was asked for without one: a cluster of ours takes any.
+    #[must_use]
+    pub fn with_password(mut self, password: &str) -> Self {
+        if let Kind::Postgres(database) = &mut self.0
+            && let Some((user, rest)) = database.url.split_once('@')
+            && user.matches(':').count() == 1
+        {
+            database.url = format!("{user}:{password}@{rest}");
+        }
+        self
+    }
+
+    /// Whether these bytes are stored anywhere: in any file of SQLite, its journal included; in any row of PostgreSQL, as
+    /// they are or in hexadecimal.
+    pub async fn holds(&self, bytes: &[u8]) -> bool {
+        let contains =
+            |content: &[u8], bytes: &[u8]| content.windows(bytes.len()).any(|window| window == bytes);
+        if let Kind::Sqlite(folder) = &self.0 {
+            let files =
+                std::fs::read_dir(folder.path()).expect("a folder").map(|file| file.expect("a file").path());
+            let contents =
+                files.filter(|file| file.is_file()).map(|file| std::fs::read(file).expect("a file"));
+            return contents.into_iter().any(|content| contains(&content, bytes));
+        }
+        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut behind = self.behind().await;
+        let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
+        for table in behind.all::<String>(tables, &[]).await {
+            let rows = behind.all::<String>(&format!("SELECT t::text FROM \"{table}\" t"), &[]).await;
+            if rows.iter().any(|row| contains(row.as_bytes(), bytes) || row.contains(&hex)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// A connection behind the service's back.
+    pub async fn behind(&self) -> Behind {
+        match &self.0 {
+            Kind::Sqlite(_) => {
+                // What is overwritten must not stay readable in the file: some tests search it.
+                let options =
+                    SqliteConnectOptions::new().filename(self.file()).pragma("secure_delete", "FAST");
+                Behind::Sqlite(SqliteConnection::connect_with(&options).await.expect("the database opens"))
+            }
+            Kind::Postgres(database) => {
+                Behind::Postgres(PgConnection::connect(&database.url).await.expect("the server answers"))
+            }
+        }
+    }
+}
+
+/// A connection behind the service's back. Statements are the same for both databases, or [`Database::either`].
+#[derive(Debug)]
+pub enum Behind {
+    /// To a file.
+    Sqlite(SqliteConnection),
+    /// To a server.
+    Postgres(PgConnection),
+}
+
+/// What stands for `$1`, `$2`, … in a statement.
+#[derive(Debug, Clone)]
+pub enum Argument {
+    /// An id.
+    Id(Uuid),
+    /// A text.
+    Text(String),
+    /// A number or an instant.
+    Number(i64),
+}
+
+impl From<Uuid> for Argument {
+    fn from(id: Uuid) -> Self {
+        Self::Id(id)
+    }
+}
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<i64> for Argument {
+    fn from(number: i64) -> Self {
+        Self::Number(number)
+    }
+}
+
+/// What a single column can be read as, from either database.
+pub trait Scalar:
+    for<'r> Decode<'r, Sqlite> + Type<Sqlite> + for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin
+{
+}
+
+impl<T> Scalar for T where
+    T: for<'r> Decode<'r, Sqlite>
+        + Type<Sqlite>
+        + for<'r> Decode<'r, Postgres>
+        + Type<Postgres>
+        + Send
+        + Unpin
+{
+}
+
+macro_rules! bound {
+    ($query:expr, $arguments:expr) => {
+        $arguments.iter().fold($query, |query, argument| match argument {
+            Argument::Id(id) => query.bind(*id),
+            Argument::Text(text) => query.bind(text.clone()),
+            Argument::Number(number) => query.bind(*number),
+        })
+    };
+}
+
+impl Behind {
+    /// Runs a statement; how many rows it changed.
+    pub async fn run(&mut self, statement: &str, arguments: &[Argument]) -> u64 {
+        let text = AssertSqlSafe(statement.to_owned());
+        match self {
+            Self::Sqlite(connection) => {
+                let done = bound!(sqlx::query(text), arguments).execute(connection).await;
+                done.map(|done| done.rows_affected())
+            }
+            Self::Postgres(connection) => {
+                let done = bound!(sqlx::query(text), arguments).execute(connection).await;
+                done.map(|done| done.rows_affected())
+            }
+        }
+        .unwrap_or_else(|error| panic!("{statement}: {error}"))
+    }
+
+    /// The only column of the rows that a statement finds.
+    pub async fn all<T: Scalar>(&mut self, statement: &str, arguments: &[Argument]) -> Vec<T> {
+        let text = AssertSqlSafe(statement.to_owned());
+        match self {
+            Self::Sqlite(connection) => {
+                bound!(sqlx::query_scalar(text), arguments).fetch_all(connection).await
+            }
+            Self::Postgres(connection) => {
+                bound!(sqlx::query_scalar(text), arguments).fetch_all(connection).await
+            }
+        }
+        .unwrap_or_else(|error| panic!("{statement}: {error}"))
+    }
+
+    /// The only column of the only row that a statement finds.
+    pub async fn one<T: Scalar>(&mut self, statement: &str, arguments: &[Argument]) -> T {
+        let mut found = self.all(statement, arguments).await;
+        assert_eq!(found.len(), 1, "{statement}: one row");
+        found.remove(0)
+    }
+}
