@@ -1,0 +1,77 @@
+//! Why a copy cannot be made, or cannot be trusted.
+
+use std::path::PathBuf;
+
+use crate::store::OpenError;
+
+/// Why a database was not copied. What was copied until then stays, and the same call goes on behind it, wherever the
+/// text does not say otherwise.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CopyError {
+    /// There is no such file.
+    #[error("there is no database {}", .0.display())]
+    NoSource(PathBuf),
+    /// The SQLite database cannot be had for this process alone: a service has it open, for instance.
+    #[error("the SQLite database cannot be copied")]
+    Locked(#[source] OpenError),
+    /// The SQLite database cannot be read.
+    #[error("the SQLite database cannot be read")]
+    Source(#[source] sqlx::Error),
+    /// The SQLite database has another schema than the one that this version copies.
+    #[error(
+        "the SQLite database has schema {found}, this version copies schema {known}: open it once with this version"
+    )]
+    Schema {
+        /// Schema version of the file; 0 where it is no database of the service.
+        found: i64,
+        /// The schema version that this code copies.
+        known: i64,
+    },
+    /// A value that PostgreSQL cannot hold. Nothing was copied.
+    #[error("table {table}, column {column}, row {key}: {cause}")]
+    Value {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// The row's key as a JSON array.
+        key: String,
+        /// What is wrong with it.
+        cause: String,
+    },
+    /// The PostgreSQL database cannot be brought up to the schema of this version.
+    #[error("the tables cannot be made in PostgreSQL")]
+    Target(#[source] OpenError),
+    /// PostgreSQL did not do its part, or did not answer. The same call goes on where this one was.
+    #[error("PostgreSQL did not take the copy")]
+    Postgres(#[source] sqlx::Error),
+    /// The PostgreSQL database has records that no copy of this source has put there: at least one in this table. A
+    /// copy needs a database that no service was opened on yet. Nothing was changed.
+    #[error("the PostgreSQL database is not empty: there is something in table {0}")]
+    NotEmpty(&'static str),
+    /// A copy was begun or finished there, of another database, or of this one before it was changed. Nothing was
+    /// changed; to begin anew, empty the PostgreSQL database.
+    #[error(
+        "the PostgreSQL database has a copy of something else, or of this database before it was changed: to begin \
+         anew, empty it"
+    )]
+    OtherSource,
+    /// Another copy into the same database was faster with the next rows.
+    #[error("another copy into the same PostgreSQL database is at work")]
+    AnotherCopy,
+    /// The two databases do not hold the same in this table: somebody has changed the copy. No service opens it; to
+    /// begin anew, empty the PostgreSQL database.
+    #[error(
+        "the copy of table {table} is not what the SQLite database holds ({found} rows, expected {expected}): to begin \
+         anew, empty the PostgreSQL database"
+    )]
+    Differs {
+        /// The table.
+        table: &'static str,
+        /// Rows in PostgreSQL.
+        found: u64,
+        /// Rows in SQLite. Where it is the same number, the rows are not.
+        expected: u64,
+    },
+}

@@ -1,0 +1,254 @@
+//! The PostgreSQL side: what stands there, the next rows, and the end.
+//!
+//! The table `invoicing_copy` says how far a copy is, and while it is there no service opens the database. It moves in
+//! the transaction that takes the rows. What remains of it is a setting that names the source.
+
+use std::str::FromStr as _;
+
+use futures_util::TryStreamExt as _;
+use sha2::{Digest, Sha256};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
+
+use super::source::{Source, Survey, Written};
+use super::tables::{TABLES, Table};
+use super::{CopyError, Moment, binary};
+use crate::PostgresSettings;
+use crate::env::Env;
+use crate::store::postgres;
+
+/// Most rows in a transaction.
+const BATCH: u32 = 5_000;
+
+/// The setting that says what was copied.
+const COPIED_FROM: &str = "copied_from";
+
+/// A copy takes as long as it takes, whatever the server's limits are.
+const NO_LIMITS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
+/// The moment by both clocks, the source, how far it is: the place of the table, the key of its last row, rows in all.
+const CREATE: &str = "CREATE TABLE invoicing_copy (at BIGINT NOT NULL, ahead BIGINT NOT NULL, source BYTEA NOT NULL, \
+     place BIGINT NOT NULL, last TEXT, rows BIGINT NOT NULL)";
+const BEGIN: &str =
+    "INSERT INTO invoicing_copy (at, ahead, source, place, last, rows) VALUES ($1, $2, $3, 0, NULL, 0)";
+const STANDING: &str = "SELECT at, ahead, source, place, last, rows FROM invoicing_copy";
+const HELD: &str = "SELECT place, last FROM invoicing_copy FOR UPDATE";
+const MOVE: &str = "UPDATE invoicing_copy SET place = $1, last = $2, rows = rows + $3";
+const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL";
+const FINISHED: &str = "SELECT value FROM setting WHERE name = $1";
+const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
+/// Each node takes ids in blocks, from the sequence's next value on: none may be taken.
+const BLOCKS: &str = "SELECT setval('delivery_id_block', greatest(last_value, (SELECT max(id) FROM delivery))) \
+     FROM delivery_id_block WHERE EXISTS (SELECT 1 FROM delivery)";
+const FINISH: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
+const DROP: &str = "DROP TABLE invoicing_copy";
+
+/// A PostgreSQL database that takes a copy.
+pub(super) struct Target {
+    connection: PgConnection,
+}
+
+/// What stands in a database.
+pub(super) enum Standing {
+    /// Nothing.
+    Empty,
+    /// A copy that was begun.
+    Begun(Begun),
+    /// A copy that was finished.
+    Finished { moment: Moment, source: [u8; 32] },
+}
+
+/// A copy that was begun, and how far it is.
+#[derive(Debug, Clone)]
+pub(super) struct Begun {
+    pub(super) moment: Moment,
+    pub(super) source: Vec<u8>,
+    /// The table whose rows are next, by its place among all.
+    pub(super) place: usize,
+    /// The key of its last row that was copied.
+    pub(super) last: Option<String>,
+}
+
+impl Target {
+    pub(super) async fn connect(settings: &PostgresSettings) -> Result<Self, CopyError> {
+        // Nothing is prepared by name: a pooler may give each transaction another connection.
+        let options = PgConnectOptions::from_str(&settings.url)?
+            .application_name("invoicing")
+            .statement_cache_capacity(0);
+        Ok(Self { connection: PgConnection::connect_with(&options).await? })
+    }
+
+    async fn begin(&mut self) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
+        let mut tx = self.connection.begin().await?;
+        sqlx::raw_sql(NO_LIMITS).execute(&mut *tx).await?;
+        Ok(tx)
+    }
+
+    /// What stands there. Refuses what no copy has put there.
+    pub(super) async fn standing(&mut self) -> Result<Standing, CopyError> {
+        let mut tx = self.begin().await?;
+        if exists(&mut tx, "invoicing_copy").await? {
+            return Ok(Standing::Begun(begun(&mut tx).await?));
+        }
+        if exists(&mut tx, "setting").await? {
+            let value: Option<Vec<u8>> =
+                sqlx::query_scalar(FINISHED).bind(COPIED_FROM).fetch_optional(&mut *tx).await?;
+            if let Some(value) = value {
+                return finished(&value).ok_or(CopyError::OtherSource);
+            }
+        }
+        assert_empty(&mut tx).await?;
+        Ok(Standing::Empty)
+    }
+
+    /// The moment, by the clock of this machine, by which the service went so far, and by that of the database.
+    pub(super) async fn moment(&mut self, env: &Env) -> Result<Moment, CopyError> {
+        let mut tx = self.begin().await?;
+        let at = env.now().as_millis();
+        let theirs: i64 = sqlx::query_scalar(NOW).fetch_one(&mut *tx).await?;
+        Ok(Moment { at, ahead: theirs - at })
+    }
+
+    /// Makes the tables and begins a copy. From here on no service opens the database.
+    pub(super) async fn begin_copy(&mut self, moment: Moment, source: [u8; 32]) -> Result<Begun, CopyError> {
+        postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
+        let mut tx = self.begin().await?;
+        sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
+        assert_empty(&mut tx).await?;
+        let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(&source[..]);
+        begin.execute(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(Begun { moment, source: source.to_vec(), place: 0, last: None })
+    }
+
+    /// Copies the next rows and moves the copy behind them, in one transaction. How many they were.
+    pub(super) async fn copy(&mut self, begun: &mut Begun, source: &mut Source) -> Result<u64, CopyError> {
+        let Some(table) = TABLES.get(begun.place) else { return Ok(0) };
+        let mut tx = self.begin().await?;
+        let (place, last): (i64, Option<String>) = sqlx::query_as(HELD).fetch_one(&mut *tx).await?;
+        if usize::try_from(place) != Ok(begun.place) || last != begun.last {
+            return Err(CopyError::AnotherCopy);
+        }
+        let Written { rows, last } = take(&mut tx, table, begun, source).await?;
+        let (place, last) = if rows < u64::from(BATCH) { (place + 1, None) } else { (place, last) };
+        let count = i64::try_from(rows).unwrap_or(i64::MAX);
+        sqlx::query(MOVE).bind(place).bind(&last).bind(count).execute(&mut *tx).await?;
+        tx.commit().await?;
+        (begun.place, begun.last) = (usize::try_from(place).unwrap_or(usize::MAX), last);
+        Ok(rows)
+    }
+
+    /// Compares everything with the source, and if it is the same, opens the database for the service. Nobody can
+    /// change a row between the two.
+    pub(super) async fn finish(&mut self, begun: &Begun, survey: &Survey) -> Result<(), CopyError> {
+        let mut tx = self.begin().await?;
+        let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
+        let lock = format!("LOCK TABLE {} IN SHARE MODE", names.join(", "));
+        sqlx::raw_sql(AssertSqlSafe(lock)).execute(&mut *tx).await?;
+        for (table, (rows, sha256)) in TABLES.iter().zip(&survey.tables) {
+            let (found, their_sha256) = (count(&mut tx, table).await?, hash(&mut tx, table).await?);
+            if found != *rows || their_sha256 != *sha256 {
+                return Err(CopyError::Differs { table: table.name, found, expected: *rows });
+            }
+        }
+        sqlx::query(BLOCKS).execute(&mut *tx).await?;
+        sqlx::query(FINISH).bind(COPIED_FROM).bind(copied_from(begun)).execute(&mut *tx).await?;
+        sqlx::raw_sql(DROP).execute(&mut *tx).await?;
+        // The first queries are to be planned for the tables as they are now.
+        sqlx::raw_sql(AssertSqlSafe(format!("ANALYZE {}", names.join(", ")))).execute(&mut *tx).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    pub(super) async fn close(self) {
+        // Everything is committed; a connection that does not say goodbye is no failure of the copy.
+        if let Err(error) = self.connection.close().await {
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "the connection was not closed in order"
+            );
+        }
+    }
+}
+
+/// Failures of PostgreSQL; those of SQLite are named where they occur.
+impl From<sqlx::Error> for CopyError {
+    fn from(error: sqlx::Error) -> Self {
+        Self::Postgres(error)
+    }
+}
+
+async fn exists(tx: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(EXISTS).bind(table).fetch_one(tx).await
+}
+
+async fn begun(tx: &mut PgConnection) -> Result<Begun, CopyError> {
+    type Row = (i64, i64, Vec<u8>, i64, Option<String>, i64);
+    let (at, ahead, source, place, last, rows): Row = sqlx::query_as(STANDING).fetch_one(tx).await?;
+    tracing::info!(rows, "a copy was begun: going on with it");
+    let place = usize::try_from(place).map_err(|_| CopyError::OtherSource)?;
+    Ok(Begun { moment: Moment { at, ahead }, source, place, last })
+}
+
+/// That no table has a row.
+async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
+    for table in &TABLES {
+        let name = table.name;
+        if !exists(tx, name).await? {
+            continue;
+        }
+        let statement = AssertSqlSafe(format!("SELECT EXISTS (SELECT 1 FROM {name})"));
+        if sqlx::query_scalar(statement).fetch_one(&mut *tx).await? {
+            return Err(CopyError::NotEmpty(name));
+        }
+    }
+    Ok(())
+}
+
+/// Sends the rows behind the last one.
+async fn take(
+    tx: &mut PgConnection,
+    table: &'static Table,
+    begun: &Begun,
+    source: &mut Source,
+) -> Result<Written, CopyError> {
+    let mut copy = tx.copy_in_raw(&table.copy_in()).await?;
+    copy.send(binary::HEADER).await?;
+    let written = {
+        let mut into = async |piece: &[u8]| {
+            copy.send(piece).await?;
+            Ok(())
+        };
+        source.write(table, begun.moment, begun.last.as_deref(), Some(BATCH), &mut into).await?
+    };
+    copy.send(binary::TRAILER).await?;
+    copy.finish().await?;
+    Ok(written)
+}
+
+async fn count(tx: &mut PgConnection, table: &Table) -> Result<u64, sqlx::Error> {
+    let statement = AssertSqlSafe(format!("SELECT count(*) FROM {}", table.name));
+    let count: i64 = sqlx::query_scalar(statement).fetch_one(tx).await?;
+    Ok(u64::try_from(count).unwrap_or(0))
+}
+
+async fn hash(tx: &mut PgConnection, table: &Table) -> Result<[u8; 32], sqlx::Error> {
+    let mut hash = Sha256::new();
+    let mut rows = tx.copy_out_raw(&table.copy_out()).await?;
+    while let Some(piece) = rows.try_next().await? {
+        hash.update(&piece);
+    }
+    Ok(hash.finalize().into())
+}
+
+/// The moment and the source of a copy, as they are kept.
+fn copied_from(begun: &Begun) -> Vec<u8> {
+    let Moment { at, ahead } = begun.moment;
+    [&at.to_be_bytes()[..], &ahead.to_be_bytes(), &begun.source].concat()
+}
+
+fn finished(value: &[u8]) -> Option<Standing> {
+    let (at, rest) = value.split_first_chunk()?;
+    let (ahead, source) = rest.split_first_chunk()?;
+    let moment = Moment { at: i64::from_be_bytes(*at), ahead: i64::from_be_bytes(*ahead) };
+    Some(Standing::Finished { moment, source: source.try_into().ok()? })
+}
