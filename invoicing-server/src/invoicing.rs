@@ -249,7 +249,7 @@ impl Inner {
         };
         for news in news {
             match news {
-                News::Due(webhook) => self.handoff.hand_over(vec![FreshJob::Waiting(webhook)]),
+                News::Due(webhook) => drop(self.handoff.hand_over(vec![FreshJob::Waiting(webhook)])),
                 News::Webhook(webhook) => self.endpoints.forget(webhook),
                 News::Key(_) | News::Plan(_) => self.keys.forget_all(),
             }

@@ -45,16 +45,7 @@ pub(crate) enum FreshJob {
     Waiting(WebhookId),
 }
 
-impl FreshJob {
-    /// What a run with this token makes of it. What was claimed for an earlier run has been released by the start of
-    /// this one.
-    fn seen_with(self, token: i64) -> Self {
-        match self {
-            Self::Held(job) if job.token != token => Self::Waiting(job.webhook),
-            job => job,
-        }
-    }
-}
+impl FreshJob {}
 
 #[derive(Debug, Default)]
 struct State {
@@ -77,6 +68,8 @@ pub(crate) struct Handoff {
     wake: Notify,
     /// How long a claim holds, in milliseconds.
     lease_ms: i64,
+    /// The token before the first run.
+    first_token: i64,
 }
 
 impl Handoff {
@@ -84,7 +77,12 @@ impl Handoff {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
         let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
-        Self { state: Mutex::new(State { token, ..State::default() }), wake: Notify::new(), lease_ms }
+        Self {
+            state: Mutex::new(State { token, ..State::default() }),
+            wake: Notify::new(),
+            lease_ms,
+            first_token: token,
+        }
     }
 
     /// When a claim that is made now runs out.
@@ -143,15 +141,31 @@ impl Handoff {
         }
     }
 
-    /// Passes on what has been committed.
-    pub(crate) fn hand_over(&self, jobs: Vec<FreshJob>) {
+    /// Passes on what has been committed. What was claimed for a run that has ended in the meantime comes back: the start
+    /// of a run in a file of its own releases that, elsewhere it has to be released.
+    pub(crate) fn hand_over(&self, jobs: Vec<FreshJob>) -> Vec<Job> {
+        let mut untaken = Vec::new();
         let mut state = self.state();
-        if state.open {
-            let token = state.token;
-            state.inbox.extend(jobs.into_iter().map(|job| job.seen_with(token)));
-            drop(state);
+        let (open, token) = (state.open, state.token);
+        for job in jobs {
+            match job {
+                FreshJob::Held(job) if !open || job.token != token => {
+                    state.inbox.extend(open.then_some(FreshJob::Waiting(job.webhook)));
+                    untaken.push(job);
+                }
+                job => state.inbox.extend(open.then_some(job)),
+            }
+        }
+        drop(state);
+        if open {
             self.wake.notify_one();
         }
+        untaken
+    }
+
+    /// What an earlier run of this process has claimed with, if there was one.
+    pub(crate) fn earlier_token(&self) -> Option<i64> {
+        Some(self.token()).filter(|token| *token != self.first_token)
     }
 
     /// Takes the right to be the one dispatcher. False where one runs already.

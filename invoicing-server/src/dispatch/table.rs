@@ -27,7 +27,8 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
         .write(|tx| {
             Box::pin(async move {
                 let now = tx.env().now();
-                let released = claims::release_dead(tx.connection(), now).await?;
+                let earlier = tx.handoff().earlier_token();
+                let released = claims::release_dead(tx.connection(), earlier, now).await?;
                 tx.open_handoff_on_commit();
                 Ok(released)
             })

@@ -39,9 +39,15 @@ pub struct SweepReport {
 
 impl Inner {
     pub(crate) async fn sweep(self: &Arc<Self>) -> Result<SweepReport, Error> {
-        let Some(_turn) = self.store.sweep_turn().await? else {
+        let Some(turn) = self.store.sweep_turn().await? else {
             return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
         };
+        let report = self.sweep_all().await;
+        turn.end().await;
+        report
+    }
+
+    async fn sweep_all(self: &Arc<Self>) -> Result<SweepReport, Error> {
         self.store.prune().await?;
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::connection::{Connection, On, Sql, on, run, sql_with};
+#[cfg(feature = "sqlite")]
+use super::connection::On;
+use super::connection::{Connection, Sql, on, run, sql_with};
 use super::lists::Ids;
 use crate::Error;
 use crate::dispatch::Job;
@@ -215,17 +217,22 @@ pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<(WebhookI
     Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
 }
 
-/// Makes due what processes claimed that are no more. In PostgreSQL nobody knows which ones are: there a claim runs out.
-pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
-    match connection.on() {
-        #[cfg(feature = "sqlite")]
-        On::Sqlite(c) => sqlite::release_all(c, now).await,
-        #[cfg(feature = "postgres")]
-        On::Postgres(_) => {
-            // Nothing is due before its time.
-            let _ = now;
-            Ok(0)
-        }
+/// Makes due what was claimed by processes that are no more, and by earlier runs of this one. In PostgreSQL nobody knows
+/// which processes are no more: their claims run out.
+pub(crate) async fn release_dead(
+    connection: &mut Connection,
+    earlier: Option<i64>,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    #[cfg(feature = "sqlite")]
+    if !connection.is_shared()
+        && let On::Sqlite(c) = connection.on()
+    {
+        return sqlite::release_all(c, now).await;
+    }
+    match earlier {
+        Some(token) => release_held(connection, token, now).await,
+        None => Ok(0),
     }
 }
 
@@ -249,7 +256,6 @@ pub(crate) async fn release_held(
     connection: &mut Connection,
     token: i64,
     now: Timestamp,
-) -> Result<(), Error> {
-    run!(connection, |c| sqlx::query(RELEASE_HELD).bind(token).bind(now.as_millis()).execute(c))?;
-    Ok(())
+) -> Result<u64, Error> {
+    Ok(run!(connection, |c| sqlx::query(RELEASE_HELD).bind(token).bind(now.as_millis()).execute(c))?)
 }

@@ -106,6 +106,16 @@ impl Connection {
         }
     }
 
+    /// Ends a transaction that has changed nothing.
+    pub(super) async fn end_transaction(&mut self) -> Result<(), sqlx::Error> {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::SqliteWriter(_) | Self::SqliteReader(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session) => session.roll_back().await,
+        }
+    }
+
     /// Gives up waiting for an answer. What comes later must not be taken for the answer to something else, so the
     /// connection is of no use any more.
     #[cfg(feature = "postgres")]

@@ -126,10 +126,21 @@ macro_rules! either {
     };
 }
 
-/// The exclusive right to sweep, for as long as it lives.
+/// The exclusive right to sweep. Dropped, it is given back a little later.
 pub(crate) struct SweepTurn {
     /// Holds the lock.
-    _connection: Option<Connection>,
+    connection: Option<Connection>,
+}
+
+impl SweepTurn {
+    /// Gives it back at once.
+    pub(crate) async fn end(self) {
+        if let Some(mut connection) = self.connection
+            && let Err(error) = connection.end_transaction().await
+        {
+            tracing::debug!(%error, "the right to sweep ends with its connection");
+        }
+    }
 }
 
 impl Store {
@@ -204,11 +215,11 @@ impl Store {
         match self {
             // Two sweeps of one process do each other no harm.
             #[cfg(feature = "sqlite")]
-            Self::Sqlite(_) => Ok(Some(SweepTurn { _connection: None })),
+            Self::Sqlite(_) => Ok(Some(SweepTurn { connection: None })),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
                 let connection = database.sweep_lock().await?;
-                Ok(connection.map(|connection| SweepTurn { _connection: Some(connection) }))
+                Ok(connection.map(|connection| SweepTurn { connection: Some(connection) }))
             }
         }
     }

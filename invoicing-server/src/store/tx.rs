@@ -15,7 +15,7 @@ use super::sqlite::Known;
 use super::webhooks::{self, Subscriber};
 use super::{companies, events};
 use crate::Error;
-use crate::dispatch::{FreshJob, Handoff};
+use crate::dispatch::{FreshJob, Handoff, Job};
 use crate::env::Env;
 
 /// A transaction. Only the store makes one; an operation that returns an error is rolled back by it.
@@ -37,6 +37,15 @@ pub(crate) struct Tx {
     opens_handoff: bool,
     /// Events recorded by the operation under way.
     events: u16,
+}
+
+/// What is left to do after a commit where others share the database.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nobody shares a file"))]
+pub(super) struct Aftermath {
+    /// What the other nodes must hear of.
+    pub(super) news: Vec<News>,
+    /// Deliveries that are claimed for a dispatcher that is no more.
+    pub(super) untaken: Vec<Job>,
 }
 
 /// Where an operation began, to take back what it left for after the commit.
@@ -243,18 +252,19 @@ impl Tx {
         self.handoff.give_back(&undone);
     }
 
-    /// Does what had to wait for the commit. What the other nodes must hear of.
-    pub(super) fn committed(&mut self) -> Vec<News> {
+    /// Does what had to wait for the commit.
+    pub(super) fn committed(&mut self) -> Aftermath {
         self.hooks.drain(..).for_each(|hook| hook());
         let mut news = std::mem::take(&mut self.news);
+        let mut untaken = Vec::new();
         if !self.fresh.is_empty() {
             news.extend(self.fresh.iter().filter_map(News::of));
-            self.handoff.hand_over(std::mem::take(&mut self.fresh));
+            untaken = self.handoff.hand_over(std::mem::take(&mut self.fresh));
         }
         if std::mem::take(&mut self.opens_handoff) {
             self.handoff.open();
         }
-        news
+        Aftermath { news, untaken }
     }
 
     pub(super) fn rolled_back(&mut self) {

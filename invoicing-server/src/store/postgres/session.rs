@@ -55,7 +55,7 @@ impl Session {
         self.end("COMMIT").await
     }
 
-    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+    pub(in crate::store) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         self.end("ROLLBACK").await
     }
 

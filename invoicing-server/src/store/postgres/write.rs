@@ -17,7 +17,10 @@ use uuid::Uuid;
 use super::super::connection::Connection;
 use super::{Shared, outcome};
 use crate::Error;
-use crate::store::Tx;
+use crate::dispatch::{FreshJob, Job};
+use crate::store::claims;
+use crate::store::news::News;
+use crate::store::tx::{Aftermath, Tx};
 
 /// How long an operation is tried again.
 const TRIED_FOR: Duration = Duration::from_secs(5);
@@ -109,12 +112,7 @@ struct Unfinished {
 impl Unfinished {
     /// In good order, so that the connection can be used again.
     async fn roll_back(&mut self) {
-        let rolled_back = match self.tx.connection() {
-            Connection::Postgres(session) => session.roll_back().await,
-            #[cfg(feature = "sqlite")]
-            Connection::SqliteWriter(_) | Connection::SqliteReader(_) => Ok(()),
-        };
-        if let Err(error) = rolled_back {
+        if let Err(error) = self.tx.connection().end_transaction().await {
             tracing::debug!(%error, "rolled back by the end of the connection");
         }
     }
@@ -149,8 +147,32 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
         }
     }
     unfinished.committed = true;
-    shared.announcer.tell(unfinished.tx.committed());
+    let Aftermath { mut news, untaken } = unfinished.tx.committed();
+    // Its connection is free for others, also while what follows waits for one.
+    drop(unfinished);
+    if !untaken.is_empty() {
+        release(shared, &untaken).await;
+        news.extend(untaken.iter().map(|job| News::Due(job.webhook)));
+        shared.handoff.hand_over(untaken.iter().map(|job| FreshJob::Waiting(job.webhook)).collect());
+    }
+    shared.announcer.tell(news);
     Ok(())
+}
+
+/// Makes due what was claimed for a dispatcher that has ended in the meantime. Otherwise it waits for the end of its lease.
+async fn release(shared: &Shared, jobs: &[Job]) {
+    let released = async {
+        let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
+        for same in jobs.chunk_by(|a, b| a.token == b.token) {
+            let ids: Vec<i64> = same.iter().map(|job| job.delivery).collect();
+            claims::release(&mut connection, &ids, same[0].token, shared.env.now()).await?;
+        }
+        Ok::<(), Error>(())
+    };
+    if let Err(error) = released.await {
+        let error = &error as &dyn std::error::Error;
+        tracing::warn!(error, "deliveries were not given back; they wait for the end of their lease");
+    }
 }
 
 /// Whether the same may go better the next time.

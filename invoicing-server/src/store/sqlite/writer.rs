@@ -134,8 +134,8 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
     };
     match outcome {
         Ok(()) => {
-            // There is nobody else to tell.
-            tx.committed();
+            // There is nobody else to tell, and the start of a dispatcher releases what an earlier one held.
+            drop(tx.committed());
             for reply in kept {
                 reply(Ok(()));
             }
