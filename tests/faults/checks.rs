@@ -1,11 +1,13 @@
-//! What must hold of the files that killed processes have left: everything that was said is there, and nothing is half
-//! there.
+//! What must hold of a database that went through the worst: everything that was said is there, nothing is there twice,
+//! and nothing is half there.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
-use invoicing_core::{EventId, Invoice, InvoiceStatus, Quote, QuoteStatus, Timestamp};
-use invoicing_server::{CompanyHandle, EventRecord, Invoicing, ObjectStorage, PageQuery, PageWindow};
+use invoicing_core::{
+    Client, EventId, Invoice, InvoiceStatus, Project, Quote, QuoteStatus, Timestamp, WebhookId,
+};
+use invoicing_server::{AttemptRecord, ClientQuery, CompanyHandle, EventRecord, PageQuery, PageWindow};
 use invoicing_tests::Received;
 use serde_json::Value;
 
@@ -25,8 +27,11 @@ pub(crate) struct Figures {
     pub(crate) skipped: usize,
     /// Requests that the receivers got.
     pub(crate) received: usize,
-    /// Of these, how many brought what had been brought before.
-    pub(crate) duplicates: usize,
+    /// Of these, how many have left no record: the attempts of whoever was killed before it could write them down.
+    /// Each was made again.
+    pub(crate) duplicated: usize,
+    /// Deliveries that were recorded as answered with a 2xx more than once.
+    pub(crate) doubled: usize,
     /// Announced and not found, or delivered and not received.
     pub(crate) lost: usize,
 }
@@ -36,37 +41,45 @@ type Key = (String, String, String);
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operations, events, deliveries, delivered, failed, skipped, received, duplicates, lost } =
-            self;
-        writeln!(
+        let Self { operations, events, deliveries, delivered, failed, skipped, .. } = self;
+        let Self { received, duplicated, lost, .. } = self;
+        write!(
             f,
-            "{operations} operations announced, {events} events committed, {deliveries} deliveries:"
-        )?;
-        writeln!(f, "{delivered} delivered, {failed} failed, {skipped} skipped, {lost} lost")?;
-        write!(f, "{received} requests received, {duplicates} of them with what had come before")
+            "{events} events committed, {deliveries} deliveries: {delivered} delivered, {failed} failed, \
+             {skipped} skipped, {duplicated} duplicated, lost = {lost} ({operations} operations announced, \
+             {received} requests received)"
+        )
     }
 }
 
 /// Everything of one company.
 struct Found {
     handle: CompanyHandle,
+    clients: Vec<Client>,
+    projects: Vec<Project>,
     quotes: Vec<Quote>,
     invoices: Vec<Invoice>,
     events: Vec<EventRecord>,
     /// Each event by kind, id and timestamp, and how often it was recorded.
     recorded: BTreeMap<Key, usize>,
+    /// The attempts of each delivery that are on record.
+    attempts: HashMap<(WebhookId, EventId), Vec<AttemptRecord>>,
 }
 
-pub(crate) async fn open(site: &Site) -> Invoicing {
-    let documents = std::sync::Arc::new(ObjectStorage::folder(site.documents()).expect("the folder opens"));
-    Invoicing::builder(site.database()).document_store(documents).open().await.expect("the files open")
+/// What each webhook got: one text per event, and how often it came.
+type Came = HashMap<(String, Key), (Vec<u8>, usize)>;
+
+/// What went wrong, as far as nodes and writers have said so.
+pub(crate) fn said_wrong<'a>(said: &'a [Vec<Value>], field: &str) -> Option<&'a Value> {
+    said.iter().flatten().find(|line| line.get(field).is_some())
 }
 
-/// Checks everything. `said`: what each process said, in order.
+/// Checks everything. `said`: what was said by each process, or by several at once, in order.
 pub(crate) async fn check(site: &Site, said: &[Vec<Value>], received: &[Received]) -> Figures {
-    let invoicing = open(site).await;
+    assert_eq!(said_wrong(said, "failed"), None);
+    let invoicing = site.open().await;
     let mut figures = Figures { received: received.len(), ..Figures::default() };
-    let bodies = bodies(received, &mut figures);
+    let came = came(received);
     for company in invoicing.companies().list().await.expect("companies") {
         let found = Found::read(invoicing.company(company.id)).await;
         let id = company.id.to_string();
@@ -74,29 +87,27 @@ pub(crate) async fn check(site: &Site, said: &[Vec<Value>], received: &[Received
         let said: Vec<Vec<&Value>> =
             said.iter().map(|lines| lines.iter().filter(of_company).collect()).collect();
         check_stamps(&said);
-        found.check_said(said.iter().flatten().copied(), &mut figures).await;
+        found.check_said(said.iter().flatten().copied(), &mut figures);
         found.check_quotes(company.automatic_invoicing).await;
         found.check_invoices().await;
         found.check_numbers();
-        found.check_deliveries(&bodies, site.hooks.len(), &mut figures).await;
+        found.check_once();
+        found.check_deliveries(&came, site.hooks.len(), &mut figures).await;
     }
     invoicing.close().await;
     figures
 }
 
-/// What each webhook got: one text per event, however often it came.
-fn bodies(received: &[Received], figures: &mut Figures) -> HashMap<(String, Key), Vec<u8>> {
-    let mut bodies = HashMap::new();
+fn came(received: &[Received]) -> Came {
+    let mut came = Came::new();
     for one in received {
         let hook = one.headers.get("x-service-webhook-id").and_then(|value| value.to_str().ok());
         let key = (hook.expect("the webhook's id").to_owned(), key_of(&one.json));
-        match bodies.insert(key.clone(), one.body.to_vec()) {
-            Some(before) if before != one.body => panic!("{key:?} came with different bytes"),
-            Some(_) => figures.duplicates += 1,
-            None => {}
-        }
+        let (body, count) = came.entry(key).or_insert_with(|| (one.body.to_vec(), 0));
+        assert!(*body == one.body, "an event came with different bytes");
+        *count += 1;
     }
-    bodies
+    came
 }
 
 fn key_of(body: &Value) -> Key {
@@ -104,7 +115,7 @@ fn key_of(body: &Value) -> Key {
     (text(&body["event"]), text(&body["data"]["id"]), text(&body["timestamp"]))
 }
 
-/// Each operation has a stamp of its own, and a process begins behind the last one of the process before.
+/// Each operation has a stamp of its own, and processes begin behind the last one of those before.
 fn check_stamps(said: &[Vec<&Value>]) {
     let mut last = Timestamp::EARLIEST;
     for lines in said {
@@ -129,48 +140,22 @@ fn distinct<T: Ord>(values: impl IntoIterator<Item = T>) -> bool {
 
 impl Found {
     async fn read(handle: CompanyHandle) -> Self {
-        let (mut quotes, mut invoices) = (Vec::new(), Vec::new());
-        let window = |offset| PageWindow { limit: 100, offset, since: None };
-        loop {
-            let query = PageQuery { window: window(quotes.len() as u64), ..PageQuery::default() };
-            let page = handle.quotes().list(&query).await.expect("quotes");
-            for item in page.data {
-                quotes.push(handle.quotes().get(item.id).await.expect("a quote"));
-            }
-            if !page.pagination.has_more {
-                break;
-            }
-        }
-        loop {
-            let query = PageQuery { window: window(invoices.len() as u64), ..PageQuery::default() };
-            let page = handle.invoices().list(&query).await.expect("invoices");
-            for item in page.data {
-                invoices.push(handle.invoices().get(item.id).await.expect("an invoice"));
-            }
-            if !page.pagination.has_more {
-                break;
-            }
-        }
-        let mut events: Vec<EventRecord> = Vec::new();
-        loop {
-            let last: Option<EventId> = events.last().map(|event| event.id);
-            let more = handle.events().list(last, PAGE).await.expect("events");
-            let is_all = more.len() < PAGE as usize;
-            events.extend(more);
-            if is_all {
-                break;
-            }
-        }
-        assert!(
-            events.is_sorted_by_key(|event| event.timestamp),
-            "events in another order than they were recorded"
-        );
+        let events = events(&handle).await;
         let mut recorded = BTreeMap::new();
         for event in &events {
             *recorded.entry(key_of(&serde_json::from_str(&event.body).expect("JSON"))).or_insert(0) += 1;
         }
         assert!(recorded.values().all(|count| *count == 1), "an event was recorded twice");
-        Self { handle, quotes, invoices, events, recorded }
+        Self {
+            clients: clients(&handle).await,
+            projects: handle.projects().list().await.expect("projects"),
+            quotes: quotes(&handle).await,
+            invoices: invoices(&handle).await,
+            events,
+            recorded,
+            attempts: attempts(&handle).await,
+            handle,
+        }
     }
 
     /// How often an event of that kind was recorded for a record.
@@ -180,7 +165,7 @@ impl Found {
     }
 
     /// What was said is there, at least as far as was said.
-    async fn check_said<'a>(&self, said: impl Iterator<Item = &'a Value>, figures: &mut Figures) {
+    fn check_said<'a>(&self, said: impl Iterator<Item = &'a Value>, figures: &mut Figures) {
         let mut records = HashMap::<String, (Timestamp, &'static str)>::new();
         let quotes =
             self.quotes.iter().map(|quote| (quote.id.to_string(), (quote.updated_at, quote.status.as_str())));
@@ -188,7 +173,7 @@ impl Found {
         for invoice in &self.invoices {
             records.insert(invoice.id.to_string(), (invoice.updated_at, invoice.status.as_str()));
         }
-        for project in self.handle.projects().list().await.expect("projects") {
+        for project in &self.projects {
             records.insert(project.id.to_string(), (project.updated_at, project.status.as_str()));
         }
         for line in said {
@@ -196,8 +181,8 @@ impl Found {
             let text = |name: &str| line[name].as_str().expect("a text").to_owned();
             let id = text("id");
             if text("kind") == "client" {
-                let client = self.handle.clients().get(id.parse().expect("an id")).await.expect("a client");
-                assert_eq!(client.updated_at, stamp(line), "{line}");
+                let client = self.clients.iter().find(|client| client.id.to_string() == id);
+                assert_eq!(client.map(|client| client.updated_at), Some(stamp(line)), "{line}");
                 continue;
             }
             let Some((updated_at, status)) = records.get(&id) else { panic!("lost: {line}") };
@@ -248,10 +233,7 @@ impl Found {
         for invoice in &self.invoices {
             assert_eq!(self.count("invoice.created", &invoice.id), 1, "{invoice:?}");
             let payments = self.handle.invoices().payments(invoice.id).await.expect("payments");
-            assert!(
-                distinct(payments.iter().filter_map(|payment| payment.reference.as_ref())),
-                "{payments:?}"
-            );
+            assert!(distinct(payments.iter().map(|payment| payment.reference.as_ref())), "{payments:?}");
             let kept = payments.iter().filter(|payment| payment.reversed_at.is_none());
             let paid: rust_decimal::Decimal = kept.map(|payment| payment.amount.get()).sum();
             assert_eq!(paid, invoice.amount_paid.get(), "{invoice:?}");
@@ -279,13 +261,17 @@ impl Found {
         }
     }
 
-    /// Each delivery has ended, and what was delivered came.
-    async fn check_deliveries(
-        &self,
-        bodies: &HashMap<(String, Key), Vec<u8>>,
-        hooks: usize,
-        figures: &mut Figures,
-    ) {
+    /// The writers make no two clients alike, one quote per client and one project per quote.
+    fn check_once(&self) {
+        let names = self.clients.iter().map(|client| (&client.name, &client.external_id));
+        assert!(distinct(names), "a client was created twice");
+        assert!(distinct(self.quotes.iter().map(|quote| quote.client_id)), "a quote was created twice");
+        let projects = self.projects.iter().flat_map(|project| &project.quote_ids);
+        assert!(distinct(projects), "a project was created twice");
+    }
+
+    /// Each delivery has ended, with its attempts on record, and what was delivered came.
+    async fn check_deliveries(&self, came: &Came, hooks: usize, figures: &mut Figures) {
         for event in &self.events {
             figures.events += 1;
             let key = key_of(&serde_json::from_str(&event.body).expect("JSON"));
@@ -299,10 +285,91 @@ impl Found {
                     "skipped" => figures.skipped += 1,
                     _ => panic!("never ended: {delivery:?}"),
                 }
-                let came = bodies.get(&(delivery.webhook.to_string(), key.clone()));
-                assert!(came.is_none_or(|body| body == event.body.as_bytes()), "other bytes came: {event:?}");
-                figures.lost += usize::from(delivery.status.as_str() == "delivered" && came.is_none());
+                let attempts =
+                    self.attempts.get(&(delivery.webhook, event.id)).map_or(&[][..], Vec::as_slice);
+                assert!(distinct(attempts.iter().map(|attempt| attempt.number)), "{attempts:?}");
+                assert_eq!(attempts.len(), delivery.attempts as usize, "{delivery:?}: {attempts:?}");
+                let good = attempts.iter().filter(|attempt| matches!(attempt.status, Some(200..300))).count();
+                figures.doubled += usize::from(good > 1);
+                let came = came.get(&(delivery.webhook.to_string(), key.clone()));
+                assert!(
+                    came.is_none_or(|(body, _)| body == event.body.as_bytes()),
+                    "other bytes came: {event:?}"
+                );
+                let times = came.map_or(0, |(_, times)| *times);
+                figures.duplicated += times.saturating_sub(attempts.len());
+                figures.lost += usize::from(delivery.status.as_str() == "delivered" && times == 0);
             }
         }
     }
+}
+
+fn window(offset: usize) -> PageWindow {
+    PageWindow { limit: 100, offset: offset as u64, since: None }
+}
+
+async fn clients(handle: &CompanyHandle) -> Vec<Client> {
+    let mut clients = Vec::new();
+    loop {
+        let query = ClientQuery { window: window(clients.len()), ..ClientQuery::default() };
+        let page = handle.clients().list(&query).await.expect("clients");
+        clients.extend(page.data);
+        if !page.pagination.has_more {
+            return clients;
+        }
+    }
+}
+
+async fn quotes(handle: &CompanyHandle) -> Vec<Quote> {
+    let mut quotes = Vec::new();
+    loop {
+        let query = PageQuery { window: window(quotes.len()), ..PageQuery::default() };
+        let page = handle.quotes().list(&query).await.expect("quotes");
+        for item in page.data {
+            quotes.push(handle.quotes().get(item.id).await.expect("a quote"));
+        }
+        if !page.pagination.has_more {
+            return quotes;
+        }
+    }
+}
+
+async fn invoices(handle: &CompanyHandle) -> Vec<Invoice> {
+    let mut invoices = Vec::new();
+    loop {
+        let query = PageQuery { window: window(invoices.len()), ..PageQuery::default() };
+        let page = handle.invoices().list(&query).await.expect("invoices");
+        for item in page.data {
+            invoices.push(handle.invoices().get(item.id).await.expect("an invoice"));
+        }
+        if !page.pagination.has_more {
+            return invoices;
+        }
+    }
+}
+
+async fn events(handle: &CompanyHandle) -> Vec<EventRecord> {
+    let mut events: Vec<EventRecord> = Vec::new();
+    loop {
+        let last: Option<EventId> = events.last().map(|event| event.id);
+        let more = handle.events().list(last, PAGE).await.expect("events");
+        let is_all = more.len() < PAGE as usize;
+        events.extend(more);
+        if is_all {
+            break;
+        }
+    }
+    let in_order = events.is_sorted_by_key(|event| event.timestamp);
+    assert!(in_order, "events in another order than they were recorded");
+    events
+}
+
+async fn attempts(handle: &CompanyHandle) -> HashMap<(WebhookId, EventId), Vec<AttemptRecord>> {
+    let mut attempts = HashMap::<_, Vec<AttemptRecord>>::new();
+    for hook in handle.webhooks().list().await.expect("webhooks") {
+        for attempt in handle.webhooks().log(hook.id, u32::MAX).await.expect("attempts") {
+            attempts.entry((hook.id, attempt.event)).or_default().push(attempt);
+        }
+    }
+    attempts
 }

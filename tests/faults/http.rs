@@ -6,10 +6,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+/// Longer than a node takes to give up on its database.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 /// An answer, and when the request was sent and answered.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
+    /// `Retry-After`, in seconds.
+    pub(crate) retry_after: Option<u64>,
     pub(crate) json: Value,
     pub(crate) sent: Instant,
     pub(crate) answered: Instant,
@@ -19,7 +24,7 @@ pub(crate) struct Answer {
 pub(crate) fn call(address: &str, key: &str, method: &str, path: &str, body: &str) -> Option<Answer> {
     let sent = Instant::now();
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(10))).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
     let head = format!(
         "{method} /api/v1{path} HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
@@ -28,9 +33,13 @@ pub(crate) fn call(address: &str, key: &str, method: &str, path: &str, body: &st
     stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
     let mut text = String::new();
     stream.read_to_string(&mut text).ok()?;
+    let answered = Instant::now();
     let (head, body) = text.split_once("\r\n\r\n")?;
     let status = head.split(' ').nth(1)?.parse().ok()?;
-    Some(Answer { status, json: serde_json::from_str(body).ok()?, sent, answered: Instant::now() })
+    let mut headers = head.lines().filter_map(|line| line.split_once(": "));
+    let retry_after = headers.find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    let retry_after = retry_after.and_then(|(_, value)| value.parse().ok());
+    Some(Answer { status, retry_after, json: serde_json::from_str(body).ok()?, sent, answered })
 }
 
 /// Whether more than `quota` of these requests were certainly accepted within one window.

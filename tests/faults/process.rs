@@ -1,40 +1,118 @@
-//! A node as the test holds it: started, read, killed.
+//! A node as the test holds it: started, read, paused, killed. And what a node is started on.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use invoicing_server::{Builder, Invoicing, ObjectStorage, PostgresSettings};
+use serde_json::{Value, json};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
 /// Longest time for what a node does in a moment.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The files of a service and the webhooks that its companies have.
+/// Deliveries that have not ended, and those that somebody holds.
+pub(crate) const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+pub(crate) const CLAIMED: &str = "SELECT count(*) FROM delivery WHERE claim <> 0";
+/// Connections of others to the database.
+const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
+     WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+
+/// What nodes are started on: a database, a folder for documents, settings, and the webhooks of the companies.
 pub(crate) struct Site {
     folder: TempDir,
+    /// Where PostgreSQL is; otherwise the database is a file in the folder.
+    postgres: Option<String>,
+    settings: Value,
     pub(crate) hooks: Vec<String>,
 }
 
 impl Site {
-    pub(crate) fn new(hooks: Vec<String>) -> Self {
-        Self { folder: tempfile::tempdir().expect("a temporary folder"), hooks }
+    pub(crate) fn on_sqlite(hooks: Vec<String>) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        Self { folder, postgres: None, settings: json!({}), hooks }
     }
 
-    pub(crate) fn database(&self) -> std::path::PathBuf {
+    /// On an empty database of PostgreSQL, with settings as a host would write them.
+    pub(crate) fn on_postgres(url: String, settings: Value, hooks: Vec<String>) -> Self {
+        Self { postgres: Some(url), settings, ..Self::on_sqlite(hooks) }
+    }
+
+    fn file(&self) -> PathBuf {
         self.folder.path().join("invoicing.db")
     }
 
-    pub(crate) fn documents(&self) -> std::path::PathBuf {
+    fn documents(&self) -> PathBuf {
         self.folder.path().join("documents")
     }
 
-    /// Starts a node on these files.
+    /// Starts a node.
     pub(crate) fn start(&self, mode: &str) -> Node {
-        Node::start(&self.database(), &self.documents(), mode, &self.hooks)
+        let mut command = Command::new(env!("CARGO_BIN_EXE_node"));
+        match &self.postgres {
+            Some(url) => command.arg(url),
+            None => command.arg(self.file()),
+        };
+        command.arg(self.documents()).arg(mode).arg(self.settings.to_string()).args(&self.hooks);
+        Node::start(&mut command)
+    }
+
+    /// The service in this process, on the same database.
+    pub(crate) async fn open(&self) -> Invoicing {
+        let builder = match &self.postgres {
+            Some(url) => Invoicing::on_postgres(PostgresSettings::new(url.clone())),
+            None => Invoicing::builder(self.file()),
+        };
+        self.with_documents(builder).open().await.expect("it opens")
+    }
+
+    /// With the documents of this site.
+    pub(crate) fn with_documents(&self, builder: Builder) -> Builder {
+        let documents = ObjectStorage::folder(self.documents()).expect("the folder opens");
+        builder.document_store(Arc::new(documents))
+    }
+
+    /// A look at the tables, beside the processes that own them.
+    pub(crate) async fn count(&self, sql: &'static str) -> i64 {
+        let count = if let Some(url) = &self.postgres {
+            let options: PgConnectOptions = url.parse().expect("a URL");
+            let mut connection: PgConnection = options.connect().await.expect("the database");
+            sqlx::query_scalar(sql).fetch_one(&mut connection).await
+        } else {
+            let options = SqliteConnectOptions::new().filename(self.file()).read_only(true);
+            let mut connection: SqliteConnection = options.connect().await.expect("the database");
+            sqlx::query_scalar(sql).fetch_one(&mut connection).await
+        };
+        count.expect("a count")
+    }
+
+    /// Waits until no delivery is pending. Those that are not by then are found one by one.
+    pub(crate) async fn wait_until_all_ended(&self) {
+        self.wait_until_none(PENDING).await;
+    }
+
+    /// Waits until the database has ended what it was doing for processes that are gone.
+    pub(crate) async fn wait_until_left_alone(&self) {
+        if self.postgres.is_some() {
+            assert!(self.wait_until_none(OTHERS).await, "somebody is still connected");
+        }
+    }
+
+    async fn wait_until_none(&self, sql: &'static str) -> bool {
+        let begun = Instant::now();
+        while self.count(sql).await > 0 {
+            if begun.elapsed() > PATIENCE {
+                return false;
+            }
+            tokio::time::sleep(Duration::from_millis(75)).await;
+        }
+        true
     }
 }
 
@@ -45,6 +123,7 @@ struct Lines {
 }
 
 /// What a node says when it has started.
+#[derive(Debug, Clone)]
 pub(crate) struct Started {
     pub(crate) address: String,
     pub(crate) key: String,
@@ -60,15 +139,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    fn start(database: &Path, documents: &Path, mode: &str, hooks: &[String]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_node"))
-            .args([database, documents])
-            .arg(mode)
-            .args(hooks)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("the node starts");
+    fn start(command: &mut Command) -> Self {
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the node starts");
         let (stdin, stdout) = (child.stdin.take(), child.stdout.take().expect("its output"));
         let lines = Arc::new(Lines::default());
         let shared = Arc::clone(&lines);
@@ -88,11 +161,16 @@ impl Node {
 
     /// The first line with that field, as soon as there is one; none if the node ends before.
     pub(crate) fn line_with(&self, field: &str) -> Option<Value> {
+        self.wait(|lines| lines.iter().find(|line| line.get(field).is_some()).cloned())
+    }
+
+    /// What is found in the lines, as soon as it is; none if the node ends before, or takes too long.
+    fn wait<T>(&self, find: impl Fn(&[Value]) -> Option<T>) -> Option<T> {
         let begun = Instant::now();
         let mut lines = self.lines.lines.lock().expect("no panic");
         loop {
-            if let Some(line) = lines.0.iter().find(|line| line.get(field).is_some()) {
-                return Some(line.clone());
+            if let Some(found) = find(&lines.0) {
+                return Some(found);
             }
             if lines.1 || begun.elapsed() > PATIENCE {
                 return None;
@@ -108,6 +186,34 @@ impl Node {
         Started { address: field("started"), key: field("key"), spare: field("spare") }
     }
 
+    /// Waits until it has announced so many more operations of each of two companies.
+    pub(crate) fn wait_for_operations(&self, more: usize) {
+        let said = self.lines.lines.lock().expect("no panic").0.len();
+        let enough = self.wait(|lines| {
+            let companies = || lines[said..].iter().filter_map(|line| line["company"].as_str());
+            let first = companies().next()?;
+            let of_first = companies().filter(|company| *company == first).count();
+            (of_first >= more && companies().count() - of_first >= more).then_some(())
+        });
+        let last = || self.lines.lines.lock().expect("no panic").0[said..].last().cloned();
+        assert!(enough.is_some(), "a node does not get on: {:?}", last());
+    }
+
+    /// Stops it with `SIGSTOP`: it is not dead, it does not answer.
+    pub(crate) fn pause(&self) {
+        self.signal("-STOP");
+    }
+
+    /// Lets it go on after [`Self::pause`].
+    pub(crate) fn wake(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let status = Command::new("kill").arg(signal).arg(self.child.id().to_string()).status();
+        assert!(status.expect("the program kill").success());
+    }
+
     /// Kills it with `SIGKILL`; everything it has said.
     pub(crate) fn kill(mut self) -> Vec<Value> {
         self.child.kill().expect("it can be killed");
@@ -119,6 +225,13 @@ impl Node {
     pub(crate) fn stop(mut self) -> (ExitStatus, Vec<Value>) {
         drop(self.stdin.take());
         (self.ended(), self.said())
+    }
+
+    /// As [`Self::stop`]; it must end in good order.
+    pub(crate) fn stop_well(self) -> Vec<Value> {
+        let (status, lines) = self.stop();
+        assert!(status.success(), "{:?}", lines.last());
+        lines
     }
 
     /// As [`Self::stop`], once it has started.

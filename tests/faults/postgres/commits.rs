@@ -1,0 +1,176 @@
+//! Connections cut in the middle of a commit: whether the transaction was committed is found out, and neither is what
+//! was done done again, nor what was not done given up, nor is anybody told a guess.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use invoicing_core::{ClientId, NewClient, NewCompany, Plan};
+use invoicing_server::{
+    CompanyHandle, Error, Invoicing, PageQuery, PostgresSettings, Settings, TargetPolicy,
+};
+use invoicing_tests::new_quote;
+use invoicing_tests::postgres::{Cluster, Options};
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::fleet::{receivers, take, urls};
+use super::proxy::{Fate, Fault, Proxy};
+use super::{hasty, on_new_database};
+use crate::business::{Failure, Say, Writer};
+use crate::process::Site;
+use crate::{checks, tell, times};
+
+/// Writers per company.
+const WRITERS: u64 = 2;
+/// How many of a thousand commits are cut.
+const CUT: u64 = 300;
+/// Longer than any operation waits for its database.
+const LONG: Duration = Duration::from_mins(2);
+
+/// A service whose connections lead through the proxy.
+async fn open(site: &Site, proxy: &Proxy) -> Invoicing {
+    // What a claim that was cut has left behind is free again when its lease is over.
+    let settings: Settings = serde_json::from_value(hasty()).expect("settings");
+    let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
+    let builder = Invoicing::on_postgres(PostgresSettings::new(proxy.url("invoicing"))).settings(settings);
+    site.with_documents(builder).open().await.expect("it opens")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
+    let Some(cluster) = Cluster::start(&Options::default()) else { return };
+    let cuts = times("FAULTS_CUTS", 150);
+    let receivers = receivers(1).await;
+    let site = on_new_database(&cluster, urls(&receivers)).await;
+    let proxy = Proxy::start(cluster.port()).await;
+    let invoicing = open(&site, &proxy).await;
+    let companies = companies(&invoicing, &site.hooks).await;
+    let said = Arc::new(Mutex::new(Vec::<Value>::new()));
+    let (stop, stopped) = watch::channel(false);
+    let (stop_delivering, mut until) = watch::channel(false);
+    let (dispatcher, mut dispatching) = (invoicing.dispatcher(), JoinSet::new());
+    dispatching.spawn(async move { dispatcher.run(async { _ = until.wait_for(|stop| *stop).await }).await });
+
+    proxy.cut(CUT);
+    let mut writing = write(&invoicing, &companies, &said, &stopped);
+    while proxy.counts().cuts() < cuts {
+        assert!(writing.try_join_next().is_none(), "a writer has given up: {:?}", last(&said));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    stop.send_replace(true);
+    while let Some(written) = writing.join_next().await {
+        written.expect("no panic").expect("no failure but the database's");
+    }
+    proxy.cut(0);
+    site.wait_until_all_ended().await;
+    stop_delivering.send_replace(true);
+    dispatching.join_next().await.expect("one").expect("no panic").expect("it ends well");
+    invoicing.close().await;
+
+    let counts = proxy.counts();
+    let said = vec![std::mem::take(&mut *said.lock().expect("no panic"))];
+    let figures = checks::check(&site, &said, &take(&receivers)).await;
+    let text = format!(
+        "{} of {} commits cut: {} resolved as committed ({} unheard, {} late), {} as not committed ({} lost, {} \
+         refused); nobody let in {} times",
+        counts.cuts(),
+        counts.commits,
+        counts.unheard + counts.late,
+        counts.unheard,
+        counts.late,
+        counts.lost + counts.refused,
+        counts.lost,
+        counts.refused,
+        counts.away,
+    );
+    tell("connections cut in the middle of a commit", &format_args!("{figures}; {text}"));
+    let kinds = [counts.lost, counts.unheard, counts.late, counts.away];
+    assert!(kinds.iter().all(|count| *count > 0), "the proxy has not done it all: {counts:?}");
+    // The database was never away for long.
+    assert_eq!(checks::said_wrong(&said, "unavailable"), None);
+    assert_eq!((figures.lost, figures.doubled, figures.duplicated), (0, 0, 0));
+    assert_eq!((figures.failed, figures.skipped), (0, 0));
+    assert!(figures.operations > cuts, "too little happened to mean anything");
+}
+
+fn last(said: &Mutex<Vec<Value>>) -> Option<Value> {
+    said.lock().expect("no panic").last().cloned()
+}
+
+/// Two companies, the second with automatic invoices.
+async fn companies(invoicing: &Invoicing, hooks: &[String]) -> Vec<(CompanyHandle, bool)> {
+    let mut companies = Vec::new();
+    for automatic in [false, true] {
+        let new = NewCompany { automatic_invoicing: automatic, ..NewCompany::named("Company", Plan::Team) };
+        let company = invoicing.companies().create(&new).await.expect("a company");
+        let handle = invoicing.company(company.id);
+        for url in hooks {
+            let events = invoicing_core::EventKind::ALL.to_vec();
+            let hook = invoicing_server::NewWebhook { url: url.clone(), events };
+            handle.webhooks().register(&hook).await.expect("a webhook");
+        }
+        companies.push((handle, automatic));
+    }
+    companies
+}
+
+/// Writers at work until they are told to stop.
+fn write(
+    invoicing: &Invoicing,
+    companies: &[(CompanyHandle, bool)],
+    said: &Arc<Mutex<Vec<Value>>>,
+    stopped: &watch::Receiver<bool>,
+) -> JoinSet<Result<(), Failure>> {
+    let said = Arc::clone(said);
+    let say: Say = Arc::new(move |line: &Value| said.lock().expect("no panic").push(line.clone()));
+    let mut writing = JoinSet::new();
+    for (handle, automatic) in companies {
+        for first in 0..WRITERS {
+            let writer = Writer::new(invoicing, handle, *automatic, &say);
+            let (say, stopped) = (Arc::clone(&say), stopped.clone());
+            writing.spawn(async move {
+                let mut turn = first;
+                while !*stopped.borrow() {
+                    let dealt = writer.try_deal(turn).await;
+                    dealt.inspect_err(|error| say(&json!({ "failed": format!("{error:?}") })))?;
+                    turn += 1;
+                }
+                Ok(())
+            });
+        }
+    }
+    writing
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most_once() {
+    let Some(cluster) = Cluster::start(&Options::default()) else { return };
+    let site = on_new_database(&cluster, Vec::new()).await;
+    let proxy = Proxy::start(cluster.port()).await;
+    let invoicing = open(&site, &proxy).await;
+    let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
+    let mut longest = Duration::ZERO;
+    for (fate, happened) in [(Fate::Unheard, 1), (Fate::Lost, 0)] {
+        let client = NewClient::named(format!("{fate:?} {}", proxy.counts().commits));
+        let client = company.clients().create(&client).await.expect("a client").client.id;
+        proxy.cut_next(Fault { fate, away: Some(LONG) });
+        let begun = Instant::now();
+        let created = company.quotes().create(&new_quote(client)).await;
+        longest = longest.max(begun.elapsed());
+        assert!(matches!(created, Err(Error::StorageUnavailable(_))), "{fate:?}: {created:?}");
+        proxy.come_back();
+        assert_eq!(quotes_of(&company, client).await, happened, "{fate:?}");
+    }
+    let counts = proxy.counts();
+    assert_eq!((counts.unheard, counts.lost, counts.away), (1, 1, 2));
+    invoicing.close().await;
+    let figures = checks::check(&site, &[], &[]).await;
+    tell("database away in the middle of a commit", &format_args!("{figures}; told after {longest:.1?}"));
+    assert_eq!(figures.events, 1);
+}
+
+async fn quotes_of(company: &CompanyHandle, client: ClientId) -> usize {
+    let page = company.quotes().list(&PageQuery::default()).await.expect("the database is there again");
+    page.data.iter().filter(|quote| quote.client_id == client).count()
+}

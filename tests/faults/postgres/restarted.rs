@@ -1,0 +1,73 @@
+//! PostgreSQL stopped without a word under load, and started again: the nodes recover by themselves, and the API says
+//! meanwhile that it cannot.
+
+use std::time::{Duration, Instant};
+
+use invoicing_tests::postgres::{Cluster, Options};
+
+use super::callers::{Callers, Calls};
+use super::fleet::{Fleet, receivers, take, urls};
+use super::{wait_until, without_quota};
+use crate::http::Answer;
+use crate::process::Site;
+use crate::{random, tell, times};
+
+const NODES: usize = 3;
+/// Between two calls of one caller.
+const PACE: Duration = Duration::from_millis(20);
+
+#[tokio::test(flavor = "multi_thread")]
+async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves() {
+    let Some(cluster) = Cluster::start(&Options { durable: true, ..Options::default() }) else { return };
+    let restarts = times("FAULTS_RESTARTS", 2);
+    let receivers = receivers(2).await;
+    let url = cluster.create_database("invoicing").await;
+    let fleet = Fleet::start(Site::on_postgres(url, without_quota(), urls(&receivers)), NODES);
+    let callers = Callers::start(&fleet.nodes, fleet.nodes[0].started().key, Calls::Creating, PACE);
+    let (mut said_so, mut recovered) = (Duration::ZERO, Duration::ZERO);
+    for restart in 0..restarts {
+        fleet.wait_for_operations(2);
+        std::thread::sleep(Duration::from_micros(random(200_000)));
+        if restart % 2 == 1 {
+            cluster.restart_immediate();
+            continue;
+        }
+        // Away until every node has said so, and back until none says so any more.
+        cluster.stop_immediate();
+        let stopped = Instant::now();
+        wait_until("all unavailable", async || callers.all_answered(503, stopped)).await;
+        said_so = said_so.max(stopped.elapsed());
+        cluster.start_again();
+        let started = Instant::now();
+        wait_until("all available", async || callers.all_answered(200, started)).await;
+        recovered = recovered.max(started.elapsed());
+    }
+    fleet.wait_for_operations(2);
+    let (answers, unanswered) = callers.stop();
+    let refused = check_answers(&answers);
+    let (figures, said) = fleet.finish(|| take(&receivers)).await;
+    let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
+    let calls = format!(
+        "{} calls, {refused} answered with 503, all nodes after {said_so:.1?}; available {recovered:.1?} after the \
+         start; {unfinished} operations given up",
+        answers.len()
+    );
+    tell("PostgreSQL restarted", &format_args!("{restarts} restarts, {figures}; {calls}"));
+    assert_eq!(unanswered, 0, "a node that lives must answer");
+    assert!(refused >= NODES, "the outage was not seen");
+    assert_eq!(figures.doubled, 0, "recorded as delivered more than once");
+    assert_eq!((figures.failed, figures.skipped), (0, 0));
+    assert!(figures.operations > 20 * restarts, "too little happened to mean anything");
+}
+
+/// Every answer is what was asked for, or says when to ask again. How many were the latter.
+fn check_answers(answers: &[Answer]) -> usize {
+    let refused: Vec<&Answer> =
+        answers.iter().filter(|answer| ![200, 201].contains(&answer.status)).collect();
+    for answer in &refused {
+        let code = answer.json["error"]["code"].as_str();
+        assert_eq!((answer.status, code), (503, Some("storage_unavailable")), "{answer:?}");
+        assert!(answer.retry_after.is_some_and(|seconds| seconds >= 1), "{answer:?}");
+    }
+    refused.len()
+}
