@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use chrono::{Datelike as _, NaiveDate};
 use futures_util::TryStreamExt as _;
+use futures_util::stream::BoxStream;
 use sha2::{Digest, Sha256};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
@@ -33,11 +34,15 @@ pub(super) struct Survey {
     pub(super) tables: Vec<(u64, [u8; 32])>,
 }
 
-/// Some rows of a table, written.
-pub(super) struct Written {
-    pub(super) rows: u64,
-    /// The key of the last one.
-    pub(super) last: Option<String>,
+/// Rows of a table, written in pieces.
+pub(super) struct Rows<'s> {
+    table: &'static Table,
+    moment: Moment,
+    stream: BoxStream<'s, Result<SqliteRow, sqlx::Error>>,
+    piece: Vec<u8>,
+    last: Option<SqliteRow>,
+    /// How many were written so far.
+    pub(super) count: u64,
 }
 
 impl Source {
@@ -82,48 +87,53 @@ impl Source {
     pub(super) async fn survey(&mut self, moment: Moment) -> Result<Survey, CopyError> {
         let mut tables = Vec::with_capacity(TABLES.len());
         for table in &TABLES {
+            let mut rows = self.rows(table, moment, None, None)?;
             let mut hash = Sha256::new_with_prefix(binary::HEADER);
-            let rows = {
-                let mut into = async |piece: &[u8]| {
-                    hash.update(piece);
-                    Ok(())
-                };
-                self.write(table, moment, None, None, &mut into).await?.rows
-            };
+            while let Some(piece) = rows.piece().await? {
+                hash.update(piece);
+            }
             hash.update(binary::TRAILER);
-            tables.push((rows, hash.finalize().into()));
+            tables.push((rows.count, hash.finalize().into()));
         }
         Ok(Survey { tables })
     }
 
-    /// Writes the rows behind a key, in pieces.
-    pub(super) async fn write(
+    /// The rows behind a key.
+    pub(super) fn rows(
         &mut self,
         table: &'static Table,
         moment: Moment,
         behind: Option<&str>,
         limit: Option<u32>,
-        into: &mut impl AsyncFnMut(&[u8]) -> Result<(), CopyError>,
-    ) -> Result<Written, CopyError> {
+    ) -> Result<Rows<'_>, CopyError> {
         let statement = sqlx::query(AssertSqlSafe(table.select(behind.is_some(), limit))).bind(moment.at);
         let statement = match behind {
             Some(key) => key::bind(table, key, statement).ok_or(CopyError::OtherSource)?,
             None => statement,
         };
-        let mut stream = statement.fetch(&mut self.connection);
-        let mut piece = Vec::with_capacity(2 * PIECE);
-        let (mut rows, mut last) = (0, None);
-        while let Some(row) = stream.try_next().await.map_err(CopyError::Source)? {
-            write_row(table, &row, moment, &mut piece)?;
-            (rows, last) = (rows + 1, Some(row));
-            if piece.len() >= PIECE {
-                into(&piece).await?;
-                piece.clear();
-            }
+        let stream = statement.fetch(&mut self.connection);
+        Ok(Rows { table, moment, stream, piece: Vec::with_capacity(2 * PIECE), last: None, count: 0 })
+    }
+}
+
+impl Rows<'_> {
+    /// The next rows; `None` behind the last one.
+    pub(super) async fn piece(&mut self) -> Result<Option<&[u8]>, CopyError> {
+        self.piece.clear();
+        while self.piece.len() < PIECE
+            && let Some(row) = self.stream.try_next().await.map_err(CopyError::Source)?
+        {
+            write_row(self.table, &row, self.moment, &mut self.piece)?;
+            self.count += 1;
+            self.last = Some(row);
         }
-        into(&piece).await?;
-        let last = last.map(|row| key::of(table, &row)).transpose().map_err(CopyError::Source)?;
-        Ok(Written { rows, last })
+        Ok(Some(&self.piece[..]).filter(|piece| !piece.is_empty()))
+    }
+
+    /// The key of the last row that was written.
+    pub(super) fn last(&self) -> Result<Option<String>, CopyError> {
+        let key = self.last.as_ref().map(|row| key::of(self.table, row));
+        key.transpose().map_err(CopyError::Source)
     }
 }
 

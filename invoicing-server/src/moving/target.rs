@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
 
-use super::source::{Source, Survey, Written};
+use super::source::{Rows, Source, Survey};
 use super::tables::{TABLES, Table};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
@@ -128,7 +128,9 @@ impl Target {
         if usize::try_from(place) != Ok(begun.place) || last != begun.last {
             return Err(CopyError::AnotherCopy);
         }
-        let Written { rows, last } = take(&mut tx, table, begun, source).await?;
+        let mut rows = source.rows(table, begun.moment, begun.last.as_deref(), Some(BATCH))?;
+        take(&mut tx, table, &mut rows).await?;
+        let (rows, last) = (rows.count, rows.last()?);
         let (place, last) = if rows < u64::from(BATCH) { (place + 1, None) } else { (place, last) };
         let count = i64::try_from(rows).unwrap_or(i64::MAX);
         sqlx::query(MOVE).bind(place).bind(&last).bind(count).execute(&mut *tx).await?;
@@ -204,25 +206,16 @@ async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// Sends the rows behind the last one.
-async fn take(
-    tx: &mut PgConnection,
-    table: &'static Table,
-    begun: &Begun,
-    source: &mut Source,
-) -> Result<Written, CopyError> {
+/// Takes the rows in.
+async fn take(tx: &mut PgConnection, table: &Table, rows: &mut Rows<'_>) -> Result<(), CopyError> {
     let mut copy = tx.copy_in_raw(&table.copy_in()).await?;
     copy.send(binary::HEADER).await?;
-    let written = {
-        let mut into = async |piece: &[u8]| {
-            copy.send(piece).await?;
-            Ok(())
-        };
-        source.write(table, begun.moment, begun.last.as_deref(), Some(BATCH), &mut into).await?
-    };
+    while let Some(piece) = rows.piece().await? {
+        copy.send(piece).await?;
+    }
     copy.send(binary::TRAILER).await?;
     copy.finish().await?;
-    Ok(written)
+    Ok(())
 }
 
 async fn count(tx: &mut PgConnection, table: &Table) -> Result<u64, sqlx::Error> {
