@@ -68,12 +68,20 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::ColumnNotFound(_)
             | sqlx::Error::RowNotFound => Self::internal(error),
             // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
-            sqlx::Error::Database(ref database) if database.kind() != sqlx::error::ErrorKind::Other => {
+            sqlx::Error::Database(ref database)
+                if database.kind() != sqlx::error::ErrorKind::Other || is_ours(&**database) =>
+            {
                 Self::internal(error)
             }
             _ => Self::unavailable(error),
         }
     }
+}
+
+/// Whether PostgreSQL refuses a value or a statement of ours: SQLSTATE classes 22 (data exception) and 42 (syntax error or
+/// access rule violation). SQLite's codes are shorter.
+fn is_ours(error: &dyn sqlx::error::DatabaseError) -> bool {
+    error.code().is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("42")))
 }
 
 impl From<StoreError> for Error {

@@ -176,14 +176,14 @@ impl KeyCache {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays, but for what
-    /// is not believed any more.
-    fn keep(&self, hash: [u8; 32], key: Key, generation: u64) -> Option<Arc<Key>> {
+    /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays, but where the
+    /// database is shared, for as long as it is believed.
+    fn keep(&self, hash: [u8; 32], key: Key, generation: u64, is_shared: bool) -> Option<Arc<Key>> {
         let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
         if self.generation() != generation {
             return None;
         }
-        if keys.get(&hash).is_some_and(|known| known.live().is_stale()) {
+        if is_shared && keys.get(&hash).is_some_and(|known| known.live().is_stale()) {
             keys.remove(&hash);
         }
         Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
@@ -227,7 +227,7 @@ impl Inner {
             let row = keys::find_by_hash(&mut self.store.read().await?, &hash).await?;
             let Some(row) = row else { return Ok(None) };
             let key = key_from(row, self.env.now())?;
-            if let Some(key) = self.keys.keep(hash, key, generation) {
+            if let Some(key) = self.keys.keep(hash, key, generation, self.store.is_shared()) {
                 return Ok(Some(key));
             }
         }

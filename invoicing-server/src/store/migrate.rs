@@ -55,6 +55,8 @@ pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<()
 #[cfg(feature = "postgres")]
 pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), OpenError> {
     let mut tx = sqlx::Connection::begin(connection).await?;
+    // Changing a schema takes as long as it takes.
+    sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").execute(&mut *tx).await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
         .bind(super::postgres::MIGRATION_LOCK)
         .execute(&mut *tx)

@@ -34,7 +34,7 @@ use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
 use clock::Correction;
-use listen::Announcer;
+use listen::{Announcer, Listening};
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -52,6 +52,8 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
+    /// Ends when it is dropped; `None` before it has begun, and once closed.
+    listening: tokio::sync::Mutex<Option<Listening>>,
 }
 
 /// What a transaction needs that outlives the call it was begun by.
@@ -64,8 +66,6 @@ struct Shared {
     ids: Arc<DeliveryIds>,
     announcer: Announcer,
     correction: Correction,
-    /// Ended by `close`.
-    listening: tokio::sync::Mutex<Option<listen::Listening>>,
 }
 
 impl Postgres {
@@ -104,10 +104,9 @@ impl Postgres {
             ids: Arc::new(DeliveryIds::in_blocks()),
             announcer: Announcer::default(),
             correction,
-            listening: tokio::sync::Mutex::default(),
         };
         shared.correct_clock().await?;
-        Ok(Self { shared: Arc::new(shared) })
+        Ok(Self { shared: Arc::new(shared), listening: tokio::sync::Mutex::default() })
     }
 
     pub(super) async fn read(&self) -> Result<Connection, Error> {
@@ -172,12 +171,12 @@ impl Postgres {
 
     /// Hears from other nodes from now on, and tells them; until the database is closed, or nobody hears any more.
     pub(crate) async fn listen(&self, hears: Hears) {
-        let listening = listen::Listening::start(Arc::clone(&self.shared), hears);
-        *self.shared.listening.lock().await = Some(listening);
+        let listening = Listening::start(Arc::clone(&self.shared), hears);
+        *self.listening.lock().await = Some(listening);
     }
 
     pub(super) async fn close(&self) {
-        if let Some(listening) = self.shared.listening.lock().await.take() {
+        if let Some(listening) = self.listening.lock().await.take() {
             listening.end().await;
         }
         self.shared.pool.close().await;
