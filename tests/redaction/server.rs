@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use invoicing_server::{Invoicing, OpenError, PostgresSettings, copy_to_postgres};
+use invoicing_server::{Invoicing, OpenError, PostgresSettings, SealingKey, SealingKeys, copy_to_postgres};
 use invoicing_tests::{Database, Place};
 
 use crate::life::Printed;
@@ -49,7 +49,9 @@ async fn copied(printed: &mut Printed) {
     Database::Sqlite.choose();
     let file = Place::new().await;
     Database::Postgres.choose();
-    file.builder().open().await.unwrap().close().await;
+    // A key, as the scenario counts the warnings about missing ones.
+    let key = SealingKey::new("copied", [7; 32]).unwrap();
+    file.builder().sealing_keys(SealingKeys::new(key)).open().await.unwrap().close().await;
     let server = Place::empty().await.with_password(PASSWORD);
     let report = copy_to_postgres(&file.file(), &PostgresSettings::new(server.url())).await;
     printed.value("CopyReport", &report.unwrap());
