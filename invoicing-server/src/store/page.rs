@@ -197,7 +197,7 @@ macro_rules! page_statement {
             $filter,
             " ORDER BY ",
             $order,
-            " DESC, id DESC LIMIT $2 + 1 OFFSET $3)"
+            " DESC, id DESC LIMIT $2 + 1 OFFSET $3) items"
         )
     };
 }

@@ -14,15 +14,16 @@ use super::Shared;
 use crate::Error;
 
 /// How long it is asked for.
-const ASKED_FOR: Duration = Duration::from_secs(15);
+const ASKED_FOR: Duration = Duration::from_secs(10);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a row is kept: 1 h in milliseconds.
 const KEPT_MS: i64 = 60 * 60 * 1_000;
 
-const GIVE_UP: &str =
-    "INSERT INTO outcome (id, at, given_up) VALUES ($1, $2, true) ON CONFLICT (id) DO NOTHING";
-const FIND: &str = "SELECT given_up FROM outcome WHERE id = $1";
+/// Writes in either case, so that the answer is not given before it is where the transaction's own commit had to be: with a
+/// synchronous standby, on that too.
+const ASK: &str = "INSERT INTO outcome (id, at, given_up) VALUES ($1, $2, true) \
+     ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING given_up";
 const PRUNE: &str = "DELETE FROM outcome WHERE at < $1";
 
 /// Whether a transaction was committed. Fails where that could not be found out in time.
@@ -46,12 +47,8 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let mut connection = Connection::Postgres(shared.session().await?);
     let now = shared.env.now().as_millis();
-    let given_up = run!(&mut connection, |c| sqlx::query(GIVE_UP).bind(id).bind(now).execute(c))? == 1;
-    if given_up {
-        return Ok(false);
-    }
-    let earlier: bool = on!(&mut connection, |c| sqlx::query_scalar(FIND).bind(id).fetch_one(c))?;
-    Ok(!earlier)
+    let given_up: bool = on!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?;
+    Ok(!given_up)
 }
 
 pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {

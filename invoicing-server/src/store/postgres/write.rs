@@ -22,8 +22,8 @@ use crate::store::claims;
 use crate::store::news::News;
 use crate::store::tx::{Aftermath, Tx};
 
-/// How long an operation is tried again.
-const TRIED_FOR: Duration = Duration::from_secs(5);
+/// How long an operation is tried again: longer than a node that stands still may hold a lock, with the default limits.
+const TRIED_FOR: Duration = Duration::from_secs(8);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
