@@ -28,7 +28,7 @@ const LIMIT: Duration = Duration::from_secs(50);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match tokio::time::timeout(LIMIT, story::run()).await {
+    match tokio::time::timeout(LIMIT, Box::pin(story::run())).await {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => {
             eprintln!("quickstart failed: {}", explain(&*error));

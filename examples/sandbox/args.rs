@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::ffi::OsString;
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -21,13 +23,19 @@ A service with demo companies and a stream of business, to develop an integratio
   --activity N           business operations per second, also a fraction (default 1; 0 = none)
   --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
                          same companies, keys and webhooks (default: a temporary file, gone at the end)
+  --db postgres://USER:PASSWORD@HOST:PORT/DATABASE
+                         keeps everything but the documents in a PostgreSQL database. Several sandboxes may run on
+                         it at once; they share companies, keys and webhooks, and each event is delivered by one
+  --documents FOLDER     keeps the documents in FOLDER (default: FILE.documents beside the file; with PostgreSQL, a
+                         folder among the temporary files named after the database), and with PostgreSQL keys and
+                         secrets beside it. Sandboxes on one database must be given the same
   --quota N              requests that a key may make in 60 s (default 30; 0 = any number)
   --seed N               makes the sequence of operations and amounts repeatable (default: by chance)
   --help                 this text
 
 Standard output is JSON lines: first the companies with their keys and the webhooks with their secrets, once
-connections are accepted; then one line per business operation with the events that it causes. Logs go to standard
-error. Ctrl-C and SIGTERM stop it cleanly.
+connections are accepted; then one line per business operation with the events of its records since the last one. Logs
+go to standard error. Ctrl-C and SIGTERM stop it cleanly.
 ";
 
 /// Whatever is allowed to be a target, as this is for development.
@@ -44,9 +52,32 @@ pub(crate) struct Args {
     pub(crate) webhooks: Vec<WebhookArg>,
     /// Operations per second.
     pub(crate) activity: f64,
-    pub(crate) db: Option<PathBuf>,
+    pub(crate) db: Option<Db>,
+    /// Where documents are kept.
+    pub(crate) documents: Option<PathBuf>,
     pub(crate) quota: u32,
     pub(crate) seed: Option<u64>,
+}
+
+/// The database.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Db {
+    /// SQLite.
+    File(PathBuf),
+    /// PostgreSQL.
+    Postgres { url: String, name: String },
+}
+
+impl fmt::Debug for Db {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => f.debug_tuple("File").field(path).finish(),
+            // There may be a password in the URL.
+            Self::Postgres { name, .. } => {
+                f.debug_struct("Postgres").field("name", name).finish_non_exhaustive()
+            }
+        }
+    }
 }
 
 /// A webhook as it is asked for.
@@ -66,6 +97,7 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
         webhooks: Vec::new(),
         activity: 1.0,
         db: None,
+        documents: None,
         quota: 30,
         seed: None,
     };
@@ -74,7 +106,10 @@ pub(crate) fn parse() -> Result<Option<Args>, lexopt::Error> {
             Long("listen") => args.listen = named("listen", parser.value()?.parse_with(address))?,
             Long("webhook") => args.webhooks.push(named("webhook", parser.value()?.parse())?),
             Long("activity") => args.activity = named("activity", parser.value()?.parse_with(activity))?,
-            Long("db") => args.db = Some(parser.value()?.into()),
+            Long("db") => args.db = Some(named("db", database(parser.value()?).map_err(Into::into))?),
+            Long("documents") => {
+                args.documents = Some(named("documents", folder(parser.value()?).map_err(Into::into))?);
+            }
             Long("quota") => args.quota = named("quota", parser.value()?.parse())?,
             Long("seed") => args.seed = Some(named("seed", parser.value()?.parse())?),
             Long("help") => return Ok(None),
@@ -97,6 +132,34 @@ fn address(text: &str) -> Result<String, &'static str> {
     } else {
         Err("must be an address and a port, such as 127.0.0.1:8080")
     }
+}
+
+/// A URL of PostgreSQL, else a file.
+fn database(value: OsString) -> Result<Db, &'static str> {
+    const RULE: &str = "must be a file, or postgres://USER:PASSWORD@HOST:PORT/DATABASE";
+    let Some((scheme, rest)) = value.to_str().and_then(|text| text.split_once("://")) else {
+        return if value.is_empty() { Err(RULE) } else { Ok(Db::File(value.into())) };
+    };
+    let path = rest.split(['?', '#']).next().and_then(|rest| rest.split_once('/'));
+    let plain = |name: &&str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte));
+    let name =
+        path.map(|(_, name)| name).filter(|name| !name.is_empty() && !name.starts_with('.')).filter(plain);
+    match (scheme, name) {
+        ("postgres" | "postgresql", Some(name)) => {
+            Ok(Db::Postgres { name: name.to_owned(), url: format!("{scheme}://{rest}") })
+        }
+        ("postgres" | "postgresql", None) => {
+            Err("must name the database, in letters, digits and hyphens: postgres://HOST/DATABASE")
+        }
+        _ => Err(RULE),
+    }
+}
+
+fn folder(value: OsString) -> Result<PathBuf, &'static str> {
+    if value.is_empty() || value.to_str().is_some_and(|text| text.contains("://")) {
+        return Err("must be a folder");
+    }
+    Ok(value.into())
 }
 
 fn activity(text: &str) -> Result<f64, &'static str> {

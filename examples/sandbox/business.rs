@@ -121,7 +121,10 @@ impl Business {
         let mut events = Vec::new();
         for record in self.new_events().await? {
             let Body { data: BodyData { id } } = serde_json::from_str(&record.body)?;
-            events.push(Announced { event: record.kind, id, timestamp: record.timestamp });
+            // Another sandbox on the same database announces what it does.
+            if done.ids.values().any(|own| *own == id) {
+                events.push(Announced { event: record.kind, id, timestamp: record.timestamp });
+            }
         }
         Ok(Line { operation: done.operation, at: self.invoicing.env().now(), ids: done.ids, events })
     }

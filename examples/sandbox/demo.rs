@@ -1,12 +1,12 @@
 //! The demo companies, and the credentials that the sandbox shows at each start.
 //!
 //! The service keeps only hashes of keys and shows secrets once. A sandbox has to show them again, so it keeps them in
-//! a file of its own beside the database: secrets of a demonstration, readable by their owner only.
+//! a file of its own beside the database, or beside the documents where the database is a server: secrets of a
+//! demonstration, readable by their owner only.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use invoicing_core::{Company, CompanyId, EventKind, NewCompany, Plan, WebhookId};
 use invoicing_examples::Failure;
@@ -52,11 +52,10 @@ struct WebhookEntry {
 /// Whatever a crash left half done is made good: a key that nobody noted is replaced, a secret is rotated.
 pub(crate) async fn open(
     invoicing: &Invoicing,
-    db: &Path,
+    file: &Path,
     asked: &[WebhookArg],
 ) -> Result<Credentials, Failure> {
-    let file = beside(db);
-    let known = load(&file)?;
+    let known = load(file)?;
     let existing = invoicing.companies().list().await?;
     let mut now = Credentials::default();
     for (name, plan) in COMPANIES {
@@ -78,7 +77,7 @@ pub(crate) async fn open(
         let registered = active.webhooks().register(&new).await?;
         now.webhooks.push(entry(active.id(), registered.webhook, registered.secret.reveal()));
     }
-    save(&file, &now)?;
+    save(file, &now)?;
     Ok(now)
 }
 
@@ -125,12 +124,6 @@ async fn kept(
 fn entry(company_id: CompanyId, webhook: Webhook, secret: &str) -> WebhookEntry {
     let Webhook { id, url, events, .. } = webhook;
     WebhookEntry { id, company_id, url, secret: secret.to_owned(), events }
-}
-
-fn beside(db: &Path) -> PathBuf {
-    let mut name = OsString::from(db);
-    name.push(".sandbox.json");
-    name.into()
 }
 
 fn load(file: &Path) -> Result<Credentials, Failure> {

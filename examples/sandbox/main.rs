@@ -11,6 +11,7 @@ mod args;
 mod business;
 mod catalogue;
 mod demo;
+mod home;
 mod output;
 mod steps;
 mod stop;
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use invoicing_examples::{Failure, explain};
-use invoicing_server::{Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, serve};
+use invoicing_server::{SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, serve};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -30,6 +31,7 @@ use tracing_subscriber::EnvFilter;
 use crate::args::{Args, TARGETS, USAGE};
 use crate::business::Business;
 use crate::demo::Credentials;
+use crate::home::Home;
 use crate::output::Output;
 use crate::stop::Stop;
 
@@ -85,18 +87,17 @@ async fn run(args: Args) -> Result<(), Failure> {
     let listener =
         TcpListener::bind(&args.listen).await.map_err(|error| format!("{}: {error}", args.listen))?;
     let base_url = format!("http://{}", reachable(listener.local_addr()?));
-    // Lives as long as the service that writes into it.
-    let folder = if args.db.is_none() { Some(tempfile::tempdir()?) } else { None };
-    let temporary = folder.as_ref().map(|folder| folder.path().join("sandbox.db"));
-    let db = args.db.or(temporary).ok_or("no database file")?;
+    let home = Home::new(args.db, args.documents)?;
     let settings =
         Settings { base_url: base_url.clone(), quota: args.quota, target: TARGETS, ..Settings::default() };
-    let invoicing = Invoicing::builder(&db).settings(settings).sealing_keys(sealing_keys()?).open().await?;
+    let invoicing = home.builder()?.settings(settings).sealing_keys(sealing_keys()?).open().await?;
     // First, so that a key that has been idle for too long is known to be dead.
     invoicing.sweep().await?;
-    let credentials = demo::open(&invoicing, &db, &args.webhooks).await?;
+    let turn = home.turn().await?;
+    let credentials = demo::open(&invoicing, &home.credentials, &args.webhooks).await?;
+    drop(turn);
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
-    tracing::info!(base_url, db = %db.display(), seed, "ready");
+    tracing::info!(base_url, db = home.shown(), seed, "ready");
 
     let mut output = Output::new(stop.clone());
     let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();

@@ -1,5 +1,7 @@
 //! Runs every example as a user would, and the check of the sandbox in another language.
 
+#[cfg(unix)]
+mod postgres;
 mod proof;
 
 use std::io::Read;
@@ -115,13 +117,18 @@ fn crm_connector_links_each_quote_once() {
 
 #[test]
 fn sandbox_refuses_a_wrong_flag_with_a_usage_text() {
-    let wrong: [&[&str]; 7] = [
+    let wrong: [&[&str]; 12] = [
         &["--lisen", "127.0.0.1:0"],
         &["--listen", "nowhere"],
         &["--activity", "-1"],
         &["--webhook", "http://127.0.0.1:9000/hook=quote.singed"],
         &["--webhook", "ftp://127.0.0.1/"],
         &["--quota"],
+        &["--db", "mysql://127.0.0.1/invoicing"],
+        &["--db", "postgres://127.0.0.1"],
+        &["--db", "postgres://127.0.0.1/../etc"],
+        &["--db", ""],
+        &["--documents", "s3://bucket"],
         &["stray"],
     ];
     for args in wrong {
@@ -154,14 +161,19 @@ fn sandbox_ends_when_nobody_reads_its_output() {
 /// The sandbox from outside: plain HTTP, and an HMAC that is not ours.
 #[test]
 fn sandbox_keeps_its_promises_to_another_language() {
+    check_sandbox(&[]);
+}
+
+/// Runs the check with further arguments.
+fn check_sandbox(args: &[&str]) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/interop/check_sandbox.py");
-    let check = Command::new("python3").arg(script).arg(example("sandbox")).output();
+    let check = Command::new("python3").arg(script).arg(example("sandbox")).args(args).output();
     let output = match check {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             println!("there is no python3 here: the check in another language was left out");
             return;
         }
-        output => output.unwrap(),
+        output => output.expect("the check starts"),
     };
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{}\n{stdout}\n{stderr}", output.status);

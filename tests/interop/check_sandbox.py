@@ -2,13 +2,17 @@
 """Drives the sandbox as an integrator in another language would, with nothing but Python's standard library.
 
     python3 tests/interop/check_sandbox.py target/debug/examples/sandbox
+    python3 tests/interop/check_sandbox.py target/debug/examples/sandbox postgres://user@host/database
 
 It knows the service by its interface only: plain HTTP, and an HMAC of its own. It receives webhooks, goes away while
 business goes on, catches up with `since`, restarts the sandbox on its file, and in the end has to have found each
-event that the sandbox announced exactly once. Prints what it counted; any failure is a non-zero exit code.
+event that the sandbox announced exactly once. With an empty PostgreSQL database it runs two sandboxes on it instead,
+ends one of them by force and one in order, and has to have found each event of either. Prints what it counted; any
+failure is a non-zero exit code.
 """
 
 import collections
+import concurrent.futures
 import hashlib
 import hmac
 import http.client
@@ -403,6 +407,92 @@ def check_deliveries(receiver, announced, kinds, name):
     return sum(expected.values())
 
 
+def check_quota_of_two(one, other):
+    """30 requests pass through both together, the 31st passes through neither."""
+    key = one.hello["companies"][1]["apiKey"]
+    for count in range(30):
+        status, headers, _ = (one, other)[count % 2].request("GET", "/api/v1/quotes?limit=1", key)
+        check(status == 200, f"quota of two: request {count + 1} passes: {status}")
+        check(headers["RateLimit-Remaining"] == str(29 - count), "quota of two: headers")
+    for sandbox in (one, other):
+        status, _, _ = sandbox.request("GET", "/api/v1/quotes?limit=1", key)
+        check(status == 429, f"quota of two: the 31st does not pass: {status}")
+
+
+def tell_two(binary, url, folder, receiver):
+    """Two processes on one database. Each serves, does business and delivers."""
+
+    def start(activity, quota="0"):
+        base = ["--db", url, "--documents", folder, "--webhook", receiver.url]
+        return Sandbox(binary, *base, "--activity", str(activity), "--quota", quota)
+
+    # Both at once on an empty database: one of them makes the tables and the companies.
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        one, other = pool.map(start, [0, 0])
+    first = one.hello
+    check(len(first["companies"]) == 3 and len(first["webhooks"]) == 1, "two: three companies, one webhook")
+    check(first["companies"] == other.hello["companies"], "two: the same companies and keys")
+    check(first["webhooks"] == other.hello["webhooks"], "two: the same webhook and secret")
+    check(one.address != other.address, "two: each listens")
+    receiver.secret, receiver.webhook = first["webhooks"][0]["secret"], first["webhooks"][0]["id"]
+    one.stop()
+    other.stop()
+
+    one, other = start(20), start(20)
+    copy = Copy(first["companies"][0]["apiKey"])
+    wait_for(lambda: min(len(one.operations), len(other.operations)) >= 60, "60 operations of each")
+    # The copy is kept in step through either, whoever has changed what.
+    copy.catch_up(one)
+    copy.catch_up(other)
+
+    # One goes, and gives back what it holds; the other one goes on, and delivers.
+    stopping = other.stop()
+    early = set(one.announced()) | set(other.announced())
+    wait_for(lambda: all(receiver.accepted[event] for event in early), "every event of both has arrived at the end of one")
+    third = start(20)
+    check(third.hello["companies"] == first["companies"], "restart: same companies and keys")
+    wait_for(lambda: len(third.operations) >= 30, "30 operations of the third")
+    processes_of_business = (one, other, third)
+    one.stop()
+    third.stop()
+    announced = set()
+    for sandbox in processes_of_business:
+        check_operations(sandbox)
+        check(len(sandbox.announced()) == len(set(sandbox.announced())), "line: no event twice")
+        announced |= set(sandbox.announced())
+
+    # Nothing happens any more: both show the same, and what waited is delivered.
+    one, other = start(0), start(0)
+    copy.catch_up(one)
+    copy.compare(other)
+    copy.compare(one)
+    wait_for(lambda: all(receiver.accepted[event] for event in announced), "every event has arrived")
+    one.stop()
+    other.stop()
+    one, other = start(0, "30"), start(0, "30")
+    check_quota_of_two(one, other)
+    one.stop()
+    other.stop()
+    delivered = check_deliveries(receiver, announced, KINDS, "webhook of two")
+    return {
+        "business operations of three processes": sum(len(sandbox.operations) for sandbox in processes_of_business),
+        "events announced, each delivered once": delivered,
+        "deliveries doubled": sum(receiver.accepted.values()) - len(receiver.accepted),
+        "deliveries lost": sum(not receiver.accepted[event] for event in announced),
+        "seconds from SIGTERM to the end": round(stopping, 2),
+    }
+
+
+def main_two(binary, url):
+    receiver = Receiver()
+    with tempfile.TemporaryDirectory(prefix="check-sandbox-") as folder:
+        try:
+            figures = tell_two(binary, url, os.path.join(folder, "documents"), receiver)
+        finally:
+            receiver.stop()
+    report(figures)
+
+
 def main(binary):
     check_usage(binary)
     broad, narrow = Receiver(), Receiver()
@@ -414,6 +504,10 @@ def main(binary):
         narrow.stop()
         folder.cleanup()
     check_seed(binary)
+    report(figures)
+
+
+def report(figures):
     check(time.monotonic() - STARTED < LIMIT, "time: in bounds")
     figures["checks"] = sum(checks.values())
     figures["seconds"] = round(time.monotonic() - STARTED, 1)
@@ -497,7 +591,7 @@ def tell(binary, db, broad, narrow):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     def kill_all():
         for process in processes:
@@ -513,7 +607,7 @@ if __name__ == "__main__":
     watchdog.daemon = True
     watchdog.start()
     try:
-        main(sys.argv[1])
+        main_two(*sys.argv[1:]) if len(sys.argv) == 3 else main(sys.argv[1])
     except AssertionError as error:
         print(f"FAILED: {error}", file=sys.stderr)
         sys.exit(1)

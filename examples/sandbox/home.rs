@@ -1,0 +1,83 @@
+//! Where a sandbox keeps everything: the database, the documents, and what it has to show again at its next start.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use invoicing_examples::Failure;
+use invoicing_server::{Builder, Invoicing, ObjectStorage, PostgresSettings};
+use tempfile::TempDir;
+
+use crate::args::Db;
+
+/// The places of one sandbox, or of several processes that share them.
+pub(crate) struct Home {
+    db: Db,
+    documents: PathBuf,
+    /// The credentials that it shows.
+    pub(crate) credentials: PathBuf,
+    /// Lives as long as the service that writes into it.
+    _temporary: Option<TempDir>,
+}
+
+impl Home {
+    pub(crate) fn new(db: Option<Db>, documents: Option<PathBuf>) -> Result<Self, Failure> {
+        let (db, temporary) = if let Some(db) = db {
+            (db, None)
+        } else {
+            let folder = tempfile::tempdir()?;
+            (Db::File(folder.path().join("sandbox.db")), Some(folder))
+        };
+        let credentials_of = |path: &Path| beside(path, ".sandbox.json");
+        let (documents, credentials) = match &db {
+            Db::File(path) => (documents.unwrap_or_else(|| beside(path, ".documents")), credentials_of(path)),
+            Db::Postgres { name, .. } => {
+                // Processes on one database have to find the same.
+                let shared = || std::env::temp_dir().join(format!("invoicing-sandbox-{name}"));
+                let documents = documents.unwrap_or_else(shared);
+                let credentials = credentials_of(&documents);
+                (documents, credentials)
+            }
+        };
+        Ok(Self { db, documents, credentials, _temporary: temporary })
+    }
+
+    /// What the service is opened from.
+    pub(crate) fn builder(&self) -> Result<Builder, Failure> {
+        let builder = match &self.db {
+            Db::File(path) => Invoicing::builder(path),
+            Db::Postgres { url, .. } => Invoicing::on_postgres(PostgresSettings::new(url)),
+        };
+        Ok(builder.document_store(Arc::new(ObjectStorage::folder(&self.documents)?)))
+    }
+
+    /// For the log: no password.
+    pub(crate) fn shown(&self) -> String {
+        let documents = self.documents.display();
+        match &self.db {
+            Db::File(path) => format!("{} (documents: {documents})", path.display()),
+            Db::Postgres { name, .. } => format!("PostgreSQL, database {name} (documents: {documents})"),
+        }
+    }
+
+    /// Waits for its turn, for as long as the file lives: two processes that start at once on one database must not both
+    /// open the demo companies. A SQLite file has one process anyhow.
+    pub(crate) async fn turn(&self) -> Result<Option<File>, Failure> {
+        if let Db::File(_) = self.db {
+            return Ok(None);
+        }
+        let path = beside(&self.credentials, ".lock");
+        let locked = tokio::task::spawn_blocking(move || {
+            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            file.lock().map(|()| file)
+        });
+        Ok(Some(locked.await??))
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
