@@ -19,7 +19,7 @@ const WAITING: &str = "SELECT id, due FROM (SELECT w.id, (SELECT min(due_at) FRO
      WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w) waiting WHERE due IS NOT NULL";
 const RELEASE: Sql = sql_with!(
     "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 WHERE id", ids "$1",
-    " AND status = 'pending' AND claim = $3"
+    " AND status || '' = 'pending' AND claim = $3"
 );
 const RELEASE_HELD: &str = "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 \
      WHERE status = 'pending' AND claim = $1";
