@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use chrono::NaiveDate;
+use futures_util::future::LocalBoxFuture;
 use invoicing_core::{
     ClientId, EventId, EventKind, Invoice, InvoiceStatus, NewCompany, NewQuote, Plan, Quote, QuoteStatus,
     SignatureEvidence, WebhookId,
@@ -48,60 +49,74 @@ pub(crate) fn keys(value: &Value) -> Vec<&str> {
     keys
 }
 
-/// The call is refused, and nothing has changed and nothing was emitted.
-pub(crate) async fn refused<T: Debug>(
-    world: &World,
-    what: &str,
-    call: impl Future<Output = Result<T, Error>>,
-) -> Error {
-    let before = world.dump().await;
-    let error = match call.await {
-        Err(error) => error,
-        Ok(done) => panic!("{what}: not refused: {done:?}"),
-    };
-    let after = world.dump().await;
-    assert_eq!(after, before, "{what}: refused, and something has changed all the same");
-    error
+/// The call is refused, and nothing has changed and nothing was emitted. In a box, as are those below: the futures of
+/// operations are large.
+pub(crate) fn refused<'a, T: Debug + 'a>(
+    world: &'a World,
+    what: &'a str,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+) -> LocalBoxFuture<'a, Error> {
+    Box::pin(async move {
+        let before = world.dump().await;
+        let error = match call.await {
+            Err(error) => error,
+            Ok(done) => panic!("{what}: not refused: {done:?}"),
+        };
+        let after = world.dump().await;
+        assert_eq!(after, before, "{what}: refused, and something has changed all the same");
+        error
+    })
 }
 
 /// The call is refused as a conflict, and nothing has changed and nothing was emitted.
-pub(crate) async fn conflict<T: Debug>(
-    world: &World,
-    what: &str,
-    call: impl Future<Output = Result<T, Error>>,
-) {
-    let error = refused(world, what, call).await;
-    assert!(matches!(error, Error::Conflict(_)), "{what}: {error:?}");
+pub(crate) fn conflict<'a, T: Debug + 'a>(
+    world: &'a World,
+    what: &'a str,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+) -> LocalBoxFuture<'a, ()> {
+    Box::pin(async move {
+        let error = refused(world, what, call).await;
+        assert!(matches!(error, Error::Conflict(_)), "{what}: {error:?}");
+    })
 }
 
 /// The call is refused as bad input in a field, and nothing has changed and nothing was emitted.
-pub(crate) async fn invalid<T: Debug>(
-    world: &World,
-    field: &str,
-    call: impl Future<Output = Result<T, Error>>,
-) {
-    match refused(world, field, call).await {
-        Error::Invalid(invalid) => assert!(invalid.field.starts_with(field), "{field}: {invalid}"),
-        error => panic!("{field}: {error:?}"),
-    }
+pub(crate) fn invalid<'a, T: Debug + 'a>(
+    world: &'a World,
+    field: &'a str,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+) -> LocalBoxFuture<'a, ()> {
+    Box::pin(async move {
+        match refused(world, field, call).await {
+            Error::Invalid(invalid) => assert!(invalid.field.starts_with(field), "{field}: {invalid}"),
+            error => panic!("{field}: {error:?}"),
+        }
+    })
 }
 
 /// The call finds nothing, and nothing has changed and nothing was emitted.
-pub(crate) async fn not_found<T: Debug>(
-    world: &World,
-    what: &str,
-    call: impl Future<Output = Result<T, Error>>,
-) {
-    let error = refused(world, what, call).await;
-    assert!(matches!(error, Error::NotFound), "{what}: {error:?}");
+pub(crate) fn not_found<'a, T: Debug + 'a>(
+    world: &'a World,
+    what: &'a str,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+) -> LocalBoxFuture<'a, ()> {
+    Box::pin(async move {
+        let error = refused(world, what, call).await;
+        assert!(matches!(error, Error::NotFound), "{what}: {error:?}");
+    })
 }
 
 /// The call does nothing at all, successfully.
-pub(crate) async fn nothing_happens<T>(world: &World, call: impl Future<Output = Result<T, Error>>) -> T {
-    let before = world.dump().await;
-    let done = call.await.unwrap_or_else(|error| panic!("refused: {error:?}"));
-    assert_eq!(world.dump().await, before, "a no-op has changed something");
-    done
+pub(crate) fn nothing_happens<'a, T: 'a>(
+    world: &'a World,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+) -> LocalBoxFuture<'a, T> {
+    Box::pin(async move {
+        let before = world.dump().await;
+        let done = call.await.unwrap_or_else(|error| panic!("refused: {error:?}"));
+        assert_eq!(world.dump().await, before, "a no-op has changed something");
+        done
+    })
 }
 
 /// A company on the team plan whose dates are meant in a time zone.

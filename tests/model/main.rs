@@ -28,15 +28,19 @@ fn any_sequence_of_operations_does_what_the_contract_says() {
         ..Config::default()
     };
     let steps = from_env("MODEL_STEPS", 150) as usize;
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
     let case = move |script| runtime.block_on(run::run(&script)).map_err(TestCaseError::fail);
     let all = move || {
         database.choose();
         TestRunner::new(config).run(&steps::scripts(steps), case).map_err(|error| error.to_string())
     };
     // Unoptimised futures are large.
-    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(all).unwrap();
-    if let Err(error) = thread.join().unwrap() {
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(all).expect("a thread");
+    if let Err(error) = thread.join().expect("no panic") {
         panic!("{error}");
     }
     println!("{}", run::tally::text());

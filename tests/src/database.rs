@@ -160,7 +160,7 @@ impl Place {
                 files.filter(|file| file.is_file()).map(|file| std::fs::read(file).expect("a file"));
             return contents.into_iter().any(|content| contains(&content, bytes));
         }
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         let mut behind = self.behind().await;
         let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()";
         for table in behind.all::<String>(tables, &[]).await {

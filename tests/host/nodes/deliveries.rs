@@ -57,7 +57,9 @@ async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all()
     }
     let delivered = stop_all(running).await;
     assert_eq!(delivered.iter().sum::<u64>(), 300, "{delivered:?}");
-    receivers.iter().for_each(|receiver| assert_once(receiver, 150));
+    for receiver in &receivers {
+        assert_once(receiver, 150);
+    }
     nodes.world.assert_all_ended().await;
 }
 
@@ -77,7 +79,9 @@ async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
     }
     let delivered = stop_all(running).await;
     assert_eq!(delivered.iter().sum::<u64>(), 900, "{delivered:?}");
-    receivers.iter().for_each(|receiver| assert_once(receiver, 300));
+    for receiver in &receivers {
+        assert_once(receiver, 300);
+    }
     nodes.world.assert_all_ended().await;
 }
 

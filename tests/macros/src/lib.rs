@@ -90,12 +90,10 @@ impl Function {
             (false, None) => format!("run_sync(super::{name})"),
             (false, Some(_)) => return Err("only an async function has a runtime with threads".into()),
         };
-        let tests: String = databases
-            .iter()
-            .map(|(test, database)| {
-                format!("#[test] fn {test}() {{ ::invoicing_tests::Database::{database}.{run} }} ")
-            })
-            .collect();
+        let test = |(test, database): &(&str, &str)| {
+            format!("#[test] fn {test}() {{ ::invoicing_tests::Database::{database}.{run} }}")
+        };
+        let tests = databases.iter().map(test).collect::<Vec<_>>().join(" ");
         let module = format!("{conditions} mod {name} {{ {tests} }}");
         module.parse().map_err(|error| format!("{module}: {error}"))
     }

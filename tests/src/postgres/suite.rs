@@ -58,7 +58,7 @@ pub(super) fn did_not_run(why: &str) {
         "REQUIRE_POSTGRES=1, but PostgreSQL cannot run: {why}"
     );
     SAID.call_once(|| {
-        say(&format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}"))
+        say(&format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}"));
     });
 }
 
@@ -73,13 +73,12 @@ fn suite() -> Result<&'static mpsc::UnboundedSender<Request>, String> {
 }
 
 fn start() -> Result<mpsc::UnboundedSender<Request>, String> {
-    let server = match std::env::var("DATABASE_URL") {
-        Ok(url) => Server { url, _cluster: None },
-        Err(_) => {
-            super::programs::Programs::find()?;
-            let cluster = Cluster::start(&Options::default()).expect("the programs are there");
-            Server { url: cluster.url("postgres"), _cluster: Some(cluster) }
-        }
+    let server = if let Ok(url) = std::env::var("DATABASE_URL") {
+        Server { url, _cluster: None }
+    } else {
+        super::programs::Programs::find()?;
+        let cluster = Cluster::start(&Options::default()).expect("the programs are there");
+        Server { url: cluster.url("postgres"), _cluster: Some(cluster) }
     };
     let (requests, received) = mpsc::unbounded_channel();
     let serve = move || {
