@@ -115,9 +115,11 @@ async fn a_clock_that_is_set_back_does_not_open_the_window_again() {
         world.clock.set(now.plus_millis(-back));
         assert_eq!(world.get(PATH).await.status, 429, "{back} ms back");
     }
-    // Nor does it stay shut until the clock has caught up.
+    // Nor does it stay shut until the clock has caught up, in a file that belongs to one process. Where nodes share a
+    // database, an earlier instant may be that of a node whose clock is behind, and the latest one counts.
     let wait = header(&world.get(PATH).await, "retry-after");
-    assert!((1..=61).contains(&wait), "{wait}");
+    let longest = world.database().either(61, 61 + 3_600);
+    assert!((1..=longest).contains(&wait), "{wait}");
     world.advance(seconds(wait));
     assert_eq!(use_up(&world).await, LIMIT);
 }

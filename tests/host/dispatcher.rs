@@ -94,7 +94,8 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them() {
 async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once() {
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
     let receiver = Receiver::start().await;
-    receiver.reply_next([Reply::Slow(Duration::from_millis(400), 200)]);
+    // Until everything is committed.
+    receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
     let id = hook(&world, &receiver.url).await.webhook.id;
     let running = Running::start(world.invoicing.dispatcher());
     let all = emit(&world, 100).await;
