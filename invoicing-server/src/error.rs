@@ -22,7 +22,9 @@ pub enum Error {
     /// The quote is still in DRAFT: it has no frozen document.
     #[error("the quote is still a draft: it has no document yet")]
     DocumentUnavailable,
-    /// The database or the document store is unavailable; the same call may succeed later.
+    /// The database or the document store is unavailable; the same call may succeed later. Only here nothing is certain:
+    /// where the answer to a commit was lost and PostgreSQL stays away for longer than it is waited for, the operation may
+    /// have happened.
     #[error("storage is unavailable")]
     StorageUnavailable(#[source] Source),
     /// A bug, or a row that cannot be read. The source tells which.
@@ -37,6 +39,14 @@ impl Error {
 
     pub(crate) fn unavailable(source: impl Into<Source>) -> Self {
         Self::StorageUnavailable(source.into())
+    }
+
+    /// Whether PostgreSQL gave a statement up because it took too long: the same again would take as long.
+    pub(crate) fn is_too_slow(&self) -> bool {
+        let Self::StorageUnavailable(source) = self else { return false };
+        let Some(sqlx::Error::Database(error)) = source.downcast_ref::<sqlx::Error>() else { return false };
+        // SQLSTATE query_canceled.
+        error.code().is_some_and(|code| code == "57014")
     }
 
     /// A row that does not hold what this version writes.

@@ -58,6 +58,11 @@ async fn make(inner: &Inner, job: &Job) -> What {
             return What::GivenBack;
         }
     };
+    // Reading may have taken long: what is not over before the claim runs out is not begun.
+    let at = inner.env.now();
+    if job.lease_until.as_millis().saturating_sub(at.as_millis()) < limit_ms(settings.attempt_timeout_ms) {
+        return What::GivenBack;
+    }
     let (target, signer) = match &*endpoint {
         Endpoint::Ready(ready) => (&ready.target, &ready.signer),
         Endpoint::Off(reason) => return What::Off(reason),
@@ -76,6 +81,10 @@ async fn make(inner: &Inner, job: &Job) -> What {
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(inner.env.bytes()));
     What::Made(Made { at, duration: begun.elapsed(), outcome, next })
+}
+
+fn limit_ms(limit: u64) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 fn failed(at: Timestamp, class: FailureClass) -> What {

@@ -166,8 +166,8 @@ impl<'a> Engine<'a> {
     fn start_look(&mut self) {
         let until_poll = self.next_poll.as_millis() - self.now().as_millis();
         // Also where the clock was set back and the instant lies far ahead.
-        let asked = self.inner.handoff.take_look();
-        if self.looking.is_none() && (asked || !(1..=POLL_MS).contains(&until_poll)) {
+        let is_time = !(1..=POLL_MS).contains(&until_poll);
+        if self.looking.is_none() && (self.inner.handoff.take_look() || is_time) {
             self.looking = Some(look(self.inner).boxed());
         }
     }

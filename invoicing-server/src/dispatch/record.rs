@@ -179,7 +179,7 @@ async fn retries(tx: &mut Tx, batch: &mut Batch, recorded: &mut Recorded, token:
         return Ok(());
     }
     let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
-    deliveries::count_attempts(tx.connection(), &ids).await?;
+    deliveries::count_attempts(tx.connection(), &ids, token).await?;
     let mut off = HashMap::<WebhookId, Option<&'static str>>::new();
     for (job, at) in &batch.retries {
         let reason = match off.get(&job.webhook) {

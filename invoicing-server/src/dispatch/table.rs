@@ -66,7 +66,7 @@ pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Ar
             Err(error) => error,
         };
         log_unrecorded(&error, batch.len());
-        let unavailable = matches!(error, Error::StorageUnavailable(_));
+        let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_too_slow();
         tries += u32::from(stopping.load(Ordering::Relaxed));
         if unavailable && tries < STOPPING_TRIES {
             tokio::time::sleep(TROUBLE).await;

@@ -9,7 +9,7 @@ use futures_util::TryStreamExt as _;
 use futures_util::stream::BoxStream;
 use sha2::{Digest, Sha256};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
 
 use super::binary::{self, Field};
 use super::tables::{Column, Kind, TABLES, Table};
@@ -66,6 +66,8 @@ impl Source {
             .filename(path)
             .read_only(true)
             .row_buffer_size(AHEAD);
+        // Some of these statements take long by nature.
+        let options = options.disable_statement_logging();
         let mut connection = SqliteConnection::connect_with(&options).await?;
         sqlx::raw_sql("BEGIN").execute(&mut connection).await?;
         Ok(connection)

@@ -8,7 +8,7 @@ use std::str::FromStr as _;
 use futures_util::TryStreamExt as _;
 use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
 use super::source::{Rows, Source, Survey};
 use super::tables::{TABLES, Table};
@@ -74,6 +74,8 @@ impl Target {
         let options = PgConnectOptions::from_str(&settings.url)?
             .application_name("invoicing")
             .statement_cache_capacity(0);
+        // Some of these statements take long by nature.
+        let options = options.disable_statement_logging();
         Ok(Self { connection: PgConnection::connect_with(&options).await? })
     }
 

@@ -48,7 +48,9 @@ impl Inner {
     }
 
     async fn sweep_all(self: &Arc<Self>) -> Result<SweepReport, Error> {
-        self.store.prune().await?;
+        if let Err(error) = self.store.prune().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "old outcomes were not forgotten");
+        }
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
         let all: Vec<Company> = companies::list(&mut self.store.read().await?).await?;

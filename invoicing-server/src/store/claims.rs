@@ -15,8 +15,16 @@ use super::lists::Ids;
 use crate::Error;
 use crate::dispatch::Job;
 
-const WAITING: &str = "SELECT id, due FROM (SELECT w.id, (SELECT min(due_at) FROM delivery d \
-     WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w) waiting WHERE due IS NOT NULL";
+/// On PostgreSQL from one webhook with something pending to the next one, by the index: whoever has nothing pending costs
+/// nothing.
+const WAITING: Sql = Sql {
+    sqlite: "SELECT id, due FROM (SELECT w.id, (SELECT min(due_at) FROM delivery d \
+         WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w) waiting WHERE due IS NOT NULL",
+    postgres: "WITH RECURSIVE waiting AS ((SELECT webhook_id, due_at FROM delivery WHERE status = 'pending' \
+         ORDER BY webhook_id, due_at LIMIT 1) UNION ALL SELECT d.webhook_id, d.due_at FROM waiting w \
+         CROSS JOIN LATERAL (SELECT webhook_id, due_at FROM delivery WHERE status = 'pending' \
+         AND webhook_id > w.webhook_id ORDER BY webhook_id, due_at LIMIT 1) d) SELECT webhook_id, due_at FROM waiting",
+};
 const RELEASE: Sql = sql_with!(
     "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $3"
@@ -154,7 +162,8 @@ pub(super) mod postgres {
     use crate::store::lists::{Ids, Uuids};
 
     /// `$3` for which webhooks, `$5` how many of each. What somebody else is claiming is passed over. The update goes by
-    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join.
+    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join; what has a limit of
+    /// one row is looked up one by one, too.
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
@@ -162,8 +171,8 @@ pub(super) mod postgres {
          claimed AS (UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 \
          WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
          SELECT c.webhook_id, c.id, c.company_id, c.attempts, c.claims, e.kind, e.body FROM claimed c \
-         JOIN due ON due.id = c.id JOIN event e ON e.company_id = c.company_id AND e.id = c.event_id \
-         ORDER BY due.due_at, c.id";
+         JOIN due ON due.id = c.id CROSS JOIN LATERAL (SELECT kind, body FROM event \
+         WHERE company_id = c.company_id AND id = c.event_id LIMIT 1) e ORDER BY due.due_at, c.id";
     const NEXT: &str = "SELECT w.webhook, d.due_at FROM unnest($1::uuid[]) AS w(webhook) \
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
@@ -213,7 +222,8 @@ pub(super) mod postgres {
 
 /// Every webhook with something pending, and when its first delivery falls due or its first claim runs out.
 pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    let rows: Vec<(Uuid, i64)> = on!(connection, |c| sqlx::query_as(WAITING).fetch_all(c))?;
+    let rows: Vec<(Uuid, i64)> =
+        on!(connection, |c, dialect| sqlx::query_as(WAITING.of(dialect)).fetch_all(c))?;
     Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
 }
 

@@ -23,7 +23,7 @@ macro_rules! on {
     ($connection:expr, |$c:ident, $dialect:ident| $run:expr) => {{
         let connection: &mut $crate::store::connection::Connection = $connection;
         #[cfg(feature = "postgres")]
-        let limit = connection.answer_limit();
+        let limit = connection.asks();
         match connection.on() {
             #[cfg(feature = "sqlite")]
             $crate::store::connection::On::Sqlite($c) => {
@@ -35,9 +35,7 @@ macro_rules! on {
                 let $dialect = $crate::store::connection::Dialect::Postgres;
                 let answered = tokio::time::timeout(limit, $run).await;
                 let answer = answered.unwrap_or_else(|_| Err(connection.given_up()));
-                if answer.is_err() {
-                    connection.failed();
-                }
+                connection.answered(answer.is_ok());
                 answer
             }
         }
@@ -124,23 +122,24 @@ impl Connection {
         std::io::Error::new(std::io::ErrorKind::TimedOut, "the database does not answer").into()
     }
 
-    /// How long an answer is waited for. What does not answer in that time is given up together with its connection.
+    /// To be called before a statement is sent; how long its answer is waited for. What does not answer in that time is
+    /// given up together with its connection.
     #[cfg(feature = "postgres")]
-    pub(super) fn answer_limit(&self) -> Duration {
+    pub(super) fn asks(&mut self) -> Duration {
         match self {
             #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => Duration::MAX,
-            Self::Postgres(session) => session.answer_limit(),
+            Self::Postgres(session) => session.asks(),
         }
     }
 
-    /// Remembers that a statement failed: its transaction cannot be committed any more.
+    /// To be called with its answer: after an error the transaction cannot be committed any more.
     #[cfg(feature = "postgres")]
-    pub(super) fn failed(&mut self) {
+    pub(super) fn answered(&mut self, well: bool) {
         match self {
             #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
-            Self::Postgres(session) => session.failed(),
+            Self::Postgres(session) => session.answered(well),
         }
     }
 

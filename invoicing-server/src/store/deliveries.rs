@@ -26,23 +26,53 @@ pub(crate) const DISABLED: &str = "webhook_disabled";
 /// Reason of a delivery that was skipped because its webhook was removed.
 pub(crate) const REMOVED: &str = "webhook_removed";
 
+/// Most deliveries that one statement changes on PostgreSQL, where a statement has a limit in time.
+const BATCH: u64 = 10_000;
+
+/// A change of all deliveries of a webhook, however many; on PostgreSQL of [`BATCH`] of them, to be repeated.
+macro_rules! of_webhook {
+    ($change:expr, $which:expr) => {
+        Sql {
+            sqlite: concat!($change, " WHERE ", $which),
+            postgres: concat!(
+                $change,
+                " WHERE id = ANY(ARRAY(SELECT id FROM delivery WHERE ",
+                $which,
+                " LIMIT 10000)) AND ",
+                $which
+            ),
+        }
+    };
+}
+
 /// A row per attempt, from rows in JSON as [`AttemptRow`] is written.
 macro_rules! attempted {
-    ($rows:literal) => {
+    ($rows:literal, $delivery:literal) => {
         concat!(
             "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status, failure) \
              SELECT d.company_id, CAST(j.value ->> 1 AS BIGINT), d.event_id, d.webhook_id, d.attempts_in_all + 1, \
              CAST(j.value ->> 2 AS BIGINT), CAST(j.value ->> 3 AS BIGINT), j.value ->> 4 FROM ",
             $rows,
-            " j JOIN delivery d ON d.id = CAST(j.value ->> 0 AS BIGINT) WHERE true ON CONFLICT DO NOTHING"
+            $delivery,
+            " WHERE true ON CONFLICT DO NOTHING"
         )
     };
 }
 
-const ATTEMPTED: Sql =
-    Sql { sqlite: attempted!("json_each($1)"), postgres: attempted!("json_array_elements($1::json)") };
+/// On PostgreSQL the limit makes it look each delivery up by itself, whatever it believes of the table.
+const ATTEMPTED: Sql = Sql {
+    sqlite: attempted!("json_each($1) j", " JOIN delivery d ON d.id = CAST(j.value ->> 0 AS BIGINT)"),
+    postgres: attempted!(
+        "json_array_elements($1::json) j",
+        " CROSS JOIN LATERAL (SELECT company_id, event_id, webhook_id, attempts_in_all FROM delivery \
+         WHERE id = CAST(j.value ->> 0 AS BIGINT) LIMIT 1) d"
+    ),
+};
 const COUNT_ATTEMPT: Sql = sql_with!(
-    "UPDATE delivery SET attempts = attempts + 1, attempts_in_all = attempts_in_all + 1 WHERE id", ids "$1", ""
+    "UPDATE delivery SET attempts = attempts + CASE WHEN claim = $2 THEN 1 ELSE 0 END, \
+     attempts_in_all = attempts_in_all + 1 WHERE id",
+    ids "$1",
+    ""
 );
 /// Says on PostgreSQL which ones it has ended. In SQLite a row is a hop between threads, and nobody else could have
 /// taken any of them over.
@@ -63,10 +93,15 @@ const SKIP: Sql = sql_with!(
     "UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $4"
 );
-const SKIP_WAITING: &str = "UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4 \
-     WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0";
-const REPLAY: &str = "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, \
-     attempts = 0, ended_at = NULL WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')";
+const SKIP_WAITING: Sql = of_webhook!(
+    "UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4",
+    "company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0"
+);
+const REPLAY: Sql = of_webhook!(
+    "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, attempts = 0, \
+     ended_at = NULL",
+    "company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')"
+);
 const REPLAY_ONE: &str = "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, \
      attempts = 0, ended_at = NULL WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') \
      AND event_id = $4";
@@ -245,9 +280,17 @@ pub(crate) async fn insert_attempts(
     Ok(())
 }
 
-/// Counts attempts of deliveries that have not ended.
-pub(crate) async fn count_attempts(connection: &mut Connection, ids: &[i64]) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(COUNT_ATTEMPT.of(dialect)).bind(Ids(ids)).execute(c))?;
+/// Counts attempts of deliveries that have not ended. Where the claim has been taken over, they count in all, but not
+/// towards the limit.
+pub(crate) async fn count_attempts(
+    connection: &mut Connection,
+    ids: &[i64],
+    token: i64,
+) -> Result<(), Error> {
+    run!(connection, |c, dialect| sqlx::query(COUNT_ATTEMPT.of(dialect))
+        .bind(Ids(ids))
+        .bind(token)
+        .execute(c))?;
     Ok(())
 }
 
@@ -313,12 +356,19 @@ pub(crate) async fn skip_waiting(
     reason: &str,
     at: Timestamp,
 ) -> Result<u64, Error> {
-    let done = run!(connection, |c| sqlx::query(SKIP_WAITING)
-        .bind(company.0)
-        .bind(webhook.0)
-        .bind(reason)
-        .bind(at.as_millis())
-        .execute(c))?;
+    let mut done = 0;
+    loop {
+        let batch = run!(connection, |c, dialect| sqlx::query(SKIP_WAITING.of(dialect))
+            .bind(company.0)
+            .bind(webhook.0)
+            .bind(reason)
+            .bind(at.as_millis())
+            .execute(c))?;
+        done += batch;
+        if !connection.is_shared() || batch < BATCH {
+            break;
+        }
+    }
     Ok(done)
 }
 
@@ -330,13 +380,26 @@ pub(crate) async fn replay(
     event: Option<EventId>,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    let statement = if event.is_some() { REPLAY_ONE } else { REPLAY };
-    Ok(run!(connection, |c| sqlx::query(statement)
-        .bind(company.0)
-        .bind(webhook.0)
-        .bind(now.as_millis())
-        .bind(event.map(|event| event.0))
-        .execute(c))?)
+    if let Some(event) = event {
+        return Ok(run!(connection, |c| sqlx::query(REPLAY_ONE)
+            .bind(company.0)
+            .bind(webhook.0)
+            .bind(now.as_millis())
+            .bind(event.0)
+            .execute(c))?);
+    }
+    let mut done = 0;
+    loop {
+        let batch = run!(connection, |c, dialect| sqlx::query(REPLAY.of(dialect))
+            .bind(company.0)
+            .bind(webhook.0)
+            .bind(now.as_millis())
+            .execute(c))?;
+        done += batch;
+        if !connection.is_shared() || batch < BATCH {
+            return Ok(done);
+        }
+    }
 }
 
 /// A delivery of an event to a webhook.

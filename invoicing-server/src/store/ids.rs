@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-use super::connection::{Connection, On};
+use super::connection::Connection;
+#[cfg(feature = "postgres")]
+use super::connection::on;
 use crate::Error;
 
 #[cfg(feature = "postgres")]
@@ -35,16 +37,20 @@ impl DeliveryIds {
         if let Some(first) = self.take_here(wanted) {
             return Ok(first);
         }
-        match connection.on() {
-            #[cfg(feature = "sqlite")]
-            On::Sqlite(_) => Err(Error::internal("no more ids for deliveries")),
-            #[cfg(feature = "postgres")]
-            On::Postgres(c) => {
-                let first: i64 = sqlx::query_scalar(NEXT_BLOCK).fetch_one(c).await?;
-                *self.left() = first + wanted..first + BLOCK;
-                Ok(first)
-            }
+        #[cfg(feature = "postgres")]
+        if connection.is_shared() {
+            let first: i64 = on!(connection, |c| sqlx::query_scalar(NEXT_BLOCK).fetch_one(c))?;
+            *self.left() = first + wanted..first + BLOCK;
+            return Ok(first);
         }
+        let _ = connection;
+        Err(Error::internal("no more ids for deliveries"))
+    }
+
+    /// Gives up what is left of a block: a server that has failed may give it to somebody else.
+    #[cfg(feature = "postgres")]
+    pub(super) fn forget(&self) {
+        *self.left() = 0..0;
     }
 
     fn take_here(&self, wanted: i64) -> Option<i64> {

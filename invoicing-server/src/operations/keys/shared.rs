@@ -7,6 +7,9 @@ use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::keys::shared::{self, Caller, Counted};
 
+/// How often it is asked again where the window moves meanwhile.
+const TRIES: u32 = 5;
+
 impl Inner {
     /// Counts a request, or refuses it. `None` where the key was revoked or has another plan by now.
     pub(super) async fn admit_shared(&self, key: &Key, plan: Plan) -> Result<Option<Admission>, Error> {
@@ -17,19 +20,29 @@ impl Inner {
         }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { company: key.company, key: key.id, plan, idle_since };
-        let counted = shared::admit(&mut self.store.read().await?, caller, limit, now).await?;
-        Ok(match counted {
-            Counted::Accepted(mut instants) => {
-                key.live().last_used = now;
-                let this = instants.pop().map_or(now, Timestamp::from_millis);
-                Some(window(&instants).admit(limit, this))
+        let mut connection = self.store.read().await?;
+        for _ in 0..TRIES {
+            let now = self.env.now();
+            match shared::admit(&mut connection, caller, limit, now).await? {
+                Counted::Accepted(mut instants) => {
+                    key.live().last_used = now;
+                    let this = instants.pop().map_or(now, Timestamp::from_millis);
+                    return Ok(Some(window(&instants).admit(limit, this)));
+                }
+                Counted::Refused(instants) => {
+                    let refused = window(&instants).peek(limit, last(&instants, now));
+                    if matches!(refused, Admission::Refused { .. }) {
+                        return Ok(Some(refused));
+                    }
+                    // The window has moved between the refusal and the look at it: ask again, so that it is counted.
+                }
+                Counted::Changed => {
+                    self.keys.forget_all();
+                    return Ok(None);
+                }
             }
-            Counted::Refused(instants) => Some(window(&instants).peek(limit, last(&instants, now))),
-            Counted::Changed => {
-                self.keys.forget_all();
-                None
-            }
-        })
+        }
+        Ok(Some(Admission::Refused { wait_ms: 1 }))
     }
 
     /// Without a quota there is nothing to count; the last use may lag.

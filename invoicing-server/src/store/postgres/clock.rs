@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use super::super::connection::{Connection, on};
 use super::Shared;
 use crate::env::Env;
 
@@ -27,9 +28,9 @@ impl Shared {
     /// Asks the database for the time.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
         let Correction(Some(correction)) = &self.correction else { return Ok(()) };
-        let mut session = self.session().await?;
+        let mut connection = Connection::Postgres(self.session().await?);
         let before = self.env.now().as_millis();
-        let there: i64 = sqlx::query_scalar(NOW).fetch_one(session.connection()).await?;
+        let there: i64 = on!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
         let after = self.env.now().as_millis();
         // Somewhere in between; whatever lies between them is taken for the same.
         let off = if there < before { there - before } else { (there - after).max(0) };

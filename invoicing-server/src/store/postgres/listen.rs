@@ -5,6 +5,7 @@
 //! few seconds, and what is remembered of keys and webhooks is forgotten as often.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use super::super::connection::{Connection, on, run};
 use super::super::news::News;
 use super::{Shared, options};
 
@@ -26,6 +28,9 @@ const KEPT: usize = 10_000;
 /// How long to wait after trouble, and how often the clock is corrected.
 const PAUSE: Duration = Duration::from_secs(1);
 const CORRECTED_EVERY: Duration = Duration::from_secs(5);
+
+/// How long nothing is heard before the connection is made anew.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// What a node hears.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,12 +127,14 @@ async fn hear(shared: &Shared, node: Uuid, hears: &Hears) {
         None => &settings.url,
     };
     loop {
-        if let Err(error) = hear_on(shared, url, node, hears).await {
-            tracing::warn!(%error, "news of other nodes cannot be heard at present");
-        } else {
-            return;
+        match hear_on(shared, url, node, hears).await {
+            Ok(()) => return,
+            Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
+            Err(error) => {
+                tracing::warn!(%error, "news of other nodes cannot be heard at present");
+                tokio::time::sleep(PAUSE).await;
+            }
         }
-        tokio::time::sleep(PAUSE).await;
     }
 }
 
@@ -143,7 +150,11 @@ async fn hear_on(shared: &Shared, url: &str, node: Uuid, hears: &Hears) -> Resul
             return Ok(());
         }
         message = loop {
-            let Some(notification) = listener.try_recv().await? else { break Heard::Gap };
+            // Whose peer is gone hears nothing either: after a silence the connection is made anew.
+            let Ok(received) = tokio::time::timeout(SILENCE, listener.try_recv()).await else {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "silence").into());
+            };
+            let Some(notification) = received? else { break Heard::Gap };
             match serde_json::from_str::<Message>(notification.payload()) {
                 Ok(Message { from, .. }) if from == node => {}
                 Ok(Message { news, .. }) if news.is_empty() => break Heard::Gap,
@@ -169,8 +180,8 @@ async fn send_waiting(shared: &Shared, node: Uuid) {
         let message = Message { from: node, news: news.to_vec() };
         let Ok(text) = serde_json::to_string(&message) else { continue };
         let sent = async {
-            let mut session = shared.session().await?;
-            sqlx::query(NOTIFY).bind(text).execute(session.connection()).await
+            let mut connection = Connection::Postgres(shared.session().await?);
+            run!(&mut connection, |c| sqlx::query(NOTIFY).bind(&text).execute(c))
         };
         if let Err(error) = sent.await {
             tracing::warn!(%error, "other nodes were not told; they find out by themselves");

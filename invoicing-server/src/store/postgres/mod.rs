@@ -26,7 +26,7 @@ pub(crate) use listen::{Heard, Hears};
 pub(crate) use session::Session;
 
 use super::claims::{self, Claimant, Claimed};
-use super::connection::Connection;
+use super::connection::{Connection, on};
 use super::ids::DeliveryIds;
 use super::{OpenError, Tx, invoices, quotes};
 use crate::Error;
@@ -41,6 +41,11 @@ const LOCKS: i64 = 0x696e_766f << 32;
 pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
 pub(super) const SERVICE_LOCK: i64 = LOCKS | 2;
 const SWEEP_LOCK: i64 = LOCKS | 3;
+
+/// A sweep may stand still for as long as it likes, so that nobody takes over what it is about to delete; but one whose
+/// machine is gone is not waited for.
+const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; \
+     SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
 /// Statements that each connection keeps prepared; every statement of this crate fits.
 const PREPARED: usize = 256;
@@ -59,6 +64,7 @@ pub(crate) struct Postgres {
 /// What a transaction needs that outlives the call it was begun by.
 struct Shared {
     pool: PgPool,
+    options: PgConnectOptions,
     settings: PostgresSettings,
     answer_limit: Duration,
     env: Env,
@@ -91,12 +97,13 @@ impl Postgres {
                     Ok(sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
-            .connect_with(options)
+            .connect_with(options.clone())
             .await?;
         prepare(&pool).await?;
         let correction = Correction::of(&env);
         let shared = Shared {
             pool,
+            options,
             settings,
             answer_limit,
             env,
@@ -156,12 +163,14 @@ impl Postgres {
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
         let mut session = self.shared.session().await.map_err(Error::unavailable)?;
-        session.begin("BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0".to_owned()).await?;
-        let locked: bool = sqlx::query_scalar("SELECT pg_try_advisory_xact_lock($1)")
-            .bind(SWEEP_LOCK)
-            .fetch_one(session.connection())
-            .await?;
-        Ok(locked.then_some(Connection::Postgres(session)))
+        session.begin(BEGIN_SWEEP.to_owned()).await?;
+        let mut connection = Connection::Postgres(session);
+        let lock = "SELECT pg_try_advisory_xact_lock($1)";
+        let locked: bool = on!(&mut connection, |c| sqlx::query_scalar(lock).bind(SWEEP_LOCK).fetch_one(c))?;
+        if !locked {
+            connection.end_transaction().await?;
+        }
+        Ok(locked.then_some(connection))
     }
 
     /// Forgets what became of transactions that nobody asks for any more; how many.
@@ -186,6 +195,15 @@ impl Postgres {
 impl Shared {
     async fn session(&self) -> Result<Session, sqlx::Error> {
         Ok(Session::new(self.pool.acquire().await?, self.answer_limit))
+    }
+
+    /// Waits for an answer as long as for that of any statement.
+    async fn in_time<T>(
+        &self,
+        answer: impl Future<Output = Result<T, sqlx::Error>>,
+    ) -> Result<T, sqlx::Error> {
+        let timed_out = || std::io::Error::new(std::io::ErrorKind::TimedOut, "the database does not answer");
+        tokio::time::timeout(self.answer_limit, answer).await.unwrap_or_else(|_| Err(timed_out().into()))
     }
 
     /// Limits that a pooler between us and the server does not let through when a connection is made.

@@ -7,24 +7,28 @@
 
 use std::time::{Duration, Instant};
 
+use sqlx::ConnectOptions as _;
 use uuid::Uuid;
 
 use super::super::connection::{Connection, on, run};
 use super::Shared;
 use crate::Error;
 
-/// How long it is asked for.
-const ASKED_FOR: Duration = Duration::from_secs(10);
+/// How long it is asked for. Whoever waits for the operation is told earlier that nobody knows yet.
+const ASKED_FOR: Duration = Duration::from_mins(1);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a row is kept: 1 h in milliseconds.
 const KEPT_MS: i64 = 60 * 60 * 1_000;
+/// Rows that are forgotten in one statement.
+const BATCH: i64 = 10_000;
 
 /// Writes in either case, so that the answer is not given before it is where the transaction's own commit had to be: with a
 /// synchronous standby, on that too.
 const ASK: &str = "INSERT INTO outcome (id, at, given_up) VALUES ($1, $2, true) \
      ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING given_up";
-const PRUNE: &str = "DELETE FROM outcome WHERE at < $1";
+const PRUNE: &str =
+    "DELETE FROM outcome WHERE id = ANY(ARRAY(SELECT id FROM outcome WHERE at < $1 LIMIT $2))";
 
 /// Whether a transaction was committed. Fails where that could not be found out in time.
 pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
@@ -44,16 +48,21 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
     }
 }
 
+/// On a connection of its own: those of the pool may all be held by transactions about which somebody asks.
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
-    let mut connection = Connection::Postgres(shared.session().await?);
     let now = shared.env.now().as_millis();
-    let given_up: bool = on!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?;
-    Ok(!given_up)
+    let asked = async {
+        let mut connection = shared.options.connect().await?;
+        let given_up: bool = sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(&mut connection).await?;
+        Ok(!given_up)
+    };
+    shared.in_time(asked).await
 }
 
+/// Forgets old ones, a few at a time.
 pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {
     let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
     let before = shared.env.now().as_millis().saturating_sub(KEPT_MS);
-    run!(&mut connection, |c| sqlx::query(PRUNE).bind(before).execute(c))?;
+    while run!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
     Ok(())
 }

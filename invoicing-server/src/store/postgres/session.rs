@@ -1,8 +1,8 @@
 //! A connection of the pool, within a transaction or not.
 //!
 //! A transaction is begun in one call with its limits and its row in `outcome`. A session that is dropped in the middle
-//! of one closes its connection, which the server answers with a rollback: nobody else ever gets a connection with
-//! something left open on it.
+//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: nobody else
+//! ever gets a connection with something left open on it, or waits for an answer that does not come.
 
 use std::io;
 use std::time::Duration;
@@ -11,33 +11,48 @@ use sqlx::pool::PoolConnection;
 use sqlx::{AssertSqlSafe, PgConnection, Postgres};
 
 /// See the module's text.
+#[expect(clippy::struct_excessive_bools, reason = "four things that may be so independently of each other")]
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
     in_transaction: bool,
+    /// A statement was sent, and its answer has not come.
+    is_waiting: bool,
+    /// It is of no use any more.
+    abandoned: bool,
     failed: bool,
 }
 
 impl Session {
     pub(super) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
-        Self { connection, answer_limit, in_transaction: false, failed: false }
+        Self {
+            connection,
+            answer_limit,
+            in_transaction: false,
+            is_waiting: false,
+            abandoned: false,
+            failed: false,
+        }
     }
 
     pub(in crate::store) fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
     }
 
-    pub(in crate::store) fn answer_limit(&self) -> Duration {
+    /// A statement is about to be sent; how long its answer is waited for.
+    pub(in crate::store) fn asks(&mut self) -> Duration {
+        self.is_waiting = true;
         self.answer_limit
+    }
+
+    pub(in crate::store) fn answered(&mut self, well: bool) {
+        self.is_waiting = false;
+        self.failed |= !well;
     }
 
     /// The connection is not to be used again.
     pub(in crate::store) fn abandon(&mut self) {
-        self.connection.close_on_drop();
-    }
-
-    pub(in crate::store) fn failed(&mut self) {
-        self.failed = true;
+        self.abandoned = true;
     }
 
     /// Whether a statement has failed, so that a commit would be a rollback.
@@ -60,6 +75,10 @@ impl Session {
     }
 
     async fn end(&mut self, statement: &str) -> Result<(), sqlx::Error> {
+        if self.abandoned {
+            // The end of the connection ends it.
+            return Err(sqlx::Error::PoolClosed);
+        }
         self.run(statement.to_owned()).await?;
         self.in_transaction = false;
         Ok(())
@@ -67,7 +86,10 @@ impl Session {
 
     async fn run(&mut self, statements: String) -> Result<(), sqlx::Error> {
         let run = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut *self.connection);
-        let Ok(done) = tokio::time::timeout(self.answer_limit, run).await else {
+        self.is_waiting = true;
+        let done = tokio::time::timeout(self.answer_limit, run).await;
+        self.is_waiting = false;
+        let Ok(done) = done else {
             self.abandon();
             return Err(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into());
         };
@@ -77,8 +99,8 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.in_transaction {
-            self.abandon();
+        if self.in_transaction || self.is_waiting || self.abandoned {
+            self.connection.close_on_drop();
         }
     }
 }

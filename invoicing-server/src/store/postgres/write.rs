@@ -24,6 +24,9 @@ use crate::store::tx::{Aftermath, Tx};
 
 /// How long an operation is tried again: longer than a node that stands still may hold a lock, with the default limits.
 const TRIED_FOR: Duration = Duration::from_secs(8);
+/// How long a commit is waited for. After that nobody waits, but it is still found out what became of it, and what is
+/// committed is handed over.
+const WAITED_FOR: Duration = Duration::from_secs(20);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
@@ -50,6 +53,7 @@ where
             Err(Failed::ForGood(error)) => return Err(error),
             Err(Failed::ForNow(error)) => error,
         };
+        shared.ids.forget();
         if begun.elapsed() + pause > TRIED_FOR {
             return Err(error);
         }
@@ -82,7 +86,10 @@ where
         reason = "it ends with the commit, for which closing the pool waits"
     )]
     let committing = tokio::spawn(async move { commit(&shared, unfinished, id).await });
-    committing.await.map_err(|error| Failed::ForGood(Error::internal(error)))??;
+    let Ok(committed) = tokio::time::timeout(WAITED_FOR, committing).await else {
+        return Err(Failed::ForGood(Error::unavailable("it is not known yet whether it was committed")));
+    };
+    committed.map_err(|error| Failed::ForGood(Error::internal(error)))??;
     Ok(value)
 }
 
@@ -140,7 +147,6 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
         if is_rolled_back(&error) {
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
-        // Its connection is closed first: the server must hear that nobody waits any more.
         unfinished.tx.connection().abandon();
         if !outcome::was_committed(shared, id).await.map_err(Failed::ForGood)? {
             return Err(Failed::ForNow(Error::unavailable(error)));
