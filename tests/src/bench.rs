@@ -1,7 +1,7 @@
-//! What the benchmarks share: a core for each side, a peer process, an HTTP load, and medians.
+//! What the benchmarks share: a core for each side, a peer process, a durable database server, an HTTP load, and medians.
 //!
 //! Only ratios of one run mean anything, so a benchmark takes turns between the sides, round after round, and quotes
-//! the median of the rounds' ratios.
+//! the median of the rounds' ratios. A database server is started by the peer that uses it, and so runs on its core.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -18,6 +18,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::task::JoinSet;
+
+use crate::postgres::{Cluster, Options};
 
 /// Where what is measured runs.
 pub const SERVER_CORE: &str = "0";
@@ -69,6 +71,8 @@ pub struct Peer {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
     child: Child,
+    /// The first process of the database server that it uses.
+    postmaster: Option<u32>,
 }
 
 impl Peer {
@@ -81,7 +85,7 @@ impl Peer {
         let mut child = pinned.or_else(|_| unpinned()).expect("the peer starts");
         let input = child.stdin.take().expect("its input");
         let output = BufReader::new(child.stdout.take().expect("its output")).lines();
-        Self { input, output, child }
+        Self { input, output, child, postmaster: None }
     }
 
     /// Asks for something and waits until it is done.
@@ -91,17 +95,48 @@ impl Peer {
         serde_json::from_str(&answer).expect("JSON")
     }
 
-    /// Processor time that it has used, in seconds: steadier than the clock where other work shares the machine.
-    pub fn processor_seconds(&self) -> f64 {
-        let pid = self.child.id().expect("the peer lives");
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task")).expect("Linux");
-        // A thread may end between being listed and being read.
-        let used = |thread: std::io::Result<std::fs::DirEntry>| {
-            let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
-            text.split_once(' ')?.0.parse::<f64>().ok()
-        };
-        threads.filter_map(used).sum::<f64>() / 1e9
+    /// Says which database server works for it: what that uses counts too.
+    pub fn works_with(&mut self, postmaster: u32) {
+        self.postmaster = Some(postmaster);
     }
+
+    /// Processor time that it has used, with its database server, in seconds: steadier than the clock where other work
+    /// shares the machine.
+    pub fn processor_seconds(&self) -> f64 {
+        used_by(self.child.id().expect("the peer lives")) + self.database_seconds()
+    }
+
+    /// Processor time that its database server has used, in seconds. Connections that have ended do not count any more.
+    pub fn database_seconds(&self) -> f64 {
+        let Some(postmaster) = self.postmaster else { return 0.0 };
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum()
+    }
+}
+
+/// Processor time of a process, in seconds.
+fn used_by(pid: u32) -> f64 {
+    // A process or a thread may end between being listed and being read.
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return 0.0 };
+    let used = |thread: std::io::Result<std::fs::DirEntry>| {
+        let text = std::fs::read_to_string(thread.ok()?.path().join("schedstat")).ok()?;
+        text.split_once(' ')?.0.parse::<f64>().ok()
+    };
+    threads.filter_map(used).sum::<f64>() / 1e9
+}
+
+/// A database server on the core of whoever starts it: durable, and with the memory that its host would give it.
+/// `None`, and a word about it, where there are no server programs.
+pub fn durable_cluster() -> Option<Cluster> {
+    let settings = ["shared_buffers = 512MB", "max_wal_size = 4GB"].map(str::to_owned).to_vec();
+    Cluster::start(&Options { durable: true, settings })
+}
+
+/// The first process of a database server.
+pub fn postmaster(cluster: &Cluster) -> u32 {
+    let text = std::fs::read_to_string(cluster.data().join("postmaster.pid")).expect("it runs");
+    text.lines().next().and_then(|pid| pid.parse().ok()).expect("its number")
 }
 
 trait Piped {

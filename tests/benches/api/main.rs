@@ -2,6 +2,7 @@
 //! answers the same bytes.
 //!
 //! Each server is a peer on the server's core; this process is the load on the other, with connections that are kept.
+//! Both are measured on SQLite and on PostgreSQL: there the two use databases of one server, which runs on their core.
 //! Ours authenticates, checks the plan, counts an exact quota and sends all headers. The rival looks the key up and
 //! reads typed rows. Before anything is measured, both must answer the same JSON.
 
@@ -17,6 +18,7 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::{CompanyId, Quote};
 use invoicing_tests::bench::{self, Peer, aside, call, connect, float, load, rate, report};
+use invoicing_tests::postgres;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -27,6 +29,10 @@ const TIME: Duration = Duration::from_millis(700);
 const QUOTES: usize = 1_000;
 const LINES: usize = 12;
 
+/// The databases.
+const SQLITE: &str = "sqlite";
+const POSTGRES: &str = "postgres";
+
 const LIST: &str = "/api/v1/quotes?include=lines&limit=50";
 
 /// What a server is told, or tells, about its data.
@@ -36,6 +42,9 @@ struct Data {
     key: String,
     company: CompanyId,
     quotes: Vec<Quote>,
+    /// An empty database, and the first process of its server, where it has one.
+    url_of_rival: Option<String>,
+    postmaster: Option<u32>,
 }
 
 fn main() {
@@ -49,16 +58,28 @@ fn main() {
 }
 
 async fn compare() {
+    on(SQLITE, [">= 4", ">= 6"]).await;
+    if postgres::is_installed() {
+        on(POSTGRES, ["(none)", ">= 4"]).await;
+    }
+}
+
+async fn on(database: &str, targets: [&str; 2]) {
     let mut peers = ["ours", "rival", "bare"].map(Peer::start);
-    let data: Data = serde_json::from_value(peers[0].ask(&json!("open")).await).expect("the data");
+    let data: Data = serde_json::from_value(peers[0].ask(&json!(database)).await).expect("the data");
     let rival = address(&peers[1].ask(&json!(data)).await);
-    println!("api: answers per second over {CONNECTIONS} connections, server and load on a core each");
+    if let Some(postmaster) = data.postmaster {
+        peers[..2].iter_mut().for_each(|peer| peer.works_with(postmaster));
+    }
+    println!(
+        "api on {database}: answers per second over {CONNECTIONS} connections, server and load on a core each"
+    );
     let details: Vec<String> =
         data.quotes.iter().map(|quote| format!("/api/v1/quotes/{}", quote.id)).collect();
-    for (what, paths, target) in
-        [("detail", details, ">= 4"), ("list with lines", vec![LIST.to_owned()], ">= 6")]
+    for ((what, paths), target) in
+        [("detail", details), ("list with lines", vec![LIST.to_owned()])].into_iter().zip(targets)
     {
-        if !bench::wanted(what) {
+        if !bench::wanted(&format!("{what}, {database}")) {
             continue;
         }
         let body = same_answer(&data, rival, &paths[0]).await;

@@ -1,11 +1,15 @@
 //! The dispatcher against the bare HTTP client: deliveries per second and latency, everything durable.
 //!
-//! A peer on the server's core runs the service on a SQLite file with `synchronous=FULL`; this process, on the other
-//! core, is the receiver of all webhooks. The rival runs in the same peer: hyper-util's client pushes the same bytes,
+//! A peer on the server's core runs the service on a SQLite file with `synchronous=FULL`, another one on a PostgreSQL
+//! server that writes as durably and shares that core; this process, on the other core, is the receiver of all webhooks.
+//! The rival runs in the same peer: hyper-util's client pushes the same bytes,
 //! signed, with 64 in flight, and stores nothing. *Fresh* counts from the first operation to the last recorded
 //! outcome, with the operations (16 writers that create quotes) on the same core; *backlog* finds all events committed
 //! and shows the dispatcher alone. With one webhook the fresh rate is that of creating quotes, which is given beside it.
 
+mod nodes;
+mod place;
+mod queue;
 mod rival;
 mod service;
 mod sink;
@@ -14,6 +18,7 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use invoicing_tests::bench::{self, Peer, aside, float, quantile, rate, report};
+use invoicing_tests::postgres;
 use serde_json::{Value, json};
 use sink::Sink;
 
@@ -21,6 +26,14 @@ use sink::Sink;
 const TWENTY: &str = "20 webhooks";
 const ONE: &str = "1 webhook";
 const HANGING: &str = "20 webhooks, 1 hanging";
+/// Its receivers take a while to answer.
+const FAR: &str = "20 webhooks far away";
+/// Its webhooks are off.
+const OFF: &str = "20 webhooks that are off";
+
+/// The databases.
+const SQLITE: &str = "sqlite";
+const POSTGRES: &str = "postgres";
 
 const ROUNDS: usize = 7;
 /// Deliveries per side and round.
@@ -38,32 +51,59 @@ fn main() {
 
 async fn compare() {
     let sink = Sink::start().await;
+    on(SQLITE, &sink).await;
+    if postgres::is_installed() {
+        on(POSTGRES, &sink).await;
+    }
+}
+
+/// Everything that is measured on a database. A part is asked for by its name, after which comes that of the database.
+async fn on(database: &str, sink: &Sink) {
+    let wanted = |part: &str| bench::wanted(&format!("{part}, {database}"));
     let mut peer = Peer::start("service");
-    peer.ask(&json!({"do": "open", "sink": sink.address})).await;
-    println!("dispatch: deliveries per second, ours / bare client");
-    for (company, webhooks, target) in [(TWENTY, 20, ">= 0.30"), (ONE, 1, ">= 0.15")] {
-        if bench::wanted(&format!("throughput, {company}")) {
-            throughput(&mut peer, &sink, company, webhooks, target).await;
+    let told = peer.ask(&json!({"do": "open", "sink": sink.address, "database": database})).await;
+    if let Some(postmaster) = told["postmaster"].as_u64() {
+        peer.works_with(postmaster.try_into().expect("a process"));
+    }
+    println!("dispatch on {database}: deliveries per second, ours / bare client");
+    let targets = if database == SQLITE { [">= 0.30", ">= 0.15"] } else { [">= 0.25", ">= 0.10"] };
+    for ((company, webhooks), target) in [(TWENTY, 20), (ONE, 1)].into_iter().zip(targets) {
+        if wanted(&format!("throughput, {company}")) {
+            throughput(&mut peer, sink, company, webhooks, target).await;
         }
     }
-    println!("dispatch: milliseconds from the operation's call to the arrival, {PACE} events/s");
-    for company in [ONE, TWENTY] {
-        if !bench::wanted("latency") {
-            continue;
+    if wanted("latency") {
+        latency(&mut peer, sink, database).await;
+    }
+    if wanted("hanging") {
+        hanging(&mut peer, sink, database).await;
+    }
+    if database == POSTGRES {
+        if wanted("nodes") {
+            nodes::compare(&mut peer, sink, &told["url"]).await;
         }
-        let latencies = latencies(&mut peer, &sink, company).await;
+        if wanted("queue") {
+            queue::compare(&mut peer).await;
+        }
+    }
+}
+
+async fn latency(peer: &mut Peer, sink: &Sink, database: &str) {
+    println!(
+        "dispatch on {database}: milliseconds from the operation's call to the arrival, {PACE} events/s"
+    );
+    for company in [ONE, TWENTY] {
+        let latencies = latencies(peer, sink, company).await;
         let p99 = print_latencies(company, &latencies);
         println!("    targets: p50 <= 3, p99 <= 10{}", if p99 > 10.0 { " (missed in this run)" } else { "" });
     }
-    if bench::wanted("hanging") {
-        hanging(&mut peer, &sink).await;
-    }
+    peer.ask(&json!({"do": "stop"})).await;
 }
 
 async fn throughput(peer: &mut Peer, sink: &Sink, company: &str, webhooks: usize, target: &str) {
     let events = DELIVERIES / webhooks.max(2);
     let deliveries = events * webhooks;
-    // In each round: deliveries per second, and microseconds of the processor per delivery.
+    // In each round: deliveries per second, and microseconds of the processor per delivery, in all and of the database.
     let (mut bare, mut fresh, mut backlog, mut created) = (vec![], vec![], vec![], vec![]);
     for round in 0..=ROUNDS {
         let a = timed(peer, deliveries, async |peer| push(peer, sink, deliveries).await).await;
@@ -90,19 +130,23 @@ async fn throughput(peer: &mut Peer, sink: &Sink, company: &str, webhooks: usize
         report(&format!("{company}, {what}, in processor time"), &ratios, target);
     }
     for (what, figures) in [("bare client", bare), ("fresh", fresh), ("backlog", backlog)] {
-        let (rates, costs): (Vec<f64>, Vec<f64>) = figures.into_iter().unzip();
-        aside(what, &rates, "deliveries/s");
-        aside("", &costs, "µs of processor each");
+        let column = |pick: fn(&Figures) -> f64| figures.iter().map(pick).collect::<Vec<_>>();
+        aside(what, &column(|figures| figures.0), "deliveries/s");
+        aside("", &column(|figures| figures.1), "µs of processor each");
+        aside("", &column(|figures| figures.2), "of them the database server's");
     }
     aside("quotes created alone", &created, "operations/s");
 }
 
-/// Deliveries per second, and microseconds of the peer's processor per delivery.
-async fn timed(peer: &mut Peer, deliveries: usize, run: impl AsyncFnOnce(&mut Peer)) -> (f64, f64) {
-    let (begun, used) = (Instant::now(), peer.processor_seconds());
+/// Deliveries per second, microseconds of the peer's processor per delivery, those of its database server alone.
+type Figures = (f64, f64, f64);
+
+async fn timed(peer: &mut Peer, deliveries: usize, run: impl AsyncFnOnce(&mut Peer)) -> Figures {
+    let (begun, used, of_database) = (Instant::now(), peer.processor_seconds(), peer.database_seconds());
     run(peer).await;
     let rate = rate(deliveries, begun.elapsed());
-    (rate, (peer.processor_seconds() - used) * 1e6 / float(deliveries))
+    let each = |seconds: f64| seconds * 1e6 / float(deliveries);
+    (rate, each(peer.processor_seconds() - used), each(peer.database_seconds() - of_database))
 }
 
 async fn push(peer: &mut Peer, sink: &Sink, deliveries: usize) {
@@ -156,9 +200,8 @@ fn print_latencies(what: &str, latencies: &[f64]) -> f64 {
 }
 
 /// What one webhook that never answers does to the nineteen others.
-async fn hanging(peer: &mut Peer, sink: &Sink) {
-    peer.ask(&json!({"do": "stop"})).await;
-    println!("dispatch: 1 of 20 webhooks hangs; the 19 others");
+async fn hanging(peer: &mut Peer, sink: &Sink, database: &str) {
+    println!("dispatch on {database}: 1 of 20 webhooks hangs; the 19 others");
     let (mut rates, mut tails) = (Vec::new(), Vec::new());
     for _ in 0..3 {
         peer.ask(&json!({"do": "start"})).await;

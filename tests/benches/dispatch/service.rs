@@ -9,13 +9,14 @@ use invoicing_server::{DispatchReport, Error, Invoicing, NewWebhook, Settings, T
 use invoicing_tests::bench::{Questions, answer};
 use invoicing_tests::new_quote;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::place::Place;
+use super::queue::{self, Queue};
 use super::rival::Rival;
-use super::sink::{HANG, nanoseconds};
-use super::{HANGING, ONE, TWENTY};
+use super::sink::{HANG, SLOW, nanoseconds};
+use super::{FAR, HANGING, OFF, ONE, TWENTY};
 
 const WRITERS: usize = 16;
 
@@ -24,7 +25,9 @@ struct Service {
     companies: HashMap<String, (CompanyId, ClientId)>,
     rival: Arc<Rival>,
     dispatcher: Option<Running>,
-    _folder: TempDir,
+    queue: Option<Queue>,
+    body: String,
+    place: Place,
 }
 
 struct Running {
@@ -36,8 +39,9 @@ struct Running {
 pub(crate) async fn run() {
     let mut questions = Questions::default();
     let open = questions.next().await.expect("where to");
-    let mut service = Service::open(text(&open, "sink")).await;
-    answer(&Value::Null);
+    let place = Place::new(text(&open, "database")).await;
+    let mut service = Service::open(text(&open, "sink"), place).await;
+    answer(&service.place.told());
     while let Some(question) = questions.next().await {
         let result = service.serve(&question).await;
         answer(&result);
@@ -45,28 +49,30 @@ pub(crate) async fn run() {
 }
 
 impl Service {
-    async fn open(sink: &str) -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on disk");
+    async fn open(sink: &str, place: Place) -> Self {
         let settings = Settings {
             target: TargetPolicy { allow_http: true, allow_private: true },
             ..Settings::default()
         };
-        let builder = Invoicing::builder(folder.path().join("invoicing.db")).settings(settings);
-        let invoicing = builder.open().await.expect("the service opens");
+        let invoicing = place.builder().settings(settings).open().await.expect("the service opens");
         let mut companies = HashMap::new();
-        for (name, webhooks) in [(ONE, 1), (TWENTY, 20), (HANGING, 20)] {
+        for (name, webhooks) in [(ONE, 1), (TWENTY, 20), (HANGING, 20), (FAR, 20), (OFF, 20)] {
             let company = open_company(&invoicing, name).await;
             for number in 1..=webhooks {
-                let hangs = name == HANGING && number == 1;
-                let path = if hangs { HANG.to_owned() } else { format!("/{number}") };
+                let path = match name {
+                    HANGING if number == 1 => HANG.to_owned(),
+                    FAR => format!("{SLOW}/{number}"),
+                    _ => format!("/{number}"),
+                };
                 let new =
                     NewWebhook { url: format!("http://{sink}{path}"), events: vec![EventKind::QuoteCreated] };
                 invoicing.company(company.0).webhooks().register(&new).await.expect("a webhook");
             }
             companies.insert(name.to_owned(), company);
         }
-        let rival = Rival::new(&format!("http://{sink}/1"), "whsec_bench", a_body(&invoicing).await);
-        Self { invoicing, companies, rival: Arc::new(rival), dispatcher: None, _folder: folder }
+        let body = a_body(&invoicing).await;
+        let rival = Arc::new(Rival::new(&format!("http://{sink}/1"), "whsec_bench", body.clone()));
+        Self { invoicing, companies, rival, dispatcher: None, queue: None, body, place }
     }
 
     async fn serve(&mut self, question: &Value) -> Value {
@@ -75,6 +81,8 @@ impl Service {
             "stop" => self.stop().await,
             "create" => self.create(text(question, "company"), count(question, "events")).await,
             "push" => self.rival.push(count(question, "deliveries")).await,
+            "queue" => self.fill(count(question, "pending")).await,
+            "drain" => return queue::drain(&self.invoicing, question["milliseconds"].as_u64()).await,
             "paced" => {
                 let rate = u32::try_from(count(question, "rate")).expect("a moderate rate");
                 return self.paced(text(question, "company"), count(question, "events"), rate).await;
@@ -100,6 +108,16 @@ impl Service {
             stop.send(()).expect("it runs");
             task.await.expect("no panic").expect("no error");
         }
+    }
+
+    async fn fill(&mut self, pending: usize) {
+        let url = self.place.url();
+        let queue = match &mut self.queue {
+            Some(queue) => queue,
+            none => none.insert(Queue::new(url, self.companies[OFF].0, self.body.clone()).await),
+        };
+        let pending = i64::try_from(pending).expect("a moderate count");
+        queue.fill(url, pending, self.invoicing.env().now()).await;
     }
 
     async fn create(&self, company: &str, events: usize) {

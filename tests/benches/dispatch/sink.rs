@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -17,6 +17,10 @@ use tokio::task::JoinSet;
 
 /// The path that is never answered.
 pub(crate) const HANG: &str = "/hang";
+/// What the paths begin with that are answered after [`FAR_AWAY`].
+pub(crate) const SLOW: &str = "/slow";
+/// As long as an answer of a receiver on another continent takes.
+const FAR_AWAY: Duration = Duration::from_millis(100);
 
 /// See the module's text.
 pub(crate) struct Sink {
@@ -93,6 +97,9 @@ async fn answer(
     let at = nanoseconds();
     if request.uri().path() == HANG {
         return std::future::pending().await;
+    }
+    if request.uri().path().starts_with(SLOW) {
+        tokio::time::sleep(FAR_AWAY).await;
     }
     let body = request.into_body().collect().await.expect("a body").to_bytes();
     shared.arrivals.lock().expect("no panic").push((body, at));

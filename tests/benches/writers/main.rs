@@ -1,6 +1,7 @@
-//! 16 concurrent writers against a pool of one connection with a commit per operation: the same statements on the
-//! same tables, prepared, `synchronous=FULL`.
+//! 16 concurrent writers: on SQLite against a pool of one connection with a commit per operation, which runs the same
+//! statements on the same tables, prepared, `synchronous=FULL`; on PostgreSQL those of one company against those of many.
 
+mod companies;
 mod one_connection;
 
 use std::io::Write;
@@ -11,7 +12,7 @@ use std::time::Instant;
 use invoicing_core::{ClientId, CompanyId, NewClient, NewCompany, Plan};
 use invoicing_server::Invoicing;
 use invoicing_tests::bench::{self, aside, quantile, rate, report};
-use invoicing_tests::new_quote;
+use invoicing_tests::{new_quote, postgres};
 use one_connection::OneConnection;
 use tokio::task::JoinSet;
 
@@ -27,14 +28,21 @@ enum Operation {
 }
 
 fn main() {
-    bench::block_on(compare());
+    bench::block_on(async {
+        compare().await;
+        if bench::wanted("companies") && postgres::is_installed() {
+            companies::compare().await;
+        }
+    });
 }
 
 async fn compare() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on disk");
     let ours = Arc::new(Ours::open(&folder.path().join("ours.db")).await);
     let rival = Arc::new(OneConnection::open(&folder.path().join("rival.db")).await);
-    println!("writers: {WRITERS} writers, operations per second, ours / one connection with a commit each");
+    println!(
+        "writers on sqlite: {WRITERS} writers, operations per second, ours / one connection with a commit each"
+    );
     for operation in [Operation::CreateClient, Operation::CreateQuote] {
         if !bench::wanted(&format!("{operation:?}")) {
             continue;
@@ -65,22 +73,22 @@ async fn compare() {
     }
 }
 
-/// A side: does one operation.
+/// A side: does one operation, of one of the writers.
 trait Side: Send + Sync + 'static {
-    fn operate(&self, operation: Operation) -> impl Future<Output = ()> + Send;
+    fn operate(&self, writer: usize, operation: Operation) -> impl Future<Output = ()> + Send;
 }
 
 /// Operations per second, and the 99th percentile of their durations in milliseconds.
 async fn run<S: Side>(side: &Arc<S>, operation: Operation) -> (f64, f64) {
     let mut writers = JoinSet::new();
     let begun = Instant::now();
-    for _ in 0..WRITERS {
+    for writer in 0..WRITERS {
         let side = Arc::clone(side);
         writers.spawn(async move {
             let mut durations = Vec::with_capacity(OPERATIONS / WRITERS);
             for _ in 0..OPERATIONS / WRITERS {
                 let begun = Instant::now();
-                side.operate(operation).await;
+                side.operate(writer, operation).await;
                 durations.push(begun.elapsed().as_secs_f64() * 1e3);
             }
             durations
@@ -112,6 +120,14 @@ fn new_client() -> NewClient {
     }
 }
 
+async fn open_company(invoicing: &Invoicing) -> (CompanyId, ClientId) {
+    let new = NewCompany::named("Martin Peinture", Plan::Team);
+    let company = invoicing.companies().create(&new).await.expect("a company").id;
+    let client =
+        invoicing.company(company).clients().create(&new_client()).await.expect("a client").client.id;
+    (company, client)
+}
+
 struct Ours {
     invoicing: Invoicing,
     company: CompanyId,
@@ -121,16 +137,13 @@ struct Ours {
 impl Ours {
     async fn open(database: &Path) -> Self {
         let invoicing = Invoicing::builder(database).open().await.expect("the service opens");
-        let new = NewCompany::named("Martin Peinture", Plan::Team);
-        let company = invoicing.companies().create(&new).await.expect("a company").id;
-        let client =
-            invoicing.company(company).clients().create(&new_client()).await.expect("a client").client.id;
+        let (company, client) = open_company(&invoicing).await;
         Self { invoicing, company, client }
     }
 }
 
 impl Side for Ours {
-    async fn operate(&self, operation: Operation) {
+    async fn operate(&self, _: usize, operation: Operation) {
         let company = self.invoicing.company(self.company);
         match operation {
             Operation::CreateClient => {
@@ -144,7 +157,7 @@ impl Side for Ours {
 }
 
 impl Side for OneConnection {
-    async fn operate(&self, operation: Operation) {
+    async fn operate(&self, _: usize, operation: Operation) {
         match operation {
             Operation::CreateClient => {
                 self.create_client(&new_client()).await.expect("a client");

@@ -4,43 +4,43 @@ use invoicing_core::{Line, Quote, QuoteId};
 use rust_decimal::Decimal;
 use rust_decimal::prelude::ToPrimitive;
 use sha2::{Digest, Sha256};
-use sqlx::{SqliteConnection, SqlitePool};
 
-use super::rows::SCHEMA;
+use super::pool::{Connection, Pool, on_connection};
 use crate::Data;
 
-const INSERT_COMPANY: &str = "INSERT INTO company (id, plan, last_stamp) VALUES (?, 'Team', ?)";
-const INSERT_KEY: &str = "INSERT INTO api_key (hash, company_id) VALUES (?, ?)";
+const INSERT_COMPANY: &str = "INSERT INTO company (id, plan, last_stamp) VALUES ($1, 'Team', $2)";
+const INSERT_KEY: &str = "INSERT INTO api_key (hash, company_id) VALUES ($1, $2)";
 const INSERT_QUOTE: &str = "INSERT INTO quote (id, company_id, number, status, client_id, client_name, client_email, \
      total_ht, total_ttc, tva_rate, currency, created_at, updated_at, retention_rate, retention_amount) \
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)";
 const INSERT_LINE: &str = "INSERT INTO line (quote_id, position, description, quantity, unit, unit_price, total_ht, \
-     tva_rate, lot, section) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+     tva_rate, lot, section) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
 
-pub(crate) async fn fill(pool: &SqlitePool, data: Data) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(SCHEMA).execute(pool).await?;
-    let mut tx = pool.begin().await?;
+pub(crate) async fn fill(pool: &Pool, data: Data) -> Result<(), sqlx::Error> {
+    let mut connection = pool.begin().await?;
     let last_stamp = data.quotes.last().map(|quote| quote.updated_at.to_string());
-    sqlx::query(INSERT_COMPANY).bind(data.company.0).bind(last_stamp).execute(&mut *tx).await?;
+    on_connection!(&mut connection, |c| sqlx::query(INSERT_COMPANY)
+        .bind(data.company.0)
+        .bind(last_stamp)
+        .execute(c))?;
     let hash = Sha256::digest(data.key.as_bytes());
-    sqlx::query(INSERT_KEY).bind(hash.as_slice()).bind(data.company.0).execute(&mut *tx).await?;
+    on_connection!(&mut connection, |c| sqlx::query(INSERT_KEY)
+        .bind(hash.as_slice())
+        .bind(data.company.0)
+        .execute(c))?;
     for quote in &data.quotes {
-        insert_quote(&mut tx, &data, quote).await?;
+        insert_quote(&mut connection, &data, quote).await?;
         for (position, line) in (1..).zip(&quote.lines) {
-            insert_line(&mut tx, quote.id, position, line).await?;
+            insert_line(&mut connection, quote.id, position, line).await?;
         }
     }
-    tx.commit().await
+    connection.commit().await
 }
 
 /// Drafts have no other fields than these.
-async fn insert_quote(
-    connection: &mut SqliteConnection,
-    data: &Data,
-    quote: &Quote,
-) -> Result<(), sqlx::Error> {
+async fn insert_quote(connection: &mut Connection, data: &Data, quote: &Quote) -> Result<(), sqlx::Error> {
     let (head, terms) = (&quote.head, &quote.terms);
-    sqlx::query(INSERT_QUOTE)
+    on_connection!(connection, |c| sqlx::query(INSERT_QUOTE)
         .bind(head.id.0)
         .bind(data.company.0)
         .bind(&head.number)
@@ -56,18 +56,17 @@ async fn insert_quote(
         .bind(head.updated_at.to_string())
         .bind(float(terms.retention_rate.get()))
         .bind(float(terms.retention_amount.get()))
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 
 async fn insert_line(
-    connection: &mut SqliteConnection,
+    connection: &mut Connection,
     quote: QuoteId,
-    position: u32,
+    position: i32,
     line: &Line,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query(INSERT_LINE)
+    on_connection!(connection, |c| sqlx::query(INSERT_LINE)
         .bind(quote.0)
         .bind(position)
         .bind(&line.description)
@@ -78,8 +77,7 @@ async fn insert_line(
         .bind(float(line.tva_rate.get()))
         .bind(&line.lot)
         .bind(&line.section)
-        .execute(connection)
-        .await?;
+        .execute(c))?;
     Ok(())
 }
 

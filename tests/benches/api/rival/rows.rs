@@ -1,33 +1,45 @@
 //! The rival's rows and answers.
 
 use serde::Serialize;
+use sqlx::postgres::PgRow;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{FromRow, Row as _};
 use uuid::Uuid;
 
-pub(crate) const SCHEMA: &str = "
-CREATE TABLE company (id BLOB PRIMARY KEY, plan TEXT NOT NULL, last_stamp TEXT NOT NULL);
-CREATE TABLE api_key (hash BLOB PRIMARY KEY, company_id BLOB NOT NULL);
-CREATE TABLE quote (
-    id BLOB PRIMARY KEY, company_id BLOB NOT NULL, number TEXT NOT NULL, status TEXT NOT NULL, external_id TEXT,
-    client_id BLOB NOT NULL, client_name TEXT NOT NULL, client_email TEXT, total_ht REAL NOT NULL,
-    total_ttc REAL NOT NULL, tva_rate REAL NOT NULL, currency TEXT NOT NULL, valid_until TEXT,
-    created_at TEXT NOT NULL, updated_at TEXT NOT NULL, sent_at TEXT, signed_at TEXT, accepted_at TEXT,
-    signed_by_name TEXT, signed_by_email TEXT, retention_rate REAL NOT NULL, retention_amount REAL NOT NULL,
-    accepted_text TEXT, proof_fingerprint TEXT
-);
-CREATE INDEX quote_created ON quote (company_id, created_at, id);
-CREATE TABLE line (
-    quote_id BLOB NOT NULL, position INTEGER NOT NULL, description TEXT NOT NULL, quantity REAL NOT NULL, unit TEXT,
-    unit_price REAL NOT NULL, total_ht REAL NOT NULL, tva_rate REAL NOT NULL, lot TEXT, section TEXT,
-    PRIMARY KEY (quote_id, position)
-);";
+/// The tables, with what each database calls an id, bytes, and a floating-point number of 64 bits.
+macro_rules! schema {
+    ($id:literal, $bytes:literal, $number:literal) => {
+        concat!(
+            "CREATE TABLE company (id ", $id, " PRIMARY KEY, plan TEXT NOT NULL, last_stamp TEXT NOT NULL); \
+             CREATE TABLE api_key (hash ", $bytes, " PRIMARY KEY, company_id ", $id, " NOT NULL); \
+             CREATE TABLE quote (id ", $id, " PRIMARY KEY, company_id ", $id, " NOT NULL, number TEXT NOT NULL, \
+             status TEXT NOT NULL, external_id TEXT, client_id ", $id, " NOT NULL, client_name TEXT NOT NULL, \
+             client_email TEXT, total_ht ", $number, " NOT NULL, total_ttc ", $number, " NOT NULL, \
+             tva_rate ", $number, " NOT NULL, currency TEXT NOT NULL, valid_until TEXT, created_at TEXT NOT NULL, \
+             updated_at TEXT NOT NULL, sent_at TEXT, signed_at TEXT, accepted_at TEXT, signed_by_name TEXT, \
+             signed_by_email TEXT, retention_rate ", $number, " NOT NULL, retention_amount ", $number, " NOT NULL, \
+             accepted_text TEXT, proof_fingerprint TEXT); \
+             CREATE INDEX quote_created ON quote (company_id, created_at, id); \
+             CREATE TABLE line (quote_id ", $id, " NOT NULL, position INTEGER NOT NULL, description TEXT NOT NULL, \
+             quantity ", $number, " NOT NULL, unit TEXT, unit_price ", $number, " NOT NULL, \
+             total_ht ", $number, " NOT NULL, tva_rate ", $number, " NOT NULL, lot TEXT, section TEXT, \
+             PRIMARY KEY (quote_id, position));"
+        )
+    };
+}
+
+pub(crate) const ON_SQLITE: &str = schema!("BLOB", "BLOB", "REAL");
+pub(crate) const ON_POSTGRES: &str = schema!("UUID", "BYTEA", "DOUBLE PRECISION");
 
 /// What `#[derive(FromRow)]` writes: each column by its name. sqlx's macros would be compiled for this alone.
 macro_rules! from_row {
     ($row:ident: $($column:ident),*) => {
-        impl FromRow<'_, SqliteRow> for $row {
-            fn from_row(row: &SqliteRow) -> Result<Self, sqlx::Error> {
+        from_row!($row of SqliteRow: $($column),*);
+        from_row!($row of PgRow: $($column),*);
+    };
+    ($row:ident of $kind:ty: $($column:ident),*) => {
+        impl FromRow<'_, $kind> for $row {
+            fn from_row(row: &$kind) -> Result<Self, sqlx::Error> {
                 Ok(Self { $($column: row.try_get(stringify!($column))?),* })
             }
         }
@@ -126,8 +138,8 @@ pub(crate) struct Page {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pagination {
-    pub(crate) limit: u32,
-    pub(crate) offset: u32,
+    pub(crate) limit: i64,
+    pub(crate) offset: i64,
     pub(crate) has_more: bool,
 }
 
