@@ -44,9 +44,8 @@ impl Error {
     /// Whether PostgreSQL gave a statement up because it took too long: the same again would take as long.
     pub(crate) fn is_too_slow(&self) -> bool {
         let Self::StorageUnavailable(source) = self else { return false };
-        let Some(sqlx::Error::Database(error)) = source.downcast_ref::<sqlx::Error>() else { return false };
         // SQLSTATE query_canceled.
-        error.code().is_some_and(|code| code == "57014")
+        source.downcast_ref::<Refused>().is_some_and(|refused| refused.code == "57014")
     }
 
     /// A row that does not hold what this version writes.
@@ -77,13 +76,31 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::Encode(_)
             | sqlx::Error::ColumnNotFound(_)
             | sqlx::Error::RowNotFound => Self::internal(error),
-            // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
-            sqlx::Error::Database(ref database)
-                if database.kind() != sqlx::error::ErrorKind::Other || is_ours(&**database) =>
-            {
-                Self::internal(error)
+            sqlx::Error::Database(database) => {
+                // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
+                let is_ours = database.kind() != sqlx::error::ErrorKind::Other || is_ours(&*database);
+                let refused = Refused::by(&*database);
+                if is_ours { Self::internal(refused) } else { Self::unavailable(refused) }
             }
-            _ => Self::unavailable(error),
+            error => Self::unavailable(error),
+        }
+    }
+}
+
+/// What a database said when it refused a statement, without the details in which PostgreSQL shows the row: there are
+/// secrets in rows.
+#[derive(Debug, thiserror::Error)]
+#[error("the database refused a statement ({code}): {message}")]
+pub(crate) struct Refused {
+    pub(crate) code: String,
+    message: String,
+}
+
+impl Refused {
+    fn by(database: &dyn sqlx::error::DatabaseError) -> Self {
+        Self {
+            code: database.code().unwrap_or_default().into_owned(),
+            message: database.message().to_owned(),
         }
     }
 }

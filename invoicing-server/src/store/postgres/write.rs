@@ -18,6 +18,7 @@ use super::super::connection::Connection;
 use super::{Shared, outcome};
 use crate::Error;
 use crate::dispatch::{FreshJob, Job};
+use crate::error::Refused;
 use crate::store::claims;
 use crate::store::news::News;
 use crate::store::tx::{Aftermath, Tx};
@@ -184,7 +185,10 @@ async fn release(shared: &Shared, jobs: &[Job]) {
 /// Whether the same may go better the next time.
 fn sorted(error: Error) -> Failed {
     let is_passing = match &error {
-        Error::StorageUnavailable(cause) => cause.downcast_ref::<sqlx::Error>().is_some_and(is_passing),
+        Error::StorageUnavailable(cause) => {
+            cause.downcast_ref::<sqlx::Error>().is_some_and(is_passing)
+                || cause.downcast_ref::<Refused>().is_some_and(|refused| is_passing_code(&refused.code))
+        }
         _ => false,
     };
     if is_passing { Failed::ForNow(error) } else { Failed::ForGood(error) }
@@ -207,12 +211,13 @@ const PASSING: [&str; 10] = [
 fn is_passing(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => true,
-        sqlx::Error::Database(error) => {
-            let code = error.code().unwrap_or_default();
-            PASSING.iter().any(|passing| code.starts_with(passing))
-        }
+        sqlx::Error::Database(error) => is_passing_code(&error.code().unwrap_or_default()),
         _ => false,
     }
+}
+
+fn is_passing_code(code: &str) -> bool {
+    PASSING.iter().any(|passing| code.starts_with(passing))
 }
 
 /// Whether the server has said that a commit was a rollback. After anything else nobody knows: a server that stops may
