@@ -49,9 +49,9 @@ pub(crate) async fn compare(peer: &mut Peer) {
     let thousands = |rates: &[f64]| rates.iter().map(|rate| rate / 30_000.0).collect::<Vec<_>>();
     report(&format!("{FEW} pending, part of 30,000/s"), &thousands(&few[0]), ">= 1");
     report(&format!("{MANY} pending, part of 30,000/s"), &thousands(&many[0]), ">= 1");
-    let per = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
-    report(&format!("{MANY} pending against {FEW}"), &per(&many[0], &few[0]), ">= 0.8");
-    report("the same in processor time", &per(&few[1], &many[1]), ">= 0.8");
+    let ratios = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
+    report(&format!("{MANY} pending against {FEW}"), &ratios(&many[0], &few[0]), ">= 0.8");
+    report("the same in processor time", &ratios(&few[1], &many[1]), ">= 0.8");
     for (what, [rates, costs, of_database]) in [(FEW, few), (MANY, many)] {
         aside(&format!("{what} pending"), &rates, "deliveries/s");
         aside("", &costs, "µs of processor each");

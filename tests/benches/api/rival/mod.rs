@@ -148,14 +148,14 @@ async fn list(
 }
 
 async fn lines_of(pool: &Pool, rows: &[Row]) -> Result<HashMap<Uuid, Vec<Line>>, sqlx::Error> {
-    let lines: Vec<Line> = on!(pool, |pool| {
+    let lines: Vec<Line> = on!(pool, |pool| async {
         let mut query = QueryBuilder::new("SELECT * FROM line WHERE quote_id IN (");
         let mut ids = query.separated(", ");
         for row in rows {
             ids.push_bind(row.id);
         }
         query.push(") ORDER BY quote_id, position");
-        query.build_query_as().fetch_all(pool)
+        query.build_query_as().fetch_all(pool).await
     })?;
     let mut by_quote = HashMap::<Uuid, Vec<Line>>::new();
     for line in lines {
