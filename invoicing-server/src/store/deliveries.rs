@@ -29,17 +29,18 @@ pub(crate) const REMOVED: &str = "webhook_removed";
 /// Most deliveries that one statement changes on PostgreSQL, where a statement has a limit in time.
 const BATCH: u64 = 10_000;
 
-/// A change of all deliveries of a webhook, however many; on PostgreSQL of [`BATCH`] of them, to be repeated.
+/// A change of all deliveries of a webhook, however many; on PostgreSQL of [`BATCH`] of them, to be repeated. The update
+/// itself goes by ids alone, and asks again for what may have changed meanwhile.
 macro_rules! of_webhook {
-    ($change:expr, $which:expr) => {
+    ($change:expr, $which:expr, $again:expr) => {
         Sql {
-            sqlite: concat!($change, " WHERE ", $which),
+            sqlite: concat!($change, " WHERE company_id = $1 AND webhook_id = $2 AND ", $which),
             postgres: concat!(
                 $change,
-                " WHERE id = ANY(ARRAY(SELECT id FROM delivery WHERE ",
+                " WHERE id = ANY(ARRAY(SELECT id FROM delivery WHERE company_id = $1 AND webhook_id = $2 AND ",
                 $which,
                 " LIMIT 10000)) AND ",
-                $which
+                $again
             ),
         }
     };
@@ -95,12 +96,14 @@ const SKIP: Sql = sql_with!(
 );
 const SKIP_WAITING: Sql = of_webhook!(
     "UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4",
-    "company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0"
+    "status = 'pending' AND claim = 0",
+    "status || '' = 'pending' AND claim = 0"
 );
 const REPLAY: Sql = of_webhook!(
     "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, attempts = 0, \
      ended_at = NULL",
-    "company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')"
+    "status IN ('failed', 'skipped')",
+    "status || '' IN ('failed', 'skipped')"
 );
 const REPLAY_ONE: &str = "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, \
      attempts = 0, ended_at = NULL WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') \

@@ -8,7 +8,7 @@ use invoicing_server::{Invoicing, MemoryStore, PostgresSettings};
 use invoicing_tests::bench::{aside, durable_cluster, quantile, report};
 use invoicing_tests::new_quote;
 
-use super::{Operation, ROUNDS, Side, WRITERS, new_client, open_company, run};
+use super::{Operation, ROUNDS, Side, WRITERS, open_company, run};
 
 /// Writers that are spread over some companies.
 struct Writers {

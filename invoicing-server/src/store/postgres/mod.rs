@@ -241,6 +241,11 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
         ("statement_timeout", settings.statement_timeout_ms.to_string()),
         ("lock_timeout", settings.lock_timeout_ms.to_string()),
         ("idle_in_transaction_session_timeout", idle_limit_ms(settings).to_string()),
+        // Every statement has an index, also where the planner thinks that a table is small: a plan that it keeps from a
+        // young database would read a grown one from end to end.
+        ("enable_seqscan", "off".to_owned()),
+        ("enable_bitmapscan", "off".to_owned()),
+        ("jit", "off".to_owned()),
     ]))
 }
 

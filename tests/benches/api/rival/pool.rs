@@ -13,7 +13,7 @@ use crate::Data;
 /// A pool of connections, as many as ours has.
 #[derive(Clone)]
 pub(super) enum Pool {
-    Sqlite(SqlitePool, Arc<TempDir>),
+    Sqlite(SqlitePool, #[expect(dead_code, reason = "the file is there as long as the pool")] Arc<TempDir>),
     Postgres(PgPool),
 }
 
