@@ -30,9 +30,11 @@ impl Inner {
                     return Ok(Some(window(&instants).admit(limit, this)));
                 }
                 Counted::Refused(instants) => {
-                    let refused = window(&instants).peek(limit, last(&instants, now));
-                    if matches!(refused, Admission::Refused { .. }) {
-                        return Ok(Some(refused));
+                    let last = last(&instants, now);
+                    if let Admission::Refused { wait_ms } = window(&instants).peek(limit, last) {
+                        // The clock has to get there first.
+                        let behind = last.as_millis() - now.as_millis();
+                        return Ok(Some(Admission::Refused { wait_ms: wait_ms + behind }));
                     }
                     // The window has moved between the refusal and the look at it: ask again, so that it is counted.
                 }
