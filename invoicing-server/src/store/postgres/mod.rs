@@ -13,7 +13,7 @@ mod write;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
@@ -51,6 +51,8 @@ const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout 
 const PREPARED: usize = 256;
 /// A connection that has been idle for longer is asked whether it still lives before it is used.
 const IDLE: Duration = Duration::from_millis(500);
+/// How long to wait where a connection broke off while it was made.
+const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// How much longer than the server's own limits an answer is waited for.
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
@@ -193,8 +195,21 @@ impl Postgres {
 }
 
 impl Shared {
+    /// A connection. The pool itself asks again for as long as the server refuses connections or lets nobody in yet, and
+    /// not where one breaks off while it is made: a failover, or a pooler that is started again.
     async fn session(&self) -> Result<Session, sqlx::Error> {
-        Ok(Session::new(self.pool.acquire().await?, self.answer_limit))
+        let begun = Instant::now();
+        loop {
+            match self.pool.acquire().await {
+                Ok(connection) => return Ok(Session::new(connection, self.answer_limit)),
+                Err(sqlx::Error::Io(_) | sqlx::Error::Protocol(_))
+                    if begun.elapsed().as_millis() < u128::from(self.settings.acquire_timeout_ms) =>
+                {
+                    tokio::time::sleep(CONNECT_PAUSE).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Waits for an answer as long as for that of any statement.
