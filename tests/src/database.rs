@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use invoicing_server::{Builder, Invoicing, PostgresSettings};
+use invoicing_server::{Builder, Invoicing};
 use sqlx::postgres::Postgres;
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
 use sqlx::{AssertSqlSafe, Connection, Decode, PgConnection, SqliteConnection, Type};
@@ -110,7 +110,7 @@ impl Place {
     pub fn builder(&self) -> Builder {
         match &self.0 {
             Kind::Sqlite(_) => Invoicing::builder(self.file()),
-            Kind::Postgres(database) => Invoicing::on_postgres(PostgresSettings::new(&database.url)),
+            Kind::Postgres(database) => Invoicing::on_postgres(database.settings()),
         }
     }
 

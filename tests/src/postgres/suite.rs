@@ -1,4 +1,5 @@
-//! One server per process for the databases of the `World`s: the one at `DATABASE_URL`, else a cluster of its own.
+//! One server per process for the databases of the `World`s: the one at `DATABASE_URL`, else a cluster of its own. With
+//! `POOLER_URL` the services reach it through the pooler there, which is in transaction mode.
 //!
 //! A thread with a runtime of its own creates the databases, each as a copy of one that has the tables, and drops those
 //! that are let go: tests come and go with their runtimes, and a `Drop` cannot wait.
@@ -21,6 +22,16 @@ pub(crate) struct Fresh {
     name: String,
     pub(crate) url: String,
     requests: mpsc::UnboundedSender<Request>,
+}
+
+impl Fresh {
+    /// How a service reaches it.
+    pub(crate) fn settings(&self) -> PostgresSettings {
+        let direct = PostgresSettings::new(&self.url);
+        let Ok(pooler) = std::env::var("POOLER_URL") else { return direct };
+        let url = at(&pooler, &self.name);
+        PostgresSettings { url, transaction_pooling: true, listen_url: Some(self.url.clone()), ..direct }
+    }
 }
 
 impl Drop for Fresh {
@@ -96,14 +107,13 @@ struct Server {
     _cluster: Option<Cluster>,
 }
 
-impl Server {
-    fn url(&self, database: &str) -> String {
-        let (scheme, rest) = self.url.split_once("://").expect("DATABASE_URL is a URL");
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let authority = rest.split_once('/').map_or(rest, |(authority, _)| authority);
-        let mark = if query.is_empty() { "" } else { "?" };
-        format!("{scheme}://{authority}/{database}{mark}{query}")
-    }
+/// The URL of another database of the same server.
+fn at(url: &str, database: &str) -> String {
+    let (scheme, rest) = url.split_once("://").expect("a URL");
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = rest.split_once('/').map_or(rest, |(authority, _)| authority);
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{authority}/{database}{mark}{query}")
 }
 
 async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) {
@@ -119,7 +129,7 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
     let name = |what: &str| format!("{PREFIX}{run:016x}_{what}");
     let template = name("template");
     create(&mut connection, &template, None).await;
-    fill(&server.url(&template)).await;
+    fill(&at(&server.url, &template)).await;
     let mut count = 0_u32;
     while let Some(request) = requests.recv().await {
         match request {
@@ -127,7 +137,7 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
                 count += 1;
                 let name = name(&count.to_string());
                 create(&mut connection, &name, (!empty).then_some(template.as_str())).await;
-                let url = server.url(&name);
+                let url = at(&server.url, &name);
                 // A test that no longer wants it leaves it to the end.
                 let _ = to.send((name, url));
             }
