@@ -10,7 +10,7 @@ const POSTGRES_TABLES: &str = "SELECT tablename::text FROM pg_tables \
     WHERE schemaname = current_schema() AND tablename NOT IN ('api_key', 'upload', 'outcome') ORDER BY 1";
 
 /// What must hold of the delivery rows at any moment, as queries that find what breaks it.
-const ALWAYS: [(&str, &str); 6] = [
+const ALWAYS: [(&str, &str); 7] = [
     (
         "a status of its own",
         "SELECT count(*) FROM delivery WHERE status NOT IN ('pending', 'delivered', 'failed', 'skipped')",
@@ -22,6 +22,10 @@ const ALWAYS: [(&str, &str); 6] = [
     (
         "skipped without a reason, or a reason without being skipped",
         "SELECT count(*) FROM delivery WHERE (status = 'skipped') <> (reason IS NOT NULL)",
+    ),
+    (
+        "a claim without a lease, or a lease without a claim",
+        "SELECT count(*) FROM delivery WHERE (claim = 0) <> (held_until = 0)",
     ),
     ("ended and still claimed", "SELECT count(*) FROM delivery WHERE status <> 'pending' AND claim <> 0"),
     (

@@ -214,8 +214,9 @@ CREATE TABLE event (
 -- Each node takes ids in blocks of this size.
 CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
 
--- One per event and webhook. `due_at` is when a pending delivery may be claimed; claiming pushes it to the end of
--- the lease and writes the claimant's token, which must still be there when the outcome is recorded.
+-- One per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it
+-- is claimed already. Claiming writes the end of the lease there, which no index has, so that a claim is an update in
+-- place, and into `claim` the claimant's token, which must still be there when the outcome is recorded.
 CREATE TABLE delivery (
     company_id UUID NOT NULL,
     event_id UUID NOT NULL,
@@ -224,6 +225,7 @@ CREATE TABLE delivery (
     status TEXT COLLATE "C" NOT NULL,
     reason TEXT,
     due_at BIGINT NOT NULL,
+    held_until BIGINT NOT NULL DEFAULT 0,
     claim BIGINT NOT NULL,
     -- Claims and attempts since it was last queued, and attempts in all.
     claims BIGINT NOT NULL,
@@ -231,7 +233,7 @@ CREATE TABLE delivery (
     attempts_in_all BIGINT NOT NULL,
     ended_at BIGINT,
     PRIMARY KEY (company_id, event_id, webhook_id)
-) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
+) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 CREATE INDEX delivery_id ON delivery (id);
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at, id) WHERE status = 'pending';
 CREATE INDEX delivery_replayable ON delivery (webhook_id, event_id) WHERE status IN ('failed', 'skipped');

@@ -20,7 +20,7 @@ use invoicing_core::{
 use super::attempt::{Attempted, Made, What, attempt};
 use super::handoff::{FreshJob, LANE_ROOM};
 use super::record::Recorded;
-use super::table::{Claimed, TROUBLE, claim, give_everything_back, keep, look, take_over};
+use super::table::{Claimed, TROUBLE, claim, give_back, keep, look, take_over};
 use super::{DispatchReport, Job};
 use crate::Error;
 use crate::invoicing::Inner;
@@ -158,8 +158,10 @@ impl<'a> Engine<'a> {
                 () = tokio::time::sleep(nap), if !self.stopping => {}
             }
         }
-        self.inner.handoff.close();
-        give_everything_back(self.inner).await;
+        self.held.extend(self.inner.handoff.close());
+        if give_back(self.inner, self.held.iter().copied().collect()).await {
+            self.held.clear();
+        }
         Ok(self.report)
     }
 
@@ -393,6 +395,13 @@ impl<'a> Engine<'a> {
 
     fn now(&self) -> Timestamp {
         self.inner.env.now()
+    }
+}
+
+/// Also where the dispatcher's future is dropped.
+impl Drop for Engine<'_> {
+    fn drop(&mut self) {
+        self.inner.handoff.leave(self.held.drain());
     }
 }
 

@@ -45,7 +45,14 @@ pub(crate) enum FreshJob {
     Waiting(WebhookId),
 }
 
-impl FreshJob {}
+impl FreshJob {
+    fn held(&self) -> Option<i64> {
+        match self {
+            Self::Held(job) => Some(job.delivery),
+            Self::Waiting(_) => None,
+        }
+    }
+}
 
 #[derive(Debug, Default)]
 struct State {
@@ -57,6 +64,8 @@ struct State {
     held: HashMap<WebhookId, usize>,
     total: usize,
     inbox: Vec<FreshJob>,
+    /// What runs that have ended held and could not give back.
+    left: Vec<i64>,
     /// The table is to be looked at.
     look: bool,
 }
@@ -68,8 +77,6 @@ pub(crate) struct Handoff {
     wake: Notify,
     /// How long a claim holds, in milliseconds.
     lease_ms: i64,
-    /// The token before the first run.
-    first_token: i64,
 }
 
 impl Handoff {
@@ -77,12 +84,7 @@ impl Handoff {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
         let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
-        Self {
-            state: Mutex::new(State { token, ..State::default() }),
-            wake: Notify::new(),
-            lease_ms,
-            first_token: token,
-        }
+        Self { state: Mutex::new(State { token, ..State::default() }), wake: Notify::new(), lease_ms }
     }
 
     /// When a claim that is made now runs out.
@@ -163,9 +165,16 @@ impl Handoff {
         untaken
     }
 
-    /// What an earlier run of this process has claimed with, if there was one.
-    pub(crate) fn earlier_token(&self) -> Option<i64> {
-        Some(self.token()).filter(|token| *token != self.first_token)
+    /// Leaves deliveries that the run under way holds to the next one: it could not give them back.
+    pub(crate) fn leave(&self, deliveries: impl IntoIterator<Item = i64>) {
+        self.state().left.extend(deliveries);
+    }
+
+    /// What earlier runs of this process left, and what it is claimed with. To be released before the next run
+    /// [opens](Self::open) the hand-off.
+    pub(crate) fn left(&self) -> (Vec<i64>, i64) {
+        let state = self.state();
+        (state.left.clone(), state.token)
     }
 
     /// Takes the right to be the one dispatcher. False where one runs already.
@@ -184,18 +193,21 @@ impl Handoff {
         }
     }
 
-    /// Takes no more deliveries. Nobody else may start before [`Self::stop`], or the one that ends would take the
-    /// hand-off from its successor.
-    pub(crate) fn close(&self) {
+    /// Takes no more deliveries; what was handed over and not taken. Nobody else may start before [`Self::stop`], or the
+    /// one that ends would take the hand-off from its successor.
+    pub(crate) fn close(&self) -> Vec<i64> {
         let mut state = self.state();
         state.open = false;
-        state.inbox.clear();
+        std::mem::take(&mut state.inbox).iter().filter_map(FreshJob::held).collect()
     }
 
     /// Has ended: another dispatcher may start.
     pub(crate) fn stop(&self) {
+        let untaken = self.close();
         let mut state = self.state();
-        *state = State { token: state.token, ..State::default() };
+        let mut left = std::mem::take(&mut state.left);
+        left.extend(untaken);
+        *state = State { token: state.token, left, ..State::default() };
     }
 
     /// Makes the dispatcher look at the table: something may have been missed.

@@ -4,8 +4,7 @@
 //! reads them, makes the attempts, and writes what became of them. Nothing else ends a delivery, but a webhook that
 //! is switched off, whose waiting deliveries the operation itself ends as skipped.
 //!
-//! A delivery is *claimed* while it is in memory: `due_at` lies at the end of a lease and `claim` holds this process's
-//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
+//! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
 //! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made
 //! good by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
 //!
@@ -89,11 +88,9 @@ impl Dispatcher {
         until: Until,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
-        let running = Running::start(&self.inner.handoff)?;
-        let mut engine = Engine::new(&self.inner);
-        let report = engine.run(until, stop).await;
-        drop(running);
-        report
+        // Dropped after the engine, which leaves there what it could not give back.
+        let _running = Running::start(&self.inner.handoff)?;
+        Engine::new(&self.inner).run(until, stop).await
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) async fn record(
     }
     if !batch.given_back.is_empty() {
         let ids: Vec<i64> = batch.given_back.iter().map(|job| job.delivery).collect();
-        claims::release(tx.connection(), &ids, token, now).await?;
+        claims::release(tx.connection(), &ids, token).await?;
         let later = now.plus_millis(GIVEN_BACK_MS);
         recorded.due.extend(batch.given_back.iter().map(|job| (job.webhook, later)));
     }

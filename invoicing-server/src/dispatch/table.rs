@@ -27,8 +27,11 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
         .write(|tx| {
             Box::pin(async move {
                 let now = tx.env().now();
-                let earlier = tx.handoff().earlier_token();
-                let released = claims::release_dead(tx.connection(), earlier, now).await?;
+                let mut released = claims::release_dead(tx.connection(), now).await?;
+                let (left, token) = tx.handoff().left();
+                if !left.is_empty() {
+                    released += claims::release(tx.connection(), &left, token).await?;
+                }
                 tx.open_handoff_on_commit();
                 Ok(released)
             })
@@ -36,9 +39,9 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
         .await
 }
 
-/// Every webhook with something pending, and when it falls due.
+/// Every webhook with something pending, and when it is to be looked at.
 pub(super) async fn look(inner: &Inner) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    claims::waiting(&mut inner.store.read().await?).await
+    claims::waiting(&mut inner.store.read().await?, inner.env.now()).await
 }
 
 /// What a claim for one webhook gave: the room that was reserved for it, the deliveries, when the next falls due.
@@ -98,16 +101,21 @@ fn one_by_one(
     })
 }
 
-/// Gives back everything that this process holds and has not attempted, for whoever comes next.
-pub(super) async fn give_everything_back(inner: &Inner) {
+/// Gives back deliveries that were not attempted, for whoever comes next. Whether that was done.
+pub(super) async fn give_back(inner: &Inner, deliveries: Vec<i64>) -> bool {
+    if deliveries.is_empty() {
+        return true;
+    }
     let given_back = inner.store.write(|tx| {
         Box::pin(async move {
-            let (now, token) = (tx.env().now(), tx.handoff().token());
-            claims::release_held(tx.connection(), token, now).await
+            let token = tx.handoff().token();
+            claims::release(tx.connection(), &deliveries, token).await
         })
     });
-    if let Err(error) = given_back.await {
-        let error = &error as &dyn std::error::Error;
+    let given_back = given_back.await;
+    if let Err(error) = &given_back {
+        let error = error as &dyn std::error::Error;
         tracing::warn!(error, "deliveries were not given back; they wait for the next start");
     }
+    given_back.is_ok()
 }

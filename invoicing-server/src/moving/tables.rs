@@ -208,12 +208,9 @@ pub(super) const TABLES: [Table; 18] = [
             id("webhook_id"),
             text("status"),
             text("reason"),
-            // What the stopped service had claimed is due.
-            Column {
-                name: "due_at",
-                kind: Kind::Number,
-                read: "CASE WHEN status = 'pending' AND claim <> 0 THEN min(due_at, $1) ELSE due_at END",
-            },
+            number("due_at"),
+            // What the stopped service had claimed is free.
+            Column { name: "held_until", kind: Kind::Number, read: "0" },
             Column { name: "claim", kind: Kind::Number, read: "0" },
             number("claims"),
             number("attempts"),

@@ -1,8 +1,8 @@
 //! Claims on deliveries.
 //!
-//! A claim is a token and a `due_at` in the future, at the end of its lease. Whoever holds one may attempt the delivery,
-//! and what is recorded about it repeats the token. A claim that is not made good runs out, and the delivery falls due
-//! again. New deliveries may be inserted as claimed; everything else is claimed here.
+//! A claim is a token, and `held_until` at the end of its lease. Whoever holds one may attempt the delivery, and what is
+//! recorded about it repeats the token. A claim that is not made good runs out, and the delivery may be claimed again.
+//! New deliveries may be inserted as claimed; everything else is claimed here.
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
@@ -15,22 +15,24 @@ use super::lists::Ids;
 use crate::Error;
 use crate::dispatch::Job;
 
-/// On PostgreSQL from one webhook with something pending to the next one, by the index: whoever has nothing pending costs
-/// nothing.
+/// The first delivery of each webhook that nobody holds, or else the end of the lease of the first one. On PostgreSQL from
+/// one webhook with something pending to the next one, by the index: whoever has nothing pending costs nothing.
 const WAITING: Sql = Sql {
-    sqlite: "SELECT id, due FROM (SELECT w.id, (SELECT min(due_at) FROM delivery d \
-         WHERE d.webhook_id = w.id AND d.status = 'pending') AS due FROM webhook w) waiting WHERE due IS NOT NULL",
-    postgres: "WITH RECURSIVE waiting AS ((SELECT webhook_id, due_at FROM delivery WHERE status = 'pending' \
-         ORDER BY webhook_id, due_at LIMIT 1) UNION ALL SELECT d.webhook_id, d.due_at FROM waiting w \
-         CROSS JOIN LATERAL (SELECT webhook_id, due_at FROM delivery WHERE status = 'pending' \
-         AND webhook_id > w.webhook_id ORDER BY webhook_id, due_at LIMIT 1) d) SELECT webhook_id, due_at FROM waiting",
+    sqlite: "SELECT id, at FROM (SELECT w.id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.id \
+         AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), (SELECT held_until FROM delivery d \
+         WHERE d.webhook_id = w.id AND d.status = 'pending' ORDER BY due_at LIMIT 1)) AS at FROM webhook w) waiting \
+         WHERE at IS NOT NULL",
+    postgres: "WITH RECURSIVE waiting AS ((SELECT webhook_id, held_until FROM delivery WHERE status = 'pending' \
+         ORDER BY webhook_id, due_at LIMIT 1) UNION ALL SELECT d.webhook_id, d.held_until FROM waiting w \
+         CROSS JOIN LATERAL (SELECT webhook_id, held_until FROM delivery WHERE status = 'pending' \
+         AND webhook_id > w.webhook_id ORDER BY webhook_id, due_at LIMIT 1) d) \
+         SELECT webhook_id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.webhook_id \
+         AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), held_until) FROM waiting w",
 };
 const RELEASE: Sql = sql_with!(
-    "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 WHERE id", ids "$1",
-    " AND status || '' = 'pending' AND claim = $3"
+    "UPDATE delivery SET claim = 0, held_until = 0, claims = claims - 1 WHERE id", ids "$1",
+    " AND status || '' = 'pending' AND claim = $2"
 );
-const RELEASE_HELD: &str = "UPDATE delivery SET claim = 0, due_at = $2, claims = claims - 1 \
-     WHERE status = 'pending' AND claim = $1";
 
 /// What a dispatcher claims with.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +89,7 @@ pub(super) mod sqlite {
     macro_rules! due {
         () => {
             "(SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
-             ORDER BY due_at, id LIMIT $5)"
+             AND held_until <= $4 ORDER BY due_at, id LIMIT $5)"
         };
     }
     /// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
@@ -96,13 +98,13 @@ pub(super) mod sqlite {
          ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
          WHERE d.id IN ",
         due!(),
-        "; UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 WHERE id IN ",
+        "; UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 WHERE id IN ",
         due!(),
         "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
          ORDER BY due_at LIMIT 1"
     );
-    const RELEASE_ALL: &str =
-        "UPDATE delivery SET claim = 0, due_at = min(due_at, $1) WHERE status = 'pending' AND claim <> 0";
+    const RELEASE_ALL: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1) \
+         WHERE status = 'pending' AND claim <> 0";
 
     /// The row id behind all that were ever given out. Deliveries are never deleted.
     pub(in crate::store) async fn next_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
@@ -167,8 +169,8 @@ pub(super) mod postgres {
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
-         ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
-         claimed AS (UPDATE delivery SET claim = $1, due_at = $2, claims = claims + 1 \
+         AND held_until <= $4 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
+         claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 \
          WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
          SELECT c.webhook_id, c.id, c.company_id, c.attempts, c.claims, e.kind, e.body FROM claimed c \
          JOIN due ON due.id = c.id CROSS JOIN LATERAL (SELECT kind, body FROM event \
@@ -220,52 +222,31 @@ pub(super) mod postgres {
     }
 }
 
-/// Every webhook with something pending, and when its first delivery falls due or its first claim runs out.
-pub(crate) async fn waiting(connection: &mut Connection) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+/// Every webhook with something pending, and when it is to be looked at: when its first delivery that nobody holds falls
+/// due, or else when the first claim runs out.
+pub(crate) async fn waiting(
+    connection: &mut Connection,
+    now: Timestamp,
+) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
     let rows: Vec<(Uuid, i64)> =
-        on!(connection, |c, dialect| sqlx::query_as(WAITING.of(dialect)).fetch_all(c))?;
+        on!(connection, |c, dialect| sqlx::query_as(WAITING.of(dialect)).bind(now.as_millis()).fetch_all(c))?;
     Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
 }
 
-/// Makes due what was claimed by processes that are no more, and by earlier runs of this one. In PostgreSQL nobody knows
-/// which processes are no more: their claims run out.
-pub(crate) async fn release_dead(
-    connection: &mut Connection,
-    earlier: Option<i64>,
-    now: Timestamp,
-) -> Result<u64, Error> {
+/// Releases what was claimed by processes that are no more. In PostgreSQL nobody knows which processes are no more: their
+/// claims run out.
+pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
     #[cfg(feature = "sqlite")]
     if !connection.is_shared()
         && let On::Sqlite(c) = connection.on()
     {
         return sqlite::release_all(c, now).await;
     }
-    match earlier {
-        Some(token) => release_held(connection, token, now).await,
-        None => Ok(0),
-    }
+    let _ = (connection, now);
+    Ok(0)
 }
 
-/// Gives claimed deliveries back that were never attempted.
-pub(crate) async fn release(
-    connection: &mut Connection,
-    ids: &[i64],
-    token: i64,
-    now: Timestamp,
-) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect))
-        .bind(Ids(ids))
-        .bind(now.as_millis())
-        .bind(token)
-        .execute(c))?;
-    Ok(())
-}
-
-/// Gives back every delivery that a process holds and has not attempted.
-pub(crate) async fn release_held(
-    connection: &mut Connection,
-    token: i64,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    Ok(run!(connection, |c| sqlx::query(RELEASE_HELD).bind(token).bind(now.as_millis()).execute(c))?)
+/// Gives claimed deliveries back that were never attempted; how many.
+pub(crate) async fn release(connection: &mut Connection, ids: &[i64], token: i64) -> Result<u64, Error> {
+    Ok(run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?)
 }

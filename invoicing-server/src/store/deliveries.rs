@@ -1,25 +1,21 @@
 //! Deliveries and their attempts.
 //!
-//! The operations write deliveries; the dispatcher [claims](super::claims) them, records attempts and ends them; the
-//! sweep prunes old attempts. What is recorded about a claimed delivery repeats the token of the claim, so that one that
-//! ran out and was taken over changes nothing.
+//! The operations write [fresh](super::fresh) ones; the dispatcher [claims](super::claims) them, records attempts and
+//! ends them; the sweep prunes old attempts. What is recorded about a claimed delivery repeats the token of the claim, so
+//! that one that ran out and was taken over changes nothing.
 
 use std::collections::HashSet;
 
-use bytes::Bytes;
 use invoicing_core::{
     AttemptOutcome, CompanyId, DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId,
 };
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::Tx;
 use super::connection::{Connection, Sql, on, run, sql_with};
-use super::lists::{Ids, Uuids};
+use super::lists::Ids;
 use super::rows::to_json;
-use super::webhooks::Subscriber;
 use crate::Error;
-use crate::dispatch::{FreshJob, Job};
 
 /// Reason of a delivery that was skipped because its webhook is disabled.
 pub(crate) const DISABLED: &str = "webhook_disabled";
@@ -82,16 +78,16 @@ const COUNT_ATTEMPT: Sql = sql_with!(
 /// pending. It has the ids too, in the last place: while few rows are thought to be pending, reading all of that index
 /// seems to be the shortest way.
 const END: Sql = sql_with!(
-    "UPDATE delivery SET status = $2, ended_at = $3, claim = 0, \
+    "UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0, \
      attempts = attempts + 1, attempts_in_all = attempts_in_all + 1 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $4", postgres " RETURNING id"
 );
 const COUNT_LATE: Sql =
     sql_with!("UPDATE delivery SET attempts_in_all = attempts_in_all + 1 WHERE id", ids "$1", "");
-const RETRY: &str =
-    "UPDATE delivery SET due_at = $2, claim = 0 WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
+const RETRY: &str = "UPDATE delivery SET due_at = $2, claim = 0, held_until = 0 \
+     WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
 const SKIP: Sql = sql_with!(
-    "UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0 WHERE id", ids "$1",
+    "UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0, held_until = 0 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $4"
 );
 const SKIP_WAITING: Sql = of_webhook!(
@@ -100,162 +96,20 @@ const SKIP_WAITING: Sql = of_webhook!(
     "status || '' = 'pending' AND claim = 0"
 );
 const REPLAY: Sql = of_webhook!(
-    "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, attempts = 0, \
-     ended_at = NULL",
+    "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0, claims = 0, \
+     attempts = 0, ended_at = NULL",
     "status IN ('failed', 'skipped')",
     "status || '' IN ('failed', 'skipped')"
 );
-const REPLAY_ONE: &str = "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, claims = 0, \
-     attempts = 0, ended_at = NULL WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') \
+const REPLAY_ONE: &str = "UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0, \
+     claims = 0, attempts = 0, ended_at = NULL WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') \
      AND event_id = $4";
-const LIST: &str = "SELECT event_id, webhook_id, status, reason, due_at, attempts_in_all, ended_at FROM delivery \
+const LIST: &str = "SELECT event_id, webhook_id, status, reason, \
+     CASE WHEN held_until > due_at THEN held_until ELSE due_at END, attempts_in_all, ended_at FROM delivery \
      WHERE company_id = $1 AND event_id = $2 ORDER BY id";
 const LOG: &str = "SELECT a.at, a.event_id, a.number, a.duration_ms, a.status, a.failure, e.kind, substr(e.body, 1, 500) \
      FROM attempt a JOIN event e ON e.company_id = a.company_id AND e.id = a.event_id \
      WHERE a.company_id = $1 AND a.webhook_id = $2 ORDER BY a.at DESC, a.event_id DESC, a.number DESC LIMIT $3";
-
-/// How a new delivery enters the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// Claimed by this process, whose dispatcher has a place reserved for it.
-    Claimed,
-    /// Due.
-    Waiting,
-    /// Ended, as its webhook is disabled.
-    Skipped,
-}
-
-/// New deliveries of one event that enter the table alike.
-pub(super) struct Group {
-    pub(super) entry: Entry,
-    pub(super) webhooks: Vec<WebhookId>,
-    /// Row id of the first; the others follow.
-    pub(super) first: i64,
-    /// When they may be claimed; the end of the lease where they are claimed already.
-    pub(super) due_at: Timestamp,
-}
-
-/// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
-/// the table. The places that are reserved go back with the operation unless it hands the deliveries on.
-pub(super) async fn plan(tx: &mut Tx, token: i64, webhooks: &[Subscriber]) -> Result<Vec<Group>, Error> {
-    // Before the first place is taken: from then on nothing fails until the operation knows what to give back.
-    let mut next = tx.delivery_ids(webhooks.len()).await?;
-    let now = tx.env().now();
-    let mut groups: Vec<Group> = Vec::with_capacity(1);
-    for webhook in webhooks {
-        let entry = match webhook.disabled {
-            true => Entry::Skipped,
-            false if tx.handoff().reserve(webhook.id, token) => Entry::Claimed,
-            false => Entry::Waiting,
-        };
-        if let Some(group) = groups.iter_mut().find(|group| group.entry == entry) {
-            group.webhooks.push(webhook.id);
-        } else {
-            let due_at = if entry == Entry::Claimed { tx.handoff().lease_from(now) } else { now };
-            groups.push(Group { entry, webhooks: vec![webhook.id], first: 0, due_at });
-        }
-    }
-    for group in &mut groups {
-        group.first = next;
-        next += i64::try_from(group.webhooks.len()).unwrap_or(0);
-    }
-    Ok(groups)
-}
-
-/// The statement that inserts a group: `$1` to `$10` as [`bind_group!`] binds them.
-macro_rules! insert_group {
-    (sqlite) => {
-        insert_group!("$3 + key, unhex(value)", "json_each($4)")
-    };
-    (postgres) => {
-        insert_group!("$3 + place - 1, webhook", "unnest($4::uuid[]) WITH ORDINALITY AS w(webhook, place)")
-    };
-    ($id_and_webhook:literal, $webhooks:literal) => {
-        concat!(
-            "INSERT INTO delivery (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, \
-             attempts, attempts_in_all, ended_at) SELECT $1, $2, ",
-            $id_and_webhook,
-            ", $5, $6, $7, $8, $9, 0, 0, $10 FROM ",
-            $webhooks
-        )
-    };
-}
-pub(super) use insert_group;
-
-/// Binds a [`Group`] to a query.
-macro_rules! bind_group {
-    ($query:expr, $group:expr, $company:expr, $event:expr, $token:expr) => {{
-        let row = $group.row($token);
-        $query
-            .bind($company.0)
-            .bind($event.0)
-            .bind($group.first)
-            .bind(row.webhooks)
-            .bind(row.status.as_str())
-            .bind(row.reason)
-            .bind($group.due_at.as_millis())
-            .bind(row.claim)
-            .bind(row.claims)
-            .bind(row.ended_at)
-    }};
-}
-pub(super) use bind_group;
-
-/// What the deliveries of a group have in common, as they are stored.
-pub(super) struct GroupRow {
-    pub(super) webhooks: Uuids,
-    pub(super) status: DeliveryStatus,
-    pub(super) reason: Option<&'static str>,
-    pub(super) claim: i64,
-    pub(super) claims: i64,
-    pub(super) ended_at: Option<i64>,
-}
-
-impl Group {
-    /// No deliveries at all.
-    pub(super) fn none(now: Timestamp) -> Self {
-        Self { entry: Entry::Waiting, webhooks: Vec::new(), first: 0, due_at: now }
-    }
-
-    pub(super) fn row(&self, token: i64) -> GroupRow {
-        let skipped = self.entry == Entry::Skipped;
-        let claimed = self.entry == Entry::Claimed;
-        GroupRow {
-            webhooks: Uuids(self.webhooks.iter().map(|id| id.0).collect()),
-            status: if skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending },
-            reason: skipped.then_some(DISABLED),
-            claim: if claimed { token } else { 0 },
-            claims: i64::from(claimed),
-            ended_at: skipped.then_some(self.due_at.as_millis()),
-        }
-    }
-
-    /// What the dispatcher is to hear of, once the deliveries are committed.
-    pub(super) fn fresh<'g>(
-        &'g self,
-        company: CompanyId,
-        body: &'g Bytes,
-        is_ping: bool,
-        token: i64,
-    ) -> impl Iterator<Item = FreshJob> + use<'g> {
-        let Self { entry, first, due_at, .. } = *self;
-        self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match entry {
-            Entry::Claimed => Some(FreshJob::Held(Job {
-                delivery,
-                company,
-                webhook,
-                body: body.clone(),
-                is_ping,
-                attempts: 0,
-                claims: 1,
-                lease_until: due_at,
-                token,
-            })),
-            Entry::Waiting => Some(FreshJob::Waiting(webhook)),
-            Entry::Skipped => None,
-        })
-    }
-}
 
 /// An attempt as its row: delivery, when it began, how long it took in milliseconds, and status or failure class.
 #[derive(Debug, Clone, Copy, Serialize)]

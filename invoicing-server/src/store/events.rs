@@ -5,7 +5,7 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 use uuid::Uuid;
 
 use super::connection::{Connection, Sql, on, run};
-use super::deliveries::{self, Group, bind_group, insert_group};
+use super::fresh::{self, Group, bind_group, insert_group};
 use super::webhooks::{Subscriber, Webhook};
 use super::{Tx, Unit};
 use crate::Error;
@@ -13,13 +13,13 @@ use crate::Error;
 /// Stamp, event, deliveries.
 const RECORD: Sql = Sql {
     sqlite: concat!(
-        "UPDATE company SET last_stamp = $14 WHERE id = $1; ",
-        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13); ",
+        "UPDATE company SET last_stamp = $15 WHERE id = $1; ",
+        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14); ",
         insert_group!(sqlite)
     ),
     postgres: concat!(
-        "WITH stamped AS (UPDATE company SET last_stamp = $14 WHERE id = $1), recorded AS (",
-        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $11, $12, $13)) ",
+        "WITH stamped AS (UPDATE company SET last_stamp = $15 WHERE id = $1), recorded AS (",
+        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14)) ",
         insert_group!(postgres)
     ),
 };
@@ -69,7 +69,7 @@ pub(crate) async fn record_ping(
 async fn queue(tx: &mut Tx, unit: &Unit, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
     let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = deliveries::plan(tx, token, webhooks).await?;
+    let groups = fresh::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     for group in &groups {
         tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none(), token));

@@ -9,6 +9,7 @@ const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0002_particulars.sql"),
     include_str!("../../migrations/sqlite/0003_uploads.sql"),
     include_str!("../../migrations/sqlite/0004_sealed_secrets.sql"),
+    include_str!("../../migrations/sqlite/0005_leases.sql"),
 ];
 #[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial.sql")];

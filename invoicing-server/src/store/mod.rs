@@ -10,6 +10,7 @@ pub(crate) mod companies;
 mod connection;
 pub(crate) mod deliveries;
 pub(crate) mod events;
+mod fresh;
 mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;

@@ -172,7 +172,7 @@ async fn release(shared: &Shared, jobs: &[Job]) {
         let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
         for same in jobs.chunk_by(|a, b| a.token == b.token) {
             let ids: Vec<i64> = same.iter().map(|job| job.delivery).collect();
-            claims::release(&mut connection, &ids, same[0].token, shared.env.now()).await?;
+            claims::release(&mut connection, &ids, same[0].token).await?;
         }
         Ok::<(), Error>(())
     };

@@ -1,0 +1,3 @@
+-- How long a claim holds; 0 where nothing is claimed. Apart from `due_at`, which is indexed: claiming and giving back
+-- change no index.
+ALTER TABLE delivery ADD COLUMN held_until INTEGER NOT NULL DEFAULT 0;
