@@ -14,6 +14,7 @@ mod moving;
 mod nodes;
 mod numbers_and_money;
 mod particulars;
+mod plans;
 mod projects;
 mod quotes;
 mod sealed_secrets;

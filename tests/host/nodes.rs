@@ -5,6 +5,7 @@ mod access;
 mod deliveries;
 mod records;
 mod starting;
+mod waiting;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

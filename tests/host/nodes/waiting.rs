@@ -1,0 +1,83 @@
+//! Who writes waits for those who change the same company, and for nobody else.
+
+use invoicing_core::{EventKind, Plan, QuoteStatus};
+use invoicing_server::CompanyHandle;
+use invoicing_tests::{Receiver, World, on_postgres};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+use super::{call, comes_to};
+use crate::support::{draft_of, emit_for, hook_for, issued_over, payment, signature};
+
+const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
+     WHERE table_schema = 'public' AND column_name = 'company_id'";
+const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
+
+/// A transaction in the middle of changing everything that a company has, and which does not end.
+async fn in_the_middle_of_changing(world: &World, company: &CompanyHandle) -> PgConnection {
+    let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
+    let tables: Vec<String> = sqlx::query_scalar(TABLES).fetch_all(&mut connection).await.unwrap();
+    assert!(tables.len() > 10, "{tables:?}");
+    connection.execute("BEGIN").await.unwrap();
+    let mut locked = vec![("company".to_owned(), "id")];
+    locked.extend(tables.into_iter().map(|table| (table, "company_id")));
+    for (table, column) in locked {
+        let statement = format!("SELECT FROM {table} WHERE {column} = $1 FOR UPDATE");
+        let rows = sqlx::query(AssertSqlSafe(statement)).bind(company.id().0);
+        rows.fetch_all(&mut connection).await.unwrap();
+    }
+    connection
+}
+
+/// Something of everything that changes a company. Returns only once all of it is committed.
+async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver: &Receiver) {
+    let webhooks = company.webhooks();
+    let webhook = hook_for(company, &receiver.url, EventKind::ALL).await.webhook.id;
+    let quote = draft_of(company).await;
+    company.quotes().send(quote.id, None).await.unwrap();
+    let link = company.quotes().signing_link(quote.id).await.unwrap();
+    world.invoicing.signing_links().sign(link.reveal(), &signature()).await.unwrap();
+    assert_eq!(company.quotes().get(quote.id).await.unwrap().status, QuoteStatus::Accepted);
+    let invoice = issued_over(company, "100").await;
+    company.invoices().pay(invoice.id, &payment("40", Some("R"))).await.unwrap();
+    company.invoices().mark_paid(invoice.id).await.unwrap();
+    let events = emit_for(company, 20).await;
+    let answer = call(&world.invoicing, "GET", "/api/v1/quotes", key, "").await;
+    assert_eq!(answer.status, 200, "{}", answer.json);
+    let body = r#"{"name":"Léa","externalId":"crm-1"}"#;
+    assert_eq!(call(&world.invoicing, "POST", "/api/v1/clients", key, body).await.status, 201);
+    // The world's company has deliveries that are due and locked: they are passed over.
+    let report = world.dispatch().await;
+    assert!(report.delivered >= 20, "{report:?}");
+    assert!(receiver.received().len() >= events.len());
+    webhooks.disable(webhook).await.unwrap();
+    webhooks.enable(webhook).await.unwrap();
+    webhooks.rotate(webhook).await.unwrap();
+    webhooks.remove(webhook).await.unwrap();
+    let issued = company.keys().issue("another").await.unwrap();
+    company.keys().revoke(issued.record.id).await.unwrap();
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_company_that_is_being_changed_keeps_nobody_else_waiting() {
+    let world = World::new().await;
+    let [ours, theirs] = [Receiver::start().await, Receiver::start().await];
+    hook_for(&world.company, &ours.url, EventKind::ALL).await;
+    issued_over(&world.company, "100").await;
+    emit_for(&world.company, 20).await;
+    let (other, key) = world.another("Autre", Plan::Team).await;
+
+    let middle = in_the_middle_of_changing(&world, &world.company).await;
+    // It never ends, so that whatever waited for it would fail.
+    do_business(&world, &other, &key, &theirs).await;
+    assert!(ours.received().is_empty(), "deliveries that somebody else held were attempted");
+
+    // That the locks are real is seen by those of the same company.
+    let release = async {
+        comes_to("a writer that waits", async || world.count(WAITING).await > 0).await;
+        middle.close().await.unwrap();
+    };
+    tokio::join!(draft_of(&world.company), release);
+    world.dispatch().await;
+    world.assert_all_ended().await;
+    assert!(ours.received().len() >= 20);
+}

@@ -1,0 +1,218 @@
+//! How PostgreSQL runs the statements of the service, as the server itself explains them: whatever it knows or does not
+//! know of the tables, nothing reads a large table from one end to the other.
+
+mod explained;
+mod filled;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use explained::{Explained, explained};
+use invoicing_core::{ClientId, EventKind, NewCompany, Plan, QuoteStatus, WebhookId};
+use invoicing_server::{
+    ClientQuery, CompanyHandle, Env, Invoicing, ManualClock, MemoryStore, NewWebhook, PageQuery, PageWindow,
+    PostgresSettings, Settings, TargetPolicy,
+};
+use invoicing_tests::postgres::{self, Cluster, Options};
+use invoicing_tests::{Receiver, Reply, new_quote};
+
+use crate::support::client_of;
+
+/// The tables that grow with the business.
+const LARGE: [&str; 6] = ["delivery", "event", "attempt", "quote", "invoice", "client"];
+/// A statement that works on a batch may read this many rows, and none that does not belong to it. The queue has
+/// thousands of times as many.
+const MOST_ROWS: u64 = 3_000;
+/// Enough that a prepared statement gets the plan that is kept for all arguments.
+const ROUNDS: usize = 8;
+
+/// Parts of the statements that have to be seen: claiming, when the next one falls due, what waits; attempts and the ends
+/// of deliveries; retries; what is given back; and the pages in each of their orders.
+const SEEN: [&str; 16] = [
+    "FOR UPDATE SKIP LOCKED",
+    "AND due_at > $2 ORDER BY due_at LIMIT 1",
+    "WITH RECURSIVE waiting",
+    "INSERT INTO attempt",
+    "SET status = $2, ended_at = $3, claim = 0",
+    "SET attempts = attempts + CASE WHEN claim",
+    "UPDATE delivery SET due_at = $2, claim = 0",
+    "SET status = 'skipped', reason = $3",
+    "SET status = 'pending', reason = NULL",
+    "ORDER BY a.at DESC",
+    "DELETE FROM attempt",
+    "FROM quote WHERE company_id = $1  ORDER BY created_at DESC",
+    "FROM quote WHERE company_id = $1 AND status = $5",
+    "FROM quote WHERE company_id = $1 AND updated_at >= $4 ORDER BY",
+    "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND status",
+    "FROM event WHERE company_id = $1 AND id > $2",
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_statement_reads_a_large_table_from_end_to_end() {
+    if !postgres::is_installed() {
+        return;
+    }
+    let cluster = Cluster::start(&Options { durable: false, settings: settings("auto") }).unwrap();
+    let url = cluster.create_database("invoicing").await;
+    let mut shop = Shop::open(&url).await;
+    // Plans that are kept are made now, where every table is small.
+    for _ in 0..ROUNDS {
+        shop.work().await;
+    }
+    let now = shop.invoicing.env().now();
+    filled::begin(&url, &shop.company, now).await;
+    let mut bad = check(&cluster, &shop, "plans of small tables that have become large").await;
+
+    shop = Shop::open_again(&url, shop).await;
+    bad += &check(&cluster, &shop, "plans of tables that nobody has analysed").await;
+
+    cluster.execute("invoicing", "UPDATE delivery SET status = 'delivered' WHERE status = 'pending'").await;
+    cluster.execute("invoicing", "ANALYZE").await;
+    filled::complete(&url, &shop.company, now).await;
+    shop = Shop::open_again(&url, shop).await;
+    bad += &check(&cluster, &shop, "plans from when nothing was pending").await;
+
+    cluster.execute("invoicing", "ANALYZE").await;
+    for mode in ["auto", "force_custom_plan", "force_generic_plan"] {
+        cluster.configure(&Options { durable: false, settings: settings(mode) });
+        shop = Shop::open_again(&url, shop).await;
+        bad += &check(&cluster, &shop, &format!("plans of analysed tables, {mode}")).await;
+    }
+    assert!(bad.is_empty(), "{bad}");
+}
+
+/// Everything that is run is explained in the log. Nobody analyses a table by itself.
+fn settings(plan_cache_mode: &str) -> Vec<String> {
+    let mode = format!("plan_cache_mode = {plan_cache_mode}");
+    let others = [
+        "shared_preload_libraries = 'auto_explain'",
+        "auto_explain.log_min_duration = 0",
+        "auto_explain.log_analyze = on",
+        "auto_explain.log_timing = off",
+        "autovacuum = off",
+        "maintenance_work_mem = '256MB'",
+        "max_wal_size = '4GB'",
+    ];
+    others.map(str::to_owned).into_iter().chain([mode]).collect()
+}
+
+/// Has everything done a few times. The plans that read too much, as a text.
+async fn check(cluster: &Cluster, shop: &Shop, when: &str) -> String {
+    let before = cluster.log().len();
+    let begun = Instant::now();
+    for _ in 0..ROUNDS {
+        shop.work().await;
+    }
+    shop.invoicing.sweep().await.unwrap();
+    let took = begun.elapsed();
+    let all = explained(&cluster.log()[before..]);
+    for part in SEEN {
+        assert!(all.iter().any(|explained| explained.query.contains(part)), "{when}: nothing has run {part}");
+    }
+    let mut bad: Vec<&Explained> = all.iter().filter(|explained| is_bad(explained)).collect();
+    println!("{when}: {} plans, {} of them bad, {took:?}", all.len(), bad.len());
+    bad.sort_by(|a, b| a.query.cmp(&b.query));
+    bad.dedup_by(|a, b| a.query == b.query);
+    bad.iter().fold(String::new(), |text, bad| text + &format!("\n{when}:\n{}\n{}", bad.query, bad.plan))
+}
+
+fn is_bad(explained: &Explained) -> bool {
+    LARGE.iter().any(|table| explained.scans(table)) || explained.most_rows() > MOST_ROWS
+}
+
+/// A service with one company that does all there is to do, on a clock moved by hand.
+struct Shop {
+    invoicing: Invoicing,
+    clock: Arc<ManualClock>,
+    company: CompanyHandle,
+    client: ClientId,
+    /// One that answers 200 to everything, and one that does not.
+    receivers: [Receiver; 2],
+    webhooks: Vec<WebhookId>,
+}
+
+impl Shop {
+    async fn open(url: &str) -> Self {
+        let clock = ManualClock::at(Env::system().now());
+        let invoicing = open(url, clock.clone()).await;
+        let new = NewCompany::named("Martin Peinture", Plan::Team);
+        let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
+        let client = client_of(&company).await;
+        let receivers = [Receiver::start().await, Receiver::start().await];
+        receivers[1].reply_always(Reply::status(500));
+        let mut webhooks = Vec::new();
+        for receiver in &receivers {
+            let new = NewWebhook { url: receiver.url.clone(), events: vec![EventKind::QuoteCreated] };
+            webhooks.push(company.webhooks().register(&new).await.unwrap().webhook.id);
+        }
+        Self { invoicing, clock, company, client, receivers, webhooks }
+    }
+
+    /// On new connections.
+    async fn open_again(url: &str, shop: Self) -> Self {
+        let Self { invoicing, clock, company, client, receivers, webhooks } = shop;
+        invoicing.close().await;
+        let invoicing = open(url, clock.clone()).await;
+        let company = invoicing.company(company.id());
+        Self { invoicing, clock, company, client, receivers, webhooks }
+    }
+
+    async fn work(&self) {
+        for _ in 0..3 {
+            self.company.quotes().create(&new_quote(self.client)).await.unwrap();
+        }
+        self.deliver().await;
+        self.look_at_deliveries().await;
+        self.read_pages().await;
+    }
+
+    /// The first attempts, those that are made again, and the end of those that never go well.
+    async fn deliver(&self) {
+        for _ in 0..3 {
+            self.invoicing.dispatcher().run_once().await.unwrap();
+            self.clock.advance(Duration::from_secs(10));
+        }
+    }
+
+    async fn look_at_deliveries(&self) {
+        let webhooks = self.company.webhooks();
+        let events = self.company.events().list(None, 50).await.unwrap();
+        self.company.events().deliveries(events[0].id).await.unwrap();
+        for webhook in &self.webhooks {
+            webhooks.log(*webhook, 50).await.unwrap();
+            webhooks.disable(*webhook).await.unwrap();
+            webhooks.enable(*webhook).await.unwrap();
+        }
+        webhooks.replay(self.webhooks[1], None).await.unwrap();
+        webhooks.replay(self.webhooks[1], Some(events[0].id)).await.unwrap();
+    }
+
+    async fn read_pages(&self) {
+        let since = Some(self.invoicing.env().now().plus_millis(-2 * 86_400_000));
+        for (include_lines, status, since) in [
+            (false, None, None),
+            (true, Some(QuoteStatus::Draft), None),
+            (true, None, since),
+            (false, Some(QuoteStatus::Draft), since),
+        ] {
+            let window = PageWindow { since, ..PageWindow::default() };
+            let page =
+                self.company.quotes().page(&PageQuery { status, include_lines, window }).await.unwrap();
+            assert!(page.len() > 1_000, "a page of {} bytes", page.len());
+        }
+        self.company.invoices().page(&PageQuery::default()).await.unwrap();
+        self.company.clients().page(&ClientQuery::default()).await.unwrap();
+    }
+}
+
+async fn open(url: &str, clock: Arc<ManualClock>) -> Invoicing {
+    // Few, so that each statement comes often enough on each of them.
+    let place = PostgresSettings { max_connections: 3, ..PostgresSettings::new(url) };
+    let settings = Settings {
+        target: TargetPolicy { allow_http: true, allow_private: true },
+        quota: 0,
+        ..Settings::default()
+    };
+    let builder = Invoicing::on_postgres(place).document_store(Arc::new(MemoryStore::new()));
+    builder.env(Env::system().with_clock(clock)).settings(settings).open().await.unwrap()
+}

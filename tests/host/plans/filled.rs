@@ -1,0 +1,119 @@
+//! A database that has been in use for years, made in seconds.
+
+use invoicing_core::Timestamp;
+use invoicing_server::CompanyHandle;
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use uuid::Uuid;
+
+/// Companies beside the one that works, each with 20 webhooks.
+const COMPANIES: i64 = 10;
+/// Events of each that wait to be delivered, which makes a million deliveries. A tenth as many have been.
+const EVENTS: i64 = 5_000;
+
+/// `$1` the company that works.
+const OTHERS: &str = "INSERT INTO company (id, last_stamp, record) \
+     SELECT o.id, c.last_stamp, replace(c.record, c.id::text, o.id::text) \
+     FROM company c, (SELECT gen_random_uuid() AS id FROM generate_series(1, $2)) o WHERE c.id = $1";
+const WEBHOOKS: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
+     SELECT c.id, gen_random_uuid(), 'http://127.0.0.1:9/', 63, 'whsec_x', 0, 0 \
+     FROM company c, generate_series(1, 20) WHERE c.id <> $1";
+/// `$2` the number before the first, `$3` how many of each company, `$4` the instant of the first.
+const EVENT: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) \
+     SELECT c.id, lpad(to_hex($2 + i), 32, '0')::uuid, 'quote.created', $4 + i, repeat('x', 500) \
+     FROM company c, generate_series(1, $3) i WHERE c.id <> $1 ORDER BY c.id, i";
+/// `$5` status. Row ids that no node gives out.
+const DELIVERY: &str = "INSERT INTO delivery \
+     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, attempts_in_all, ended_at) \
+     SELECT w.company_id, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, \
+     (1::bigint << 50) + ($2 + i) * 10000 + row_number() OVER (PARTITION BY i), $5, $4 + i, 0, 0, 0, 0, \
+     CASE WHEN $5 <> 'pending' THEN $4 + i END \
+     FROM webhook w, generate_series(1, $3) i WHERE w.company_id <> $1 ORDER BY w.company_id, i";
+const ATTEMPT: &str = "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status) \
+     SELECT company_id, due_at, event_id, webhook_id, 1, 12, 200 FROM delivery WHERE status = 'delivered' \
+     AND id > (1::bigint << 50) ON CONFLICT DO NOTHING";
+/// The company that works has many quotes itself, the others a few.
+const QUOTE: &str = "INSERT INTO quote \
+     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
+     SELECT c.id, lpad(to_hex($2 * 100 + i), 32, '0')::uuid, (ARRAY['DRAFT', 'ACCEPTED', 'REJECTED'])[1 + i % 3], NULL, \
+     $4 + i, $4 + i, q.head, q.lines, q.terms FROM company c, generate_series(1, $3) i, \
+     (SELECT head, lines, terms FROM quote WHERE company_id = $1 LIMIT 1) q WHERE c.id = $1 OR i <= $3 / 10";
+const INVOICE: &str = "INSERT INTO invoice \
+     (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms) \
+     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, head, lines, terms FROM quote \
+     WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
+const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
+     SELECT company_id, id, created_at, updated_at, 'x', '{}' FROM invoice ON CONFLICT DO NOTHING";
+
+/// Puts a tenth of it in, beside what services that run have planned for.
+pub(super) async fn begin(url: &str, company: &CompanyHandle, now: Timestamp) {
+    let mut filling = Filling::connect(url, company, now).await;
+    filling.run(OTHERS, &[COMPANIES]).await;
+    filling.run(WEBHOOKS, &[]).await;
+    filling.put(0, EVENTS / 10).await;
+}
+
+/// Puts the rest in. The indexes of the deliveries are made anew, which is faster.
+pub(super) async fn complete(url: &str, company: &CompanyHandle, now: Timestamp) {
+    let mut filling = Filling::connect(url, company, now).await;
+    let constraint = "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'delivery_pkey'";
+    let primary: String = sqlx::query_scalar(constraint).fetch_one(&mut filling.connection).await.unwrap();
+    filling.execute("ALTER TABLE delivery DROP CONSTRAINT delivery_pkey").await;
+    let indexes = "SELECT indexname::text, indexdef FROM pg_indexes WHERE tablename = 'delivery'";
+    let indexes: Vec<(String, String)> =
+        sqlx::query_as(indexes).fetch_all(&mut filling.connection).await.unwrap();
+    for (name, _) in &indexes {
+        filling.execute(&format!("DROP INDEX {name}")).await;
+    }
+    filling.put(EVENTS, EVENTS).await;
+    filling.execute(&format!("ALTER TABLE delivery ADD CONSTRAINT delivery_pkey {primary}")).await;
+    for (_, definition) in &indexes {
+        filling.execute(definition).await;
+    }
+}
+
+struct Filling {
+    connection: PgConnection,
+    company: Uuid,
+    now: i64,
+}
+
+impl Filling {
+    async fn connect(url: &str, company: &CompanyHandle, now: Timestamp) -> Self {
+        let mut connection = PgConnection::connect(url).await.unwrap();
+        // What fills the tables is of no interest.
+        connection.execute("SET auto_explain.log_min_duration = -1").await.unwrap();
+        Self { connection, company: company.id().0, now: now.as_millis() }
+    }
+
+    /// So many events of each company, that wait and that were delivered, and what goes with them. Their numbers begin
+    /// behind the given one.
+    async fn put(&mut self, behind: i64, events: i64) {
+        let (day, past) = (86_400_000, 3_600_000);
+        for (behind, events, at, status) in [
+            (behind, events, self.now + day, "pending"),
+            (behind + 1_000_000, events / 10, self.now - past, "delivered"),
+            (behind + 2_000_000, events / 100, self.now - past, "failed"),
+        ] {
+            self.run(EVENT, &[behind, events, at]).await;
+            let query =
+                sqlx::query(DELIVERY).bind(self.company).bind(behind).bind(events).bind(at).bind(status);
+            query.execute(&mut self.connection).await.unwrap();
+        }
+        self.run(ATTEMPT, &[]).await;
+        self.run(QUOTE, &[behind, events, self.now - day]).await;
+        self.run(INVOICE, &[]).await;
+        self.run(CLIENT, &[]).await;
+    }
+
+    /// Runs a statement with the company and some numbers.
+    async fn run(&mut self, statement: &'static str, numbers: &[i64]) {
+        let query = sqlx::query(statement);
+        let query = if statement.contains("$1") { query.bind(self.company) } else { query };
+        let query = numbers.iter().fold(query, |query, number| query.bind(*number));
+        query.execute(&mut self.connection).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+
+    async fn execute(&mut self, statement: &str) {
+        self.connection.execute(AssertSqlSafe(statement)).await.unwrap();
+    }
+}
