@@ -8,7 +8,7 @@ use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, OptionFuture};
@@ -29,10 +29,16 @@ use crate::invoicing::Inner;
 const POLL_MS: i64 = 5_000;
 /// Most outcomes in one transaction.
 const BATCH: usize = 512;
+/// While other attempts are under way, so many outcomes are waited for, but no longer than this: a transaction costs as much
+/// as dozens of outcomes in it.
+const GATHERED: usize = 128;
+const GATHERING: Duration = Duration::from_millis(5);
 /// Most webhooks that are claimed for at once: other writers share the same queue.
 const CLAIM_LANES: usize = 64;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
+/// Least room that a claim is made for where a webhook has deliveries in memory: a claim looks over what is held.
+const LEAST_CLAIM: usize = CLAIM / 2;
 /// What must be left of a lease, beyond the limit of an attempt, for the attempt to be begun. In milliseconds.
 const LEASE_MARGIN_MS: i64 = 5_000;
 /// When the loop ends.
@@ -79,6 +85,8 @@ pub(super) struct Engine<'a> {
     /// Lanes in which something is due and for which there is no room; the next recording frees some.
     full: Vec<WebhookId>,
     outcomes: Vec<Attempted>,
+    /// When the first of them came.
+    gathering_since: Option<Instant>,
     recording: Option<BoxFuture<'a, Kept>>,
     claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
     looking: Option<BoxFuture<'a, Looked>>,
@@ -101,6 +109,7 @@ impl<'a> Engine<'a> {
             suspects_in_flight: 0,
             full: Vec::new(),
             outcomes: Vec::new(),
+            gathering_since: None,
             recording: None,
             claiming: None,
             looking: None,
@@ -244,7 +253,7 @@ impl<'a> Engine<'a> {
             self.due.remove(&(at, webhook));
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.due = None;
-            match self.inner.handoff.reserve_many(webhook, CLAIM) {
+            match self.inner.handoff.reserve_many(webhook, CLAIM, LEAST_CLAIM) {
                 0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
@@ -295,7 +304,7 @@ impl<'a> Engine<'a> {
             }
             let Some(job) = lane.queue.pop_front() else { continue };
             if job.lease_until.as_millis() - now.as_millis() < enough {
-                self.outcomes.push(Attempted { job, what: What::GivenBack, suspect: false });
+                self.keep(Attempted { job, what: What::GivenBack, suspect: false });
             } else {
                 lane.in_flight += 1;
                 self.suspects_in_flight += usize::from(lane.suspect);
@@ -326,15 +335,31 @@ impl<'a> Engine<'a> {
             lane.failed += u32::from(ended_failed(&attempted));
         }
         self.join_round(webhook);
+        self.keep(attempted);
+    }
+
+    fn keep(&mut self, attempted: Attempted) {
+        self.gathering_since.get_or_insert_with(Instant::now);
         self.outcomes.push(attempted);
     }
 
+    /// How much longer outcomes are gathered; `None` where they are not.
+    fn gathering(&self) -> Option<Duration> {
+        let enough = self.outcomes.len() >= GATHERED || self.attempts.is_empty() || self.stopping;
+        let since = self.gathering_since.filter(|_| !enough && self.recording.is_none())?;
+        GATHERING.checked_sub(since.elapsed()).filter(|left| !left.is_zero())
+    }
+
     fn start_recording(&mut self) {
-        if self.recording.is_some() || self.outcomes.is_empty() {
+        if self.recording.is_some() || self.outcomes.is_empty() || self.gathering().is_some() {
             return;
         }
+        self.gathering_since = None;
         let rest = self.outcomes.split_off(self.outcomes.len().min(BATCH));
         let batch = Arc::new(std::mem::replace(&mut self.outcomes, rest));
+        if !self.outcomes.is_empty() {
+            self.gathering_since = Some(Instant::now());
+        }
         let recorded = keep(self.inner, Arc::clone(&batch), Arc::clone(&self.recording_may_end));
         self.recording = Some(recorded.map(|recorded| (batch, recorded)).boxed());
     }
@@ -390,7 +415,8 @@ impl<'a> Engine<'a> {
         let poll = Some(self.next_poll).filter(|_| self.looking.is_none());
         let next =
             due.into_iter().chain(poll).min().map_or(POLL_MS, |at| at.as_millis() - self.now().as_millis());
-        Duration::from_millis(u64::try_from(next.min(POLL_MS)).unwrap_or(0))
+        let nap = Duration::from_millis(u64::try_from(next.min(POLL_MS)).unwrap_or(0));
+        self.gathering().map_or(nap, |left| left.min(nap))
     }
 
     fn now(&self) -> Timestamp {

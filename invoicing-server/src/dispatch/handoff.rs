@@ -114,9 +114,16 @@ impl Handoff {
         true
     }
 
-    /// Takes up to `wanted` places; how many it took.
-    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> usize {
-        let token = self.token();
+    /// Takes up to `wanted` places; how many it took. None where a webhook that holds some has room for fewer than
+    /// `least`.
+    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize, least: usize) -> usize {
+        let (token, held) = {
+            let state = self.state();
+            (state.token, state.held.get(&webhook).copied().unwrap_or(0))
+        };
+        if held + least > LANE_ROOM {
+            return 0;
+        }
         (0..wanted).take_while(|_| self.reserve(webhook, token)).count()
     }
 

@@ -135,7 +135,7 @@ impl CompanyHandle {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        self.inner.store.write(operation).await
+        self.inner.store.write_of(self.id, operation).await
     }
 
     /// Its API keys.

@@ -46,23 +46,23 @@ pub(crate) struct Claimant {
 pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
 
 /// A claimed delivery as its row and that of its event tell it.
-struct Row {
+struct Row<'k> {
     delivery: i64,
     company: Uuid,
     attempts: u32,
     claims: u32,
-    kind: String,
-    body: String,
+    kind: &'k str,
+    body: Bytes,
 }
 
 impl Claimant {
-    fn job(self, webhook: WebhookId, row: Row) -> Job {
+    fn job(self, webhook: WebhookId, row: Row<'_>) -> Job {
         let Row { delivery, company, attempts, claims, kind, body } = row;
         Job {
             delivery,
             company: CompanyId(company),
             webhook,
-            body: Bytes::from(body),
+            body,
             is_ping: kind == Event::PING,
             attempts,
             claims,
@@ -134,7 +134,7 @@ pub(super) mod sqlite {
         let claimed: Vec<Found> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
         let is_full = claimed.len() >= room;
         let jobs = claimed.into_iter().map(|Found(delivery, company, attempts, claims, kind, body)| {
-            claimant.job(webhook, Row { delivery, company, attempts, claims, kind, body })
+            claimant.job(webhook, Row { delivery, company, attempts, claims, kind: &kind, body: body.into() })
         });
         let next = match next.first() {
             _ if is_full => Some(claimant.now),
@@ -155,6 +155,7 @@ pub(super) mod sqlite {
 pub(super) mod postgres {
     use std::collections::HashMap;
 
+    use bytes::Bytes;
     use invoicing_core::{Timestamp, WebhookId};
     use uuid::Uuid;
 
@@ -164,22 +165,24 @@ pub(super) mod postgres {
     use crate::store::lists::{Ids, Uuids};
 
     /// `$3` for which webhooks, `$5` how many of each. What somebody else is claiming is passed over. The update goes by
-    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join; what has a limit of
-    /// one row is looked up one by one, too.
+    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join.
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
          AND held_until <= $4 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
          claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 \
          WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
-         SELECT c.webhook_id, c.id, c.company_id, c.attempts, c.claims, e.kind, e.body FROM claimed c \
-         JOIN due ON due.id = c.id CROSS JOIN LATERAL (SELECT kind, body FROM event \
-         WHERE company_id = c.company_id AND id = c.event_id LIMIT 1) e ORDER BY due.due_at, c.id";
+         SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims FROM claimed c \
+         JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
+    /// Each once, however many webhooks it goes to. What has a limit of one row is looked up one by one.
+    const EVENTS: &str = "SELECT w.event, e.kind, e.body FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event) \
+         CROSS JOIN LATERAL (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
     const NEXT: &str = "SELECT w.webhook, d.due_at FROM unnest($1::uuid[]) AS w(webhook) \
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
 
-    type Found = (Uuid, i64, Uuid, i64, i64, String, String);
+    /// Webhook, row id, company, event, attempts, claims.
+    type Found = (Uuid, i64, Uuid, Uuid, i64, i64);
 
     /// Claims due deliveries of several webhooks.
     pub(in crate::store) async fn claim(
@@ -199,9 +202,12 @@ pub(super) mod postgres {
             .fetch_all(c))?;
         let mut claimed: HashMap<WebhookId, Claimed> =
             wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
-        for (webhook, delivery, company, attempts, claims, kind, body) in rows {
+        let events = events(connection, &rows).await?;
+        for (webhook, delivery, company, event, attempts, claims) in rows {
+            let (kind, body) = events.get(&event).ok_or_else(|| Error::internal("a delivery of no event"))?;
             let small = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
-            let row = Row { delivery, company, attempts: small(attempts), claims: small(claims), kind, body };
+            let (attempts, claims) = (small(attempts), small(claims));
+            let row = Row { delivery, company, attempts, claims, kind, body: body.clone() };
             let webhook = WebhookId(webhook);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
         }
@@ -219,6 +225,24 @@ pub(super) mod postgres {
             }
         }
         Ok(claimed)
+    }
+
+    /// Kind and body of the events of deliveries.
+    async fn events(
+        connection: &mut Connection,
+        deliveries: &[Found],
+    ) -> Result<HashMap<Uuid, (String, Bytes)>, Error> {
+        let which: HashMap<Uuid, Uuid> =
+            deliveries.iter().map(|(.., company, event, _, _)| (*event, *company)).collect();
+        if which.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (events, companies): (Vec<Uuid>, Vec<Uuid>) = which.into_iter().unzip();
+        let rows: Vec<(Uuid, String, String)> = on!(connection, |c| sqlx::query_as(EVENTS)
+            .bind(Uuids(companies))
+            .bind(Uuids(events))
+            .fetch_all(c))?;
+        Ok(rows.into_iter().map(|(event, kind, body)| (event, (kind, Bytes::from(body)))).collect())
     }
 }
 

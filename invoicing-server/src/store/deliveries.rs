@@ -12,8 +12,8 @@ use invoicing_core::{
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::connection::{Connection, Sql, on, run, sql_with};
-use super::lists::Ids;
+use super::connection::{Connection, Dialect, Sql, on, run, sql_with};
+use super::lists::{Ids, Texts};
 use super::rows::to_json;
 use crate::Error;
 
@@ -42,27 +42,38 @@ macro_rules! of_webhook {
     };
 }
 
-/// A row per attempt, from rows in JSON as [`AttemptRow`] is written.
+/// A row per attempt: delivery, when it began, how long it took, status or failure.
 macro_rules! attempted {
-    ($rows:literal, $delivery:literal) => {
+    ($at:literal, $took:literal, $status:literal, $failure:literal, $attempts_and_deliveries:literal) => {
         concat!(
-            "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status, failure) \
-             SELECT d.company_id, CAST(j.value ->> 1 AS BIGINT), d.event_id, d.webhook_id, d.attempts_in_all + 1, \
-             CAST(j.value ->> 2 AS BIGINT), CAST(j.value ->> 3 AS BIGINT), j.value ->> 4 FROM ",
-            $rows,
-            $delivery,
+            "INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure) \
+             SELECT d.company_id, d.event_id, d.webhook_id, d.attempts_in_all + 1, ",
+            concat!($at, ", ", $took, ", ", $status, ", ", $failure),
+            " FROM ",
+            $attempts_and_deliveries,
             " WHERE true ON CONFLICT DO NOTHING"
         )
     };
 }
 
-/// On PostgreSQL the limit makes it look each delivery up by itself, whatever it believes of the table.
+/// On PostgreSQL from lists of columns, which it reads twenty times as fast as JSON; the limit makes it look each
+/// delivery up by itself, whatever it believes of the table.
 const ATTEMPTED: Sql = Sql {
-    sqlite: attempted!("json_each($1) j", " JOIN delivery d ON d.id = CAST(j.value ->> 0 AS BIGINT)"),
+    sqlite: attempted!(
+        "j.value ->> 1",
+        "j.value ->> 2",
+        "j.value ->> 3",
+        "j.value ->> 4",
+        "json_each($1) j JOIN delivery d ON d.id = j.value ->> 0"
+    ),
     postgres: attempted!(
-        "json_array_elements($1::json) j",
-        " CROSS JOIN LATERAL (SELECT company_id, event_id, webhook_id, attempts_in_all FROM delivery \
-         WHERE id = CAST(j.value ->> 0 AS BIGINT) LIMIT 1) d"
+        "a.at",
+        "a.took",
+        "nullif(a.status, 0)",
+        "a.failure",
+        "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) \
+         AS a(id, at, took, status, failure) CROSS JOIN LATERAL (SELECT company_id, event_id, webhook_id, \
+         attempts_in_all FROM delivery WHERE id = a.id LIMIT 1) d"
     ),
 };
 const COUNT_ATTEMPT: Sql = sql_with!(
@@ -133,7 +144,23 @@ pub(crate) async fn insert_attempts(
     connection: &mut Connection,
     attempts: &[AttemptRow],
 ) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(ATTEMPTED.of(dialect)).bind(to_json(&attempts)?).execute(c))?;
+    let json = if connection.is_shared() { String::new() } else { to_json(&attempts)? };
+    let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
+    run!(connection, |c, dialect| {
+        let query = sqlx::query(ATTEMPTED.of(dialect));
+        let query = match dialect {
+            #[cfg(feature = "sqlite")]
+            Dialect::Sqlite => query.bind(&json),
+            #[cfg(feature = "postgres")]
+            Dialect::Postgres => query
+                .bind(Ids(&column(|row| row.0)))
+                .bind(Ids(&column(|row| row.1)))
+                .bind(Ids(&column(|row| row.2)))
+                .bind(Ids(&column(|row| row.3.map_or(0, i64::from))))
+                .bind(Texts(attempts.iter().map(|row| row.4.map(str::to_owned)).collect())),
+        };
+        query.execute(c)
+    })?;
     Ok(())
 }
 

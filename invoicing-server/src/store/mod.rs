@@ -202,6 +202,21 @@ impl Store {
         either!(self, |database| database.write(operation).await)
     }
 
+    /// As [`Self::write`], for an operation on one company: those of one company come one after the other.
+    pub(crate) async fn write_of<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        match self {
+            // The writer takes all in turn.
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.write(operation).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.write_of(company, operation).await,
+        }
+    }
+
     /// Claims due deliveries of several webhooks, with room for so many of each.
     pub(crate) async fn claim(
         &self,

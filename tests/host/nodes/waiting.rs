@@ -1,12 +1,15 @@
 //! Who writes waits for those who change the same company, and for nobody else.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
 use invoicing_core::{EventKind, Plan, QuoteStatus};
 use invoicing_server::CompanyHandle;
 use invoicing_tests::{Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use super::{call, comes_to};
-use crate::support::{draft_of, emit_for, hook_for, issued_over, payment, signature};
+use crate::support::{client_of, draft_of, emit_for, hook_for, issued_over, payment, quote_at, signature};
 
 const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
      WHERE table_schema = 'public' AND column_name = 'company_id'";
@@ -80,4 +83,28 @@ async fn a_company_that_is_being_changed_keeps_nobody_else_waiting() {
     world.dispatch().await;
     world.assert_all_ended().await;
     assert!(ours.received().len() >= 20);
+}
+
+/// More than there are connections.
+const CROWD: usize = 200;
+
+#[on_postgres(worker_threads = 4)]
+async fn a_crowd_on_one_company_leaves_connections_to_others_and_everybody_gets_a_turn() {
+    let world = World::new().await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    let (quote, theirs) = (quote_at(client_of(&world.company).await, "10"), client_of(&other).await);
+    let quotes = world.company.quotes();
+    let done = AtomicUsize::new(0);
+    let crowd = join_all((0..CROWD).map(|_| async {
+        let made = quotes.create(&quote).await;
+        done.fetch_add(1, Ordering::SeqCst);
+        made
+    }));
+    let beside = async {
+        other.quotes().create(&quote_at(theirs, "10")).await.unwrap();
+        done.load(Ordering::SeqCst)
+    };
+    let (made, done_before) = tokio::join!(crowd, beside);
+    assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
+    assert!(done_before < CROWD / 2, "one of another company waited for {done_before} of the crowd");
 }

@@ -9,6 +9,7 @@ mod clock;
 mod listen;
 mod outcome;
 mod session;
+mod turns;
 mod write;
 
 use std::str::FromStr;
@@ -35,6 +36,7 @@ use crate::dispatch::Handoff;
 use crate::env::Env;
 use clock::Correction;
 use listen::{Announcer, Listening};
+use turns::Turns;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -59,6 +61,7 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
+    turns: Turns,
     /// Ends when it is dropped; `None` before it has begun, and once closed.
     listening: tokio::sync::Mutex<Option<Listening>>,
 }
@@ -115,7 +118,11 @@ impl Postgres {
             correction,
         };
         shared.correct_clock().await?;
-        Ok(Self { shared: Arc::new(shared), listening: tokio::sync::Mutex::default() })
+        Ok(Self {
+            shared: Arc::new(shared),
+            turns: Turns::default(),
+            listening: tokio::sync::Mutex::default(),
+        })
     }
 
     pub(super) async fn read(&self) -> Result<Connection, Error> {
@@ -138,6 +145,16 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         write::run(&self.shared, operation).await
+    }
+
+    /// As [`Self::write`], for an operation that locks the company's row.
+    pub(super) async fn write_of<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        let _turn = self.turns.wait(company).await?;
+        self.write(operation).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -260,6 +277,8 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
         // young database would read a grown one from end to end.
         ("enable_seqscan", "off".to_owned()),
         ("enable_bitmapscan", "off".to_owned()),
+        // With an index for everything a plan need not know the arguments, and planning costs more than most statements.
+        ("plan_cache_mode", "force_generic_plan".to_owned()),
         ("jit", "off".to_owned()),
     ]))
 }

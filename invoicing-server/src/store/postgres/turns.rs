@@ -1,0 +1,101 @@
+//! Operations of this process on one company take turns before they ask for a connection.
+//!
+//! They would wait for its row anyhow, each with a connection of its own: a company on which many work at once would leave
+//! none to the others. Other processes are none of its business, they wait for the row.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use invoicing_core::CompanyId;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::Error;
+
+/// One that has the row, and one that has begun and waits for it.
+const AT_ONCE: usize = 2;
+/// How long a turn is waited for.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The companies on which somebody works or waits.
+#[derive(Debug, Default)]
+pub(super) struct Turns(Mutex<HashMap<CompanyId, Arc<Semaphore>>>);
+
+/// The right to work on a company, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'t> {
+    _permit: OwnedSemaphorePermit,
+    _place: Place<'t>,
+}
+
+/// Somebody who works on a company or waits for it. The last one takes the company out of the list.
+#[derive(Debug)]
+struct Place<'t> {
+    turns: &'t Turns,
+    company: CompanyId,
+    semaphore: Arc<Semaphore>,
+}
+
+impl Turns {
+    /// Waits for a turn, in the order of the calls.
+    pub(super) async fn wait(&self, company: CompanyId) -> Result<Turn<'_>, Error> {
+        let semaphore =
+            Arc::clone(self.all().entry(company).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE))));
+        let place = Place { turns: self, company, semaphore };
+        let permit = tokio::time::timeout(LIMIT, Arc::clone(&place.semaphore).acquire_owned()).await;
+        let permit = permit.map_err(|_| Error::unavailable("too much is done to the company at once"))?;
+        Ok(Turn { _permit: permit.map_err(Error::internal)?, _place: place })
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, Arc<Semaphore>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut all = self.turns.all();
+        // The list's and its own; a permit has let go of its share before.
+        if Arc::strong_count(&self.semaphore) == 2 {
+            all.remove(&self.company);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn turns_are_given_in_order_and_to_each_company_by_itself() {
+        let (turns, [a, b]) = (Turns::default(), [1, 2].map(|id| CompanyId(Uuid::from_u128(id))));
+        let first = turns.wait(a).await.unwrap();
+        let second = turns.wait(a).await.unwrap();
+        let (mut third, mut fourth) = (Box::pin(turns.wait(a)), Box::pin(turns.wait(a)));
+        assert!(third.as_mut().now_or_never().is_none());
+        assert!(fourth.as_mut().now_or_never().is_none());
+        let other = turns.wait(b).await.unwrap();
+        assert_eq!(turns.all().len(), 2);
+        drop(first);
+        assert!(fourth.as_mut().now_or_never().is_none(), "out of order");
+        let third = third.now_or_never().expect("its turn").unwrap();
+        // One who no longer wants a turn keeps nobody from his.
+        drop(fourth);
+        drop((second, third));
+        assert_eq!(turns.all().len(), 1);
+        drop(other);
+        assert!(turns.all().is_empty(), "a company on which nobody works is remembered");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_is_not_waited_for_without_end() {
+        let (turns, company) = (Turns::default(), CompanyId(Uuid::from_u128(1)));
+        let held = [turns.wait(company).await.unwrap(), turns.wait(company).await.unwrap()];
+        assert!(matches!(turns.wait(company).await, Err(Error::StorageUnavailable(_))));
+        drop(held);
+        assert!(turns.all().is_empty());
+    }
+}
