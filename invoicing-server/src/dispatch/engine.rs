@@ -37,8 +37,6 @@ const GATHERING: Duration = Duration::from_millis(5);
 const CLAIM_LANES: usize = 64;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
-/// Least room that a claim is made for where a webhook has deliveries in memory: a claim looks over what is held.
-const LEAST_CLAIM: usize = CLAIM / 2;
 /// What must be left of a lease, beyond the limit of an attempt, for the attempt to be begun. In milliseconds.
 const LEASE_MARGIN_MS: i64 = 5_000;
 /// When the loop ends.
@@ -253,7 +251,7 @@ impl<'a> Engine<'a> {
             self.due.remove(&(at, webhook));
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.due = None;
-            match self.inner.handoff.reserve_many(webhook, CLAIM, LEAST_CLAIM) {
+            match self.inner.handoff.reserve_many(webhook, CLAIM) {
                 0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
@@ -382,6 +380,8 @@ impl<'a> Engine<'a> {
             self.due_at(webhook, at);
         }
         self.report.add(recorded.report);
+        // For the next start, or the end of the lease.
+        self.inner.handoff.leave(recorded.lost);
         for attempted in batch {
             self.forget_if_spent(attempted.job.webhook);
         }

@@ -15,6 +15,9 @@ use crate::env::Env;
 /// Deliveries of one webhook that are held in memory: enough that a claim and a recording are shared by many. Where
 /// attempts take so long that the lease would end first, the rest is given back.
 pub(crate) const LANE_ROOM: usize = 256;
+/// Of these, how many only a claim takes, and takes at least where the webhook holds others: so that what is handed over
+/// does not keep out what waits in the table, and few claims look over what is held.
+const CLAIM_ROOM: usize = LANE_ROOM / 4;
 /// Deliveries that are held in memory in all.
 const TOTAL_ROOM: usize = 32_768;
 /// A claimed delivery.
@@ -70,6 +73,19 @@ struct State {
     look: bool,
 }
 
+impl State {
+    /// Takes places, as long as the webhook holds no more than `limit`; how many it took.
+    fn take_places(&mut self, webhook: WebhookId, wanted: usize, limit: usize) -> usize {
+        let held = self.held.get(&webhook).copied().unwrap_or(0);
+        let taken = wanted.min(limit.saturating_sub(held)).min(TOTAL_ROOM.saturating_sub(self.total));
+        if taken > 0 {
+            self.held.insert(webhook, held + taken);
+            self.total += taken;
+        }
+        taken
+    }
+}
+
 /// See the module's text.
 #[derive(Debug)]
 pub(crate) struct Handoff {
@@ -102,29 +118,17 @@ impl Handoff {
     /// webhook.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state();
-        if !state.open || state.token != token || state.total >= TOTAL_ROOM {
-            return false;
-        }
-        let held = state.held.entry(webhook).or_default();
-        if *held >= LANE_ROOM {
-            return false;
-        }
-        *held += 1;
-        state.total += 1;
-        true
+        state.open && state.token == token && state.take_places(webhook, 1, LANE_ROOM - CLAIM_ROOM) == 1
     }
 
-    /// Takes up to `wanted` places; how many it took. None where a webhook that holds some has room for fewer than
-    /// `least`.
-    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize, least: usize) -> usize {
-        let (token, held) = {
-            let state = self.state();
-            (state.token, state.held.get(&webhook).copied().unwrap_or(0))
-        };
-        if held + least > LANE_ROOM {
+    /// Takes up to `wanted` places for a claim; how many it took.
+    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> usize {
+        let mut state = self.state();
+        let held = state.held.get(&webhook).copied().unwrap_or(0);
+        if !state.open || held + CLAIM_ROOM > LANE_ROOM {
             return 0;
         }
-        (0..wanted).take_while(|_| self.reserve(webhook, token)).count()
+        state.take_places(webhook, wanted, LANE_ROOM)
     }
 
     /// Gives places back.

@@ -23,12 +23,15 @@ pub(super) struct Recorded {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
+    /// What could not be recorded.
+    pub(super) lost: Vec<i64>,
 }
 
 impl Recorded {
     pub(super) fn add(&mut self, more: Self) {
         self.due.extend(more.due);
         self.report.add(more.report);
+        self.lost.extend(more.lost);
     }
 }
 
@@ -76,7 +79,7 @@ pub(super) async fn record(
     }
     if !batch.given_back.is_empty() {
         let ids: Vec<i64> = batch.given_back.iter().map(|job| job.delivery).collect();
-        claims::release(tx.connection(), &ids, token).await?;
+        claims::release(tx.connection(), &ids, token, now).await?;
         let later = now.plus_millis(GIVEN_BACK_MS);
         recorded.due.extend(batch.given_back.iter().map(|job| (job.webhook, later)));
     }

@@ -30,7 +30,7 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
                 let mut released = claims::release_dead(tx.connection(), now).await?;
                 let (left, token) = tx.handoff().left();
                 if !left.is_empty() {
-                    released += claims::release(tx.connection(), &left, token).await?;
+                    released += claims::release(tx.connection(), &left, token, now).await?;
                 }
                 tx.open_handoff_on_commit();
                 Ok(released)
@@ -75,7 +75,8 @@ pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Ar
             tokio::time::sleep(TROUBLE).await;
         } else if unavailable || batch.len() == 1 {
             tracing::error!("{} outcomes are lost; their attempts will be made again", batch.len());
-            return Recorded::default();
+            let lost = batch.iter().map(|attempted| attempted.job.delivery).collect();
+            return Recorded { lost, ..Recorded::default() };
         } else {
             return one_by_one(inner, batch, stopping).await;
         }
@@ -103,13 +104,10 @@ fn one_by_one(
 
 /// Gives back deliveries that were not attempted, for whoever comes next. Whether that was done.
 pub(super) async fn give_back(inner: &Inner, deliveries: Vec<i64>) -> bool {
-    if deliveries.is_empty() {
-        return true;
-    }
     let given_back = inner.store.write(|tx| {
         Box::pin(async move {
-            let token = tx.handoff().token();
-            claims::release(tx.connection(), &deliveries, token).await
+            let (now, token) = (tx.env().now(), tx.handoff().token());
+            claims::release_run(tx.connection(), &deliveries, token, now).await
         })
     });
     let given_back = given_back.await;

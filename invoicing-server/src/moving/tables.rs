@@ -208,8 +208,12 @@ pub(super) const TABLES: [Table; 18] = [
             id("webhook_id"),
             text("status"),
             text("reason"),
-            number("due_at"),
-            // What the stopped service had claimed is free.
+            // What the stopped service had claimed is due and free.
+            Column {
+                name: "due_at",
+                kind: Kind::Number,
+                read: "CASE WHEN status = 'pending' AND claim <> 0 THEN min(due_at, $1) ELSE due_at END",
+            },
             Column { name: "held_until", kind: Kind::Number, read: "0" },
             Column { name: "claim", kind: Kind::Number, read: "0" },
             number("claims"),

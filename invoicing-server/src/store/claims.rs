@@ -29,8 +29,10 @@ const WAITING: Sql = Sql {
          SELECT webhook_id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.webhook_id \
          AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), held_until) FROM waiting w",
 };
+/// What was due stays due, also where the clock was set back since.
 const RELEASE: Sql = sql_with!(
-    "UPDATE delivery SET claim = 0, held_until = 0, claims = claims - 1 WHERE id", ids "$1",
+    "UPDATE delivery SET claim = 0, held_until = 0, due_at = CASE WHEN due_at > $3 THEN $3 ELSE due_at END, \
+     claims = claims - 1 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $2"
 );
 
@@ -103,6 +105,8 @@ pub(super) mod sqlite {
         "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
          ORDER BY due_at LIMIT 1"
     );
+    const RELEASE_RUN: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), \
+         claims = claims - 1 WHERE status = 'pending' AND claim = $1";
     const RELEASE_ALL: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1) \
          WHERE status = 'pending' AND claim <> 0";
 
@@ -144,6 +148,16 @@ pub(super) mod sqlite {
         Ok((jobs.collect(), next))
     }
 
+    /// Gives back what a run has claimed, also what was committed after it had ended.
+    pub(super) async fn release_run(
+        connection: &mut SqliteConnection,
+        token: i64,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
+        let released = sqlx::query(RELEASE_RUN).bind(token).bind(now.as_millis()).execute(connection).await?;
+        Ok(released.rows_affected())
+    }
+
     /// Makes every claimed delivery due: for a process that knows that no other one is alive.
     pub(super) async fn release_all(connection: &mut SqliteConnection, now: Timestamp) -> Result<u64, Error> {
         Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(connection).await?.rows_affected())
@@ -153,7 +167,7 @@ pub(super) mod sqlite {
 /// In PostgreSQL: several webhooks per call, beside other nodes that do the same.
 #[cfg(feature = "postgres")]
 pub(super) mod postgres {
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
 
     use bytes::Bytes;
     use invoicing_core::{Timestamp, WebhookId};
@@ -175,11 +189,15 @@ pub(super) mod postgres {
          SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims FROM claimed c \
          JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
     /// Each once, however many webhooks it goes to. What has a limit of one row is looked up one by one.
-    const EVENTS: &str = "SELECT w.event, e.kind, e.body FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event) \
+    const EVENTS: &str = "SELECT w.company, w.event, e.kind, e.body \
+         FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event) \
          CROSS JOIN LATERAL (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
     const NEXT: &str = "SELECT w.webhook, d.due_at FROM unnest($1::uuid[]) AS w(webhook) \
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
+
+    /// When a webhook is looked at again of which is not known when, in milliseconds.
+    const AGAIN_MS: i64 = 250;
 
     /// Webhook, row id, company, event, attempts, claims.
     type Found = (Uuid, i64, Uuid, Uuid, i64, i64);
@@ -202,19 +220,35 @@ pub(super) mod postgres {
             .fetch_all(c))?;
         let mut claimed: HashMap<WebhookId, Claimed> =
             wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
-        let events = events(connection, &rows).await?;
+        let events = match events(connection, &rows).await {
+            Ok(events) => events,
+            Err(error) => {
+                // Where that fails too, they wait for the end of the lease.
+                let ids: Vec<i64> = rows.iter().map(|row| row.1).collect();
+                let _ = super::release(connection, &ids, claimant.token, claimant.now).await;
+                return Err(error);
+            }
+        };
         for (webhook, delivery, company, event, attempts, claims) in rows {
-            let (kind, body) = events.get(&event).ok_or_else(|| Error::internal("a delivery of no event"))?;
+            let Some((kind, body)) = events.get(&(company, event)) else {
+                tracing::error!(delivery, %event, "a delivery of an event that is not there");
+                continue;
+            };
             let small = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
             let (attempts, claims) = (small(attempts), small(claims));
             let row = Row { delivery, company, attempts, claims, kind, body: body.clone() };
             let webhook = WebhookId(webhook);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
         }
-        let next: Vec<(Uuid, i64)> = on!(connection, |c| sqlx::query_as(NEXT)
+        let next: Result<Vec<(Uuid, i64)>, _> = on!(connection, |c| sqlx::query_as(NEXT)
             .bind(webhooks())
             .bind(claimant.now.as_millis())
-            .fetch_all(c))?;
+            .fetch_all(c));
+        let next = next.unwrap_or_else(|error| {
+            tracing::warn!(%error, "when deliveries fall due is not known; they are looked at again");
+            let soon = claimant.now.as_millis() + AGAIN_MS;
+            wanted.iter().map(|(webhook, _)| (webhook.0, soon)).collect()
+        });
         for (webhook, due_at) in next {
             claimed.entry(WebhookId(webhook)).or_default().1 = Some(Timestamp::from_millis(due_at));
         }
@@ -227,22 +261,23 @@ pub(super) mod postgres {
         Ok(claimed)
     }
 
-    /// Kind and body of the events of deliveries.
+    /// Kind and body of the events of deliveries, by company and event.
     async fn events(
         connection: &mut Connection,
         deliveries: &[Found],
-    ) -> Result<HashMap<Uuid, (String, Bytes)>, Error> {
-        let which: HashMap<Uuid, Uuid> =
-            deliveries.iter().map(|(.., company, event, _, _)| (*event, *company)).collect();
+    ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
+        let which: HashSet<(Uuid, Uuid)> =
+            deliveries.iter().map(|(.., company, event, _, _)| (*company, *event)).collect();
         if which.is_empty() {
             return Ok(HashMap::new());
         }
-        let (events, companies): (Vec<Uuid>, Vec<Uuid>) = which.into_iter().unzip();
-        let rows: Vec<(Uuid, String, String)> = on!(connection, |c| sqlx::query_as(EVENTS)
+        let (companies, events): (Vec<Uuid>, Vec<Uuid>) = which.into_iter().unzip();
+        let rows: Vec<(Uuid, Uuid, String, String)> = on!(connection, |c| sqlx::query_as(EVENTS)
             .bind(Uuids(companies))
             .bind(Uuids(events))
             .fetch_all(c))?;
-        Ok(rows.into_iter().map(|(event, kind, body)| (event, (kind, Bytes::from(body)))).collect())
+        let event = |(company, event, kind, body)| ((company, event), (kind, Bytes::from(body)));
+        Ok(rows.into_iter().map(event).collect())
     }
 }
 
@@ -271,6 +306,31 @@ pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) ->
 }
 
 /// Gives claimed deliveries back that were never attempted; how many.
-pub(crate) async fn release(connection: &mut Connection, ids: &[i64], token: i64) -> Result<u64, Error> {
-    Ok(run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?)
+pub(crate) async fn release(
+    connection: &mut Connection,
+    ids: &[i64],
+    token: i64,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    Ok(run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect))
+        .bind(Ids(ids))
+        .bind(token)
+        .bind(now.as_millis())
+        .execute(c))?)
+}
+
+/// Gives back what a run that ends holds: these, and in SQLite whatever else it has claimed.
+pub(crate) async fn release_run(
+    connection: &mut Connection,
+    ids: &[i64],
+    token: i64,
+    now: Timestamp,
+) -> Result<u64, Error> {
+    #[cfg(feature = "sqlite")]
+    if !connection.is_shared()
+        && let On::Sqlite(c) = connection.on()
+    {
+        return sqlite::release_run(c, token, now).await;
+    }
+    release(connection, ids, token, now).await
 }

@@ -13,6 +13,8 @@ use crate::process::Site;
 use crate::{random, tell, times};
 
 const NODES: usize = 3;
+/// Longer than a commit is waited for whose answer was lost, which is longer than an operation is tried for.
+const TOLD: Duration = Duration::from_secs(30);
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(20);
 
@@ -55,6 +57,7 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     tell("PostgreSQL restarted", &format_args!("{restarts} restarts, {figures}; {calls}"));
     assert_eq!(unanswered, 0, "a node that lives must answer");
     assert!(refused >= NODES, "the outage was not seen");
+    assert!(said_so < TOLD, "somebody was left waiting for {said_so:?} while the database was away");
     assert_eq!(figures.doubled, 0, "recorded as delivered more than once");
     assert_eq!((figures.failed, figures.skipped), (0, 0));
     assert!(figures.operations > 20 * restarts, "too little happened to mean anything");

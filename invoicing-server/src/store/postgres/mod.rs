@@ -144,7 +144,7 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        write::run(&self.shared, operation).await
+        write::run(&self.shared, Instant::now(), operation).await
     }
 
     /// As [`Self::write`], for an operation that locks the company's row.
@@ -153,8 +153,9 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        let _turn = self.turns.wait(company).await?;
-        self.write(operation).await
+        let begun = Instant::now();
+        let _turn = self.turns.wait(company, write::TRIED_FOR).await?;
+        write::run(&self.shared, begun, operation).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -212,21 +213,27 @@ impl Postgres {
 }
 
 impl Shared {
-    /// A connection. The pool itself asks again for as long as the server refuses connections or lets nobody in yet, and
-    /// not where one breaks off while it is made: a failover, or a pooler that is started again.
     async fn session(&self) -> Result<Session, sqlx::Error> {
-        let begun = Instant::now();
-        loop {
-            match self.pool.acquire().await {
-                Ok(connection) => return Ok(Session::new(connection, self.answer_limit)),
-                Err(sqlx::Error::Io(_) | sqlx::Error::Protocol(_))
-                    if begun.elapsed().as_millis() < u128::from(self.settings.acquire_timeout_ms) =>
-                {
-                    tokio::time::sleep(CONNECT_PAUSE).await;
+        self.session_within(Duration::MAX).await
+    }
+
+    /// A connection, waited for no longer than that. The pool itself asks again for as long as the server refuses
+    /// connections or lets nobody in yet, and not where one breaks off while it is made: a failover, or a pooler that is
+    /// started again.
+    async fn session_within(&self, limit: Duration) -> Result<Session, sqlx::Error> {
+        let acquired = async {
+            loop {
+                match self.pool.acquire().await {
+                    Err(sqlx::Error::Io(_) | sqlx::Error::Protocol(_)) => {
+                        tokio::time::sleep(CONNECT_PAUSE).await;
+                    }
+                    acquired => return acquired,
                 }
-                Err(error) => return Err(error),
             }
-        }
+        };
+        let limit = limit.min(Duration::from_millis(self.settings.acquire_timeout_ms));
+        let acquired = tokio::time::timeout(limit, acquired).await;
+        Ok(Session::new(acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?, self.answer_limit))
     }
 
     /// Waits for an answer as long as for that of any statement.

@@ -4,6 +4,7 @@
 //! none to the others. Other processes are none of its business, they wait for the row.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,12 +15,10 @@ use crate::Error;
 
 /// One that has the row, and one that has begun and waits for it.
 const AT_ONCE: usize = 2;
-/// How long a turn is waited for.
-const LIMIT: Duration = Duration::from_secs(10);
 
-/// The companies on which somebody works or waits.
+/// The companies on which somebody works or waits, and how many do.
 #[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<CompanyId, Arc<Semaphore>>>);
+pub(super) struct Turns(Mutex<HashMap<CompanyId, (usize, Arc<Semaphore>)>>);
 
 /// The right to work on a company, until it is dropped.
 #[derive(Debug)]
@@ -33,21 +32,26 @@ pub(super) struct Turn<'t> {
 struct Place<'t> {
     turns: &'t Turns,
     company: CompanyId,
-    semaphore: Arc<Semaphore>,
 }
 
 impl Turns {
     /// Waits for a turn, in the order of the calls.
-    pub(super) async fn wait(&self, company: CompanyId) -> Result<Turn<'_>, Error> {
-        let semaphore =
-            Arc::clone(self.all().entry(company).or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE))));
-        let place = Place { turns: self, company, semaphore };
-        let permit = tokio::time::timeout(LIMIT, Arc::clone(&place.semaphore).acquire_owned()).await;
+    pub(super) async fn wait(&self, company: CompanyId, limit: Duration) -> Result<Turn<'_>, Error> {
+        let (place, semaphore) = self.join(company);
+        let permit = tokio::time::timeout(limit, semaphore.acquire_owned()).await;
         let permit = permit.map_err(|_| Error::unavailable("too much is done to the company at once"))?;
         Ok(Turn { _permit: permit.map_err(Error::internal)?, _place: place })
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, Arc<Semaphore>>> {
+    fn join(&self, company: CompanyId) -> (Place<'_>, Arc<Semaphore>) {
+        let mut all = self.all();
+        let (places, semaphore) =
+            all.entry(company).or_insert_with(|| (0, Arc::new(Semaphore::new(AT_ONCE))));
+        *places += 1;
+        (Place { turns: self, company }, Arc::clone(semaphore))
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, (usize, Arc<Semaphore>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -55,9 +59,11 @@ impl Turns {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         let mut all = self.turns.all();
-        // The list's and its own; a permit has let go of its share before.
-        if Arc::strong_count(&self.semaphore) == 2 {
-            all.remove(&self.company);
+        if let Entry::Occupied(mut entry) = all.entry(self.company) {
+            entry.get_mut().0 -= 1;
+            if entry.get().0 == 0 {
+                entry.remove();
+            }
         }
     }
 }
@@ -69,15 +75,17 @@ mod tests {
 
     use super::*;
 
+    const LIMIT: Duration = Duration::from_secs(8);
+
     #[tokio::test]
     async fn turns_are_given_in_order_and_to_each_company_by_itself() {
         let (turns, [a, b]) = (Turns::default(), [1, 2].map(|id| CompanyId(Uuid::from_u128(id))));
-        let first = turns.wait(a).await.unwrap();
-        let second = turns.wait(a).await.unwrap();
-        let (mut third, mut fourth) = (Box::pin(turns.wait(a)), Box::pin(turns.wait(a)));
+        let first = turns.wait(a, LIMIT).await.unwrap();
+        let second = turns.wait(a, LIMIT).await.unwrap();
+        let (mut third, mut fourth) = (Box::pin(turns.wait(a, LIMIT)), Box::pin(turns.wait(a, LIMIT)));
         assert!(third.as_mut().now_or_never().is_none());
         assert!(fourth.as_mut().now_or_never().is_none());
-        let other = turns.wait(b).await.unwrap();
+        let other = turns.wait(b, LIMIT).await.unwrap();
         assert_eq!(turns.all().len(), 2);
         drop(first);
         assert!(fourth.as_mut().now_or_never().is_none(), "out of order");
@@ -93,8 +101,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_turn_is_not_waited_for_without_end() {
         let (turns, company) = (Turns::default(), CompanyId(Uuid::from_u128(1)));
-        let held = [turns.wait(company).await.unwrap(), turns.wait(company).await.unwrap()];
-        assert!(matches!(turns.wait(company).await, Err(Error::StorageUnavailable(_))));
+        let held = [turns.wait(company, LIMIT).await.unwrap(), turns.wait(company, LIMIT).await.unwrap()];
+        assert!(matches!(turns.wait(company, LIMIT).await, Err(Error::StorageUnavailable(_))));
         drop(held);
         assert!(turns.all().is_empty());
     }

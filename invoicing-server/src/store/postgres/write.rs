@@ -24,10 +24,12 @@ use crate::store::news::News;
 use crate::store::tx::{Aftermath, Tx};
 
 /// How long an operation is tried again: longer than a node that stands still may hold a lock, with the default limits.
-const TRIED_FOR: Duration = Duration::from_secs(8);
+pub(super) const TRIED_FOR: Duration = Duration::from_secs(8);
 /// How long a commit is waited for. After that nobody waits, but it is still found out what became of it, and what is
 /// committed is handed over.
 const WAITED_FOR: Duration = Duration::from_secs(20);
+/// What is left of that at least for a connection, to whom others have left little.
+const LEAST: Duration = Duration::from_secs(1);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
@@ -40,16 +42,16 @@ enum Failed {
     ForNow(Error),
 }
 
-/// Runs an operation.
-pub(super) async fn run<T, F>(shared: &Arc<Shared>, operation: F) -> Result<T, Error>
+/// Runs an operation that was asked for then.
+pub(super) async fn run<T, F>(shared: &Arc<Shared>, begun: Instant, operation: F) -> Result<T, Error>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
 {
-    let begun = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let error = match attempt(shared, operation.clone()).await {
+        let left = TRIED_FOR.saturating_sub(begun.elapsed()).max(LEAST);
+        let error = match attempt(shared, left, operation.clone()).await {
             Ok(value) => return Ok(value),
             Err(Failed::ForGood(error)) => return Err(error),
             Err(Failed::ForNow(error)) => error,
@@ -66,12 +68,12 @@ where
     }
 }
 
-async fn attempt<T, F>(shared: &Arc<Shared>, operation: F) -> Result<T, Failed>
+async fn attempt<T, F>(shared: &Arc<Shared>, left: Duration, operation: F) -> Result<T, Failed>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
 {
-    let (mut unfinished, id) = begin(shared).await?;
+    let (mut unfinished, id) = begin(shared, left).await?;
     let result = AssertUnwindSafe(operation(&mut unfinished.tx)).catch_unwind().await;
     let value = match result {
         Ok(Ok(value)) => value,
@@ -94,9 +96,9 @@ where
     Ok(value)
 }
 
-async fn begin(shared: &Shared) -> Result<(Unfinished, Uuid), Failed> {
+async fn begin(shared: &Shared, left: Duration) -> Result<(Unfinished, Uuid), Failed> {
     // A pool that has no connection to give has waited long enough.
-    let mut session = match shared.session().await {
+    let mut session = match shared.session_within(left).await {
         Ok(session) => session,
         Err(error @ sqlx::Error::PoolTimedOut) => return Err(Failed::ForGood(Error::unavailable(error))),
         Err(error) => return Err(sorted(error.into())),
@@ -172,7 +174,7 @@ async fn release(shared: &Shared, jobs: &[Job]) {
         let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
         for same in jobs.chunk_by(|a, b| a.token == b.token) {
             let ids: Vec<i64> = same.iter().map(|job| job.delivery).collect();
-            claims::release(&mut connection, &ids, same[0].token).await?;
+            claims::release(&mut connection, &ids, same[0].token, shared.env.now()).await?;
         }
         Ok::<(), Error>(())
     };
