@@ -68,16 +68,26 @@ pub(crate) fn refused<'a, T: Debug + 'a>(
     })
 }
 
+/// The call is refused like this, and nothing has changed and nothing was emitted.
+fn refused_as<'a, T: Debug + 'a>(
+    world: &'a World,
+    what: &'a str,
+    call: impl Future<Output = Result<T, Error>> + 'a,
+    is_so: fn(&Error) -> bool,
+) -> LocalBoxFuture<'a, ()> {
+    Box::pin(async move {
+        let error = refused(world, what, call).await;
+        assert!(is_so(&error), "{what}: {error:?}");
+    })
+}
+
 /// The call is refused as a conflict, and nothing has changed and nothing was emitted.
 pub(crate) fn conflict<'a, T: Debug + 'a>(
     world: &'a World,
     what: &'a str,
     call: impl Future<Output = Result<T, Error>> + 'a,
 ) -> LocalBoxFuture<'a, ()> {
-    Box::pin(async move {
-        let error = refused(world, what, call).await;
-        assert!(matches!(error, Error::Conflict(_)), "{what}: {error:?}");
-    })
+    refused_as(world, what, call, |error| matches!(error, Error::Conflict(_)))
 }
 
 /// The call is refused as bad input in a field, and nothing has changed and nothing was emitted.
@@ -100,10 +110,7 @@ pub(crate) fn not_found<'a, T: Debug + 'a>(
     what: &'a str,
     call: impl Future<Output = Result<T, Error>> + 'a,
 ) -> LocalBoxFuture<'a, ()> {
-    Box::pin(async move {
-        let error = refused(world, what, call).await;
-        assert!(matches!(error, Error::NotFound), "{what}: {error:?}");
-    })
+    refused_as(world, what, call, |error| matches!(error, Error::NotFound))
 }
 
 /// The call does nothing at all, successfully.

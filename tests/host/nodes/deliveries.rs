@@ -38,6 +38,16 @@ fn assert_once(receiver: &Receiver, count: usize) {
     assert_eq!(bodies.len(), count, "bodies");
 }
 
+/// The dispatchers stop, and each receiver has had so many deliveries, each of them once.
+async fn ends_once(nodes: &Nodes, running: Vec<Running>, receivers: &[Receiver], each: usize) {
+    let delivered = stop_all(running).await;
+    assert_eq!(delivered.iter().sum::<u64>(), (each * receivers.len()) as u64, "{delivered:?}");
+    for receiver in receivers {
+        assert_once(receiver, each);
+    }
+    nodes.world.assert_all_ended().await;
+}
+
 #[on_postgres(worker_threads = 4)]
 async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all() {
     let nodes = nodes().await;
@@ -55,12 +65,7 @@ async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all()
             assert!(receiver.wait_for(come, TOLD).await, "round {round}: {}", receiver.received().len());
         }
     }
-    let delivered = stop_all(running).await;
-    assert_eq!(delivered.iter().sum::<u64>(), 300, "{delivered:?}");
-    for receiver in &receivers {
-        assert_once(receiver, 150);
-    }
-    nodes.world.assert_all_ended().await;
+    ends_once(&nodes, running, &receivers, 150).await;
 }
 
 #[on_postgres(worker_threads = 4)]
@@ -77,12 +82,7 @@ async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
     for receiver in &receivers {
         assert!(receiver.wait_for(300, LONG).await, "{}", receiver.received().len());
     }
-    let delivered = stop_all(running).await;
-    assert_eq!(delivered.iter().sum::<u64>(), 900, "{delivered:?}");
-    for receiver in &receivers {
-        assert_once(receiver, 300);
-    }
-    nodes.world.assert_all_ended().await;
+    ends_once(&nodes, running, &receivers, 300).await;
 }
 
 #[on_postgres(worker_threads = 4)]
