@@ -4,9 +4,10 @@
 //! reads them, makes the attempts, and writes what became of them. Nothing else ends a delivery, but a webhook that
 //! is switched off, whose waiting deliveries the operation itself ends as skipped.
 //!
-//! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
-//! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made
-//! good by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
+//! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
+//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
+//! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made good
+//! by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
 //!
 //! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead endpoint
 //! fills its own lane and nobody else's.

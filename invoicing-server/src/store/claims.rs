@@ -176,6 +176,7 @@ pub(super) mod postgres {
     use super::{Claimant, Claimed, Row};
     use crate::Error;
     use crate::store::connection::{Connection, on};
+    use crate::store::deliveries::small;
     use crate::store::lists::{Ids, Uuids};
 
     /// `$3` for which webhooks, `$5` how many of each. What somebody else is claiming is passed over. The update goes by
@@ -234,7 +235,6 @@ pub(super) mod postgres {
                 tracing::error!(delivery, %event, "a delivery of an event that is not there");
                 continue;
             };
-            let small = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
             let (attempts, claims) = (small(attempts), small(claims));
             let row = Row { delivery, company, attempts, claims, kind, body: body.clone() };
             let webhook = WebhookId(webhook);

@@ -377,6 +377,6 @@ pub(crate) async fn log(
 }
 
 /// A count as it was stored: never below 0, and far from too large.
-fn small(count: i64) -> u32 {
+pub(super) fn small(count: i64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
