@@ -50,7 +50,7 @@ pub(crate) struct Inner {
     pub(crate) sealer: Arc<Sealer>,
     /// What the API is doing at present.
     pub(crate) load: Arc<Load>,
-    /// Imports whose number was taken go on one after the other, or they would take it from each other for ever.
+    /// Imports whose number was taken go on one after the other: in order, and each holding the numbers for a moment only.
     pub(crate) import_turn: tokio::sync::Mutex<()>,
 }
 

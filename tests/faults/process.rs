@@ -230,7 +230,9 @@ impl Node {
     /// As [`Self::stop`]; it must end in good order.
     pub(crate) fn stop_well(self) -> Vec<Value> {
         let (status, lines) = self.stop();
-        assert!(status.success(), "{:?}", lines.last());
+        // The first failure stops it; what it said behind that follows from it.
+        let failed = lines.iter().find(|line| line.get("failed").is_some());
+        assert!(status.success(), "{status}: {:?}", failed.or(lines.last()));
         lines
     }
 

@@ -22,12 +22,15 @@ CREATE TABLE company (
     record TEXT NOT NULL
 ) WITH (fillfactor = 50);
 
--- The last number given out, per company, kind of document and year.
+-- The last number given out, per company, kind of document and year; who is about to take the next one and prints it
+-- meanwhile, and until when nobody else is given one; 0 where nobody is.
 CREATE TABLE series (
     company_id UUID NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
     year BIGINT NOT NULL,
     last BIGINT NOT NULL,
+    holder UUID,
+    held_until BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (company_id, kind, year)
 ) WITH (fillfactor = 50);
 

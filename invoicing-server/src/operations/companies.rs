@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
@@ -12,6 +13,11 @@ use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::news::News;
 use crate::store::{Tx, companies};
+
+/// How long a number is waited for: longer than somebody can hold one.
+const NUMBER_TIME_LIMIT: Duration = Duration::from_secs(10);
+const FIRST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// The companies of the service.
 #[derive(Debug, Clone)]
@@ -136,6 +142,27 @@ impl CompanyHandle {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         self.inner.store.write_of(self.id, operation).await
+    }
+
+    /// As [`Self::write`], for an operation that takes or holds a number: `None` says that somebody else holds the series,
+    /// and that nothing has changed. Then it is run again a little later: who holds it may be another process.
+    pub(super) async fn write_numbered<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Option<T>, Error>> + Clone + Send + 'static,
+    {
+        let begun = Instant::now();
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if let Some(done) = self.write(operation.clone()).await? {
+                return Ok(done);
+            }
+            if begun.elapsed() > NUMBER_TIME_LIMIT {
+                return Err(Error::unavailable("the numbers of the company are held"));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
+        }
     }
 
     /// Its API keys.

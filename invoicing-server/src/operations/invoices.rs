@@ -9,10 +9,10 @@ use invoicing_core::{
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::store::companies::{Series, next_number};
 use crate::store::invoices::{self, Payment, PaymentMethod};
 use crate::store::page::PageQuery;
 use crate::store::rows::from_json;
+use crate::store::series::Series;
 use crate::store::{Tx, Unit, quotes};
 
 /// The invoices of a company.
@@ -202,7 +202,9 @@ async fn issue_in(
     due_date: Option<NaiveDate>,
 ) -> Result<Changed<Invoice>, Error> {
     let issue_date = unit.today();
-    let number = next_number(tx.connection(), unit.id(), Series::Invoice, issue_date.year()).await?;
+    let (series, now) = (Series::of_invoices(unit.id(), issue_date.year()), tx.env().now());
+    let number = series.take(tx.connection(), None, now).await?;
+    let number = number.ok_or_else(|| Error::internal("somebody holds the numbers of invoices"))?;
     Ok(invoice.issue(Issue { number: &number, issue_date, due_date }, unit.at)?)
 }
 

@@ -3,20 +3,22 @@
 //! Sending freezes a document. It is rendered and stored before the transaction that refers to it, from what the
 //! record will be; the transaction makes sure that the record is still the one that was rendered.
 
+mod import;
+
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines,
-    Quote, QuoteId, QuoteImport, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
+    Quote, QuoteId, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
 };
 
 use super::CompanyHandle;
 use crate::Error;
 use crate::documents::{Frozen, Particulars, SentCopy};
 use crate::secret::Secret;
-use crate::store::companies::{Series, next_number, peek_number};
 use crate::store::page::PageQuery;
 use crate::store::quotes::{Aside, DocumentRecord, ProofRecord};
 use crate::store::rows::from_json;
+use crate::store::series::Series;
 use crate::store::{Connection, Tx, Unit, clients, companies, quotes, uploads};
 
 /// How often an operation starts again because the record changed while its document was being rendered.
@@ -41,91 +43,24 @@ impl Quotes<'_> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
         let company = self.0.id;
         self.0
-            .write(move |tx| {
+            .write_numbered(move |tx| {
                 Box::pin(async move {
                     let unit = tx.unit(company).await?;
                     let client =
                         clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
-                    let number = next_quote_number(tx, &unit).await?;
+                    let now = tx.env().now();
+                    let Some(number) = series(&unit).take(tx.connection(), None, now).await? else {
+                        return Ok(None);
+                    };
                     let id = QuoteId(tx.env().uuid());
                     let origin =
                         QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
                     let changed = Quote::draft(origin, &client, lines, retention_rate, valid_until)?;
                     store_new(tx, &unit, &changed, &aside).await?;
-                    Ok(changed.record)
+                    Ok(Some(changed.record))
                 })
             })
             .await
-    }
-
-    /// Takes over a quote that was made elsewhere, in the state that it had there. It emits only `quote.created`;
-    /// its number is ours. Unless it is a draft, its document is frozen.
-    pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let (lines, aside) = check(new)?;
-        let id = QuoteId(self.0.inner.env.uuid());
-        // The document shows the number, which only the transaction allocates: render the one that is next, and
-        // start again if somebody else has taken it meanwhile; from then on in turn.
-        let mut turn = None;
-        for attempt in 0..ATTEMPTS {
-            if attempt > 0 && turn.is_none() {
-                turn = Some(self.0.inner.import_turn.lock().await);
-            }
-            let (unit, number) = self.next_number().await?;
-            let client = self.0.clients().get(new.client_id).await.map_err(no_client)?;
-            let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
-            let (rate, until) = (new.retention_rate, new.valid_until);
-            let preview = Quote::import(origin, &client, lines.clone(), rate, until, import, unit.today())?;
-            let document = if import.status == QuoteStatus::Draft {
-                None
-            } else {
-                let address = client.address.clone();
-                let particulars = particulars(&unit, &preview.record, address, aside.work_site.clone());
-                Some(Box::pin(self.freeze(particulars, &preview.record, None)).await?)
-            };
-            if let Some(quote) = self.store_import(number, preview, aside.clone(), document).await? {
-                return Ok(quote);
-            }
-        }
-        Err(busy())
-    }
-
-    /// `None` where the number has been taken.
-    async fn store_import(
-        &self,
-        number: String,
-        preview: Changed<Quote>,
-        aside: Aside,
-        document: Option<Frozen>,
-    ) -> Result<Option<Quote>, Error> {
-        let company = self.0.id;
-        let stored = self.0.write(move |tx| {
-            Box::pin(async move {
-                let unit = tx.unit(company).await?;
-                if next_quote_number(tx, &unit).await? != number {
-                    // An error, so that the number is given back.
-                    return Err(busy());
-                }
-                let Changed { mut record, mut events } = preview;
-                record.head.created_at = unit.at;
-                record.head.updated_at = unit.at;
-                for event in &mut events {
-                    event.timestamp = unit.at;
-                }
-                let changed = Changed { record, events };
-                store_new(tx, &unit, &changed, &aside).await?;
-                if let Some(document) = document
-                    && !insert_document(tx, &unit, changed.record.id, document).await?
-                {
-                    return Err(busy());
-                }
-                Ok(changed.record)
-            })
-        });
-        match stored.await {
-            Ok(quote) => Ok(Some(quote)),
-            Err(Error::Conflict(conflict)) if conflict.0 == BUSY => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// Gives a draft new content.
@@ -332,10 +267,11 @@ impl Quotes<'_> {
                         return Ok(None);
                     }
                     let changed = decide(&quote, &unit)?;
-                    if let Some(document) = document
-                        && !insert_document(tx, &unit, id, document).await?
-                    {
+                    if !settle(tx, &unit, document.as_ref()).await? {
                         return Ok(None);
+                    }
+                    if let Some(document) = document {
+                        insert_document(tx, &unit, id, document).await?;
                     }
                     if let Some(proof) = proof {
                         quotes::insert_proof(tx.connection(), company, id, &proof).await?;
@@ -360,14 +296,6 @@ impl Quotes<'_> {
         let found = companies::find(connection, self.0.id).await?;
         let (company, last_stamp): (Company, i64) = found.ok_or(Error::NotFound)?;
         Unit::new(company, last_stamp, self.0.inner.env.now())
-    }
-
-    async fn next_number(&self) -> Result<(Unit, String), Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        let unit = self.unit(&mut connection).await?;
-        let year = chrono::Datelike::year(&unit.today());
-        let number = peek_number(&mut connection, self.0.id, Series::Quote, year).await?;
-        Ok((unit, number))
     }
 
     pub(super) async fn freeze(
@@ -412,9 +340,9 @@ async fn says_what_holds(tx: &mut Tx, unit: &Unit, quote: &Quote, document: &Fro
     Ok(said.company == unit.company && said.client_address == client.address && said.work_site == work_site)
 }
 
-async fn next_quote_number(tx: &mut Tx, unit: &Unit) -> Result<String, Error> {
-    let year = chrono::Datelike::year(&unit.today());
-    next_number(tx.connection(), unit.id(), Series::Quote, year).await
+/// The series that numbers the quotes of the company's year.
+fn series(unit: &Unit) -> Series {
+    Series::of_quotes(unit.id(), chrono::Datelike::year(&unit.today()))
 }
 
 async fn store_new(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>, aside: &Aside) -> Result<(), Error> {
@@ -436,24 +364,25 @@ async fn store(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>) -> Result<(),
 }
 
 /// `false` where the document has been given up in the meantime, so that nothing may refer to it: freeze it again.
-async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<bool, Error> {
-    if !uploads::settle(tx.connection(), unit.id(), frozen.upload).await? {
-        return Ok(false);
-    }
+/// Where there is none to settle, that is well.
+async fn settle(tx: &mut Tx, unit: &Unit, document: Option<&Frozen>) -> Result<bool, Error> {
+    let Some(document) = document else { return Ok(true) };
+    uploads::settle(tx.connection(), unit.id(), document.upload).await
+}
+
+/// Refers to a document that is settled.
+async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<(), Error> {
     let document = DocumentRecord {
         sha256: frozen.sha256.to_string(),
         size_bytes: frozen.size_bytes,
         file_name: frozen.file_name,
         created_at: unit.at,
     };
-    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await?;
-    Ok(true)
+    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await
 }
 
-const BUSY: &str = "the record keeps changing; try again";
-
 fn busy() -> Error {
-    Conflict::new(BUSY).into()
+    Conflict::new("the record keeps changing; try again").into()
 }
 
 /// A quote for a client that does not exist is bad input, not a missing quote.

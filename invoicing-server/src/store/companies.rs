@@ -1,4 +1,4 @@
-//! Companies, their stamps, and their number series.
+//! Companies and their stamps.
 
 use invoicing_core::{Company, CompanyId, Timestamp};
 
@@ -13,9 +13,6 @@ const LIST: &str = "SELECT id, record FROM company ORDER BY id";
 const INSERT: &str = "INSERT INTO company (id, last_stamp, record) VALUES ($1, $2, $3)";
 const SET_RECORD: &str = "UPDATE company SET record = $2 WHERE id = $1";
 const SET_STAMP: &str = "UPDATE company SET last_stamp = $2 WHERE id = $1";
-const NEXT_NUMBER: &str = "INSERT INTO series (company_id, kind, year, last) VALUES ($1, $2, $3, 1) \
-     ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
-const LAST_NUMBER: &str = "SELECT last FROM series WHERE company_id = $1 AND kind = $2 AND year = $3";
 
 /// The company and its last stamp.
 pub(crate) async fn find(
@@ -65,57 +62,6 @@ pub(crate) async fn set_stamp(
 ) -> Result<(), Error> {
     let done = run!(connection, |c| sqlx::query(SET_STAMP).bind(id.0).bind(at.as_millis()).execute(c))?;
     one_row(done, "company")
-}
-
-/// Which series a number belongs to.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Series {
-    Quote,
-    Invoice,
-}
-
-impl Series {
-    const fn prefix(self) -> &'static str {
-        match self {
-            Self::Quote => "DEV",
-            Self::Invoice => "FAC",
-        }
-    }
-
-    /// `DEV-2026-0042`; more than 9,999 documents a year make it longer.
-    pub(crate) fn format(self, year: i32, number: i64) -> String {
-        format!("{}-{year}-{number:04}", self.prefix())
-    }
-}
-
-/// Allocates the next number. A rollback gives it back, so there are no gaps.
-pub(crate) async fn next_number(
-    connection: &mut Connection,
-    company: CompanyId,
-    series: Series,
-    year: i32,
-) -> Result<String, Error> {
-    let number: i64 = on!(connection, |c| sqlx::query_scalar(NEXT_NUMBER)
-        .bind(company.0)
-        .bind(series.prefix())
-        .bind(year)
-        .fetch_one(c))?;
-    Ok(series.format(year, number))
-}
-
-/// The number that [`next_number`] would give now. Nothing is allocated.
-pub(crate) async fn peek_number(
-    connection: &mut Connection,
-    company: CompanyId,
-    series: Series,
-    year: i32,
-) -> Result<String, Error> {
-    let last: Option<i64> = on!(connection, |c| sqlx::query_scalar(LAST_NUMBER)
-        .bind(company.0)
-        .bind(series.prefix())
-        .bind(year)
-        .fetch_optional(c))?;
-    Ok(series.format(year, last.unwrap_or(0) + 1))
 }
 
 /// An UPDATE that was to change one row must have done so.

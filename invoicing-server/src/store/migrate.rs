@@ -10,6 +10,7 @@ const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0003_uploads.sql"),
     include_str!("../../migrations/sqlite/0004_sealed_secrets.sql"),
     include_str!("../../migrations/sqlite/0005_leases.sql"),
+    include_str!("../../migrations/sqlite/0006_held_series.sql"),
 ];
 #[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial.sql")];

@@ -24,6 +24,7 @@ pub(crate) mod projects;
 pub(crate) mod quotes;
 pub(crate) mod rows;
 pub(crate) mod sealed;
+pub(crate) mod series;
 pub(crate) mod settings;
 #[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
@@ -203,6 +204,7 @@ impl Store {
     }
 
     /// As [`Self::write`], for an operation on one company: those of one company come one after the other.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "one writer takes all in turn"))]
     pub(crate) async fn write_of<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,

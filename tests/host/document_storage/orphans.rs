@@ -1,74 +1,31 @@
 //! Documents that were stored and that no record came to refer to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use bytes::Bytes;
-use futures_util::future::{self, BoxFuture};
+use futures_util::future::{self, FutureExt};
 use invoicing_core::{Plan, QuoteId, QuoteStatus};
-use invoicing_server::{
-    CompanyHandle, DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError, SweepReport,
-};
+use invoicing_server::{CompanyHandle, SweepReport};
 use invoicing_tests::{World, on_each_database};
 use tokio::sync::Notify;
 
+use crate::meanwhile::Meanwhile;
 use crate::support::draft_of;
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Stores what it is given and then, if it is to, never says so.
-struct Silent {
-    memory: Arc<MemoryStore>,
-    says_nothing: AtomicBool,
-    stored: Notify,
-}
-
-impl DocumentStore for Silent {
-    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            self.memory.put(key, file).await?;
-            if self.says_nothing.load(Ordering::SeqCst) {
-                self.stored.notify_one();
-                future::pending::<()>().await;
-            }
-            Ok(())
-        })
-    }
-
-    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
-        self.memory.get(key)
-    }
-
-    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
-        self.memory.size(key)
-    }
-
-    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.memory.delete(key)
-    }
-}
-
-async fn world() -> (World, Arc<Silent>) {
-    let mut made = None;
-    let world = World::with_store(
-        |_| {},
-        |memory| {
-            let (says_nothing, stored) = (AtomicBool::new(false), Notify::new());
-            Arc::clone(made.insert(Arc::new(Silent { memory, says_nothing, stored })))
-        },
-    )
-    .await;
-    (world, made.unwrap())
-}
-
 /// Sends a quote and drops the call where the bytes are stored and no record refers to them yet.
-async fn die_sending(company: &CompanyHandle, store: &Silent, id: QuoteId) {
-    store.says_nothing.store(true, Ordering::SeqCst);
+async fn die_sending(company: &CompanyHandle, store: &Meanwhile, id: QuoteId) {
+    let stored = Arc::new(Notify::new());
+    let hook = Arc::clone(&stored);
+    store.happens(move || {
+        hook.notify_one();
+        future::pending().boxed()
+    });
     let quotes = company.quotes();
     tokio::select! {
         sent = quotes.send(id, None) => panic!("{sent:?}"),
-        () = store.stored.notified() => {}
+        () = stored.notified() => {}
     }
 }
 
@@ -78,7 +35,7 @@ async fn swept(world: &World) -> u64 {
 
 #[on_each_database]
 async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
-    let (world, store) = world().await;
+    let (world, store) = Meanwhile::world().await;
     let sent = world.sent().await;
     let draft = world.draft().await;
     let quotes = world.company.quotes();
@@ -96,7 +53,7 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     assert_eq!(swept(&world).await, 1);
     assert_eq!(store.memory.keys(), kept);
     assert_eq!(world.invoicing.sweep().await.unwrap(), SweepReport::default());
-    store.says_nothing.store(false, Ordering::SeqCst);
+    store.nothing_happens();
     let quotes = world.company.quotes();
     quotes.send(draft, None).await.unwrap();
     world.advance(2 * HOUR);
@@ -124,7 +81,7 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
 
 #[on_each_database]
 async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever() {
-    let (world, store) = world().await;
+    let (world, store) = Meanwhile::world().await;
     let sent = world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     for company in [&world.company, &other] {
@@ -147,7 +104,7 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
 #[on_each_database]
 async fn freezing_beside_sweeps_never_loses_a_document() {
     // The clock runs away under the freezing, so that its uploads grow old at any moment.
-    let (world, store) = world().await;
+    let (world, store) = Meanwhile::world().await;
     let quotes = world.company.quotes();
     let mut drafts = Vec::new();
     for _ in 0..12 {

@@ -10,6 +10,8 @@ use invoicing_server::{ClientQuery, CompanyHandle, Error, PageWindow};
 use invoicing_tests::{World, on_postgres};
 
 use super::{Nodes, call};
+use crate::imports::import_beside_a_rival;
+use crate::meanwhile::Meanwhile;
 use crate::support::{client_of, payment, quote_at};
 
 #[on_postgres]
@@ -181,4 +183,11 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
         let status = nodes.company(2).quotes().get(quote.id).await.unwrap().status;
         assert_eq!(status, if signed == 1 { QuoteStatus::Accepted } else { QuoteStatus::Rejected });
     }
+}
+
+#[on_postgres]
+async fn an_import_gets_its_number_however_many_quotes_another_node_creates_meanwhile() {
+    let (world, store) = Meanwhile::world().await;
+    let nodes = Nodes::of_one_clock(world).await;
+    import_beside_a_rival(&nodes.world, &store, &nodes.company(1)).await;
 }

@@ -1,0 +1,150 @@
+//! Imports beside others that take numbers: the document shows a number that is allocated only with the quote.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures_util::future;
+use invoicing_core::{ClientId, NewQuote, Quote, QuoteImport, QuoteStatus};
+use invoicing_server::{CompanyHandle, Error, MemoryStore};
+use invoicing_tests::{World, new_quote, on_each_database};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+
+use crate::meanwhile::Meanwhile;
+
+const IMPORT: QuoteImport = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
+/// Time enough for a quote to be created, where nothing keeps it.
+const A_WHILE: Duration = Duration::from_millis(150);
+
+/// Somebody who creates a quote whenever a document has just been stored.
+#[derive(Clone)]
+struct Rival {
+    company: CompanyHandle,
+    new: NewQuote,
+    creations: Arc<Mutex<JoinSet<Result<Quote, Error>>>>,
+}
+
+impl Rival {
+    fn new(company: &CompanyHandle, client: ClientId) -> Self {
+        Self { company: company.clone(), new: new_quote(client), creations: Arc::default() }
+    }
+
+    /// Creates one; whether that was soon done. The first time nothing keeps it, and it is waited for.
+    async fn creates(&self) -> bool {
+        let (company, new, done) = (self.company.clone(), self.new.clone(), Arc::new(Notify::new()));
+        let waited = Arc::clone(&done);
+        let is_first = {
+            let mut creations = self.creations.lock().unwrap();
+            creations.spawn(async move {
+                let quote = company.quotes().create(&new).await;
+                done.notify_one();
+                quote
+            });
+            creations.len() == 1
+        };
+        let limit = if is_first { Duration::MAX } else { A_WHILE };
+        tokio::time::timeout(limit, waited.notified()).await.is_ok()
+    }
+
+    /// The numbers of what was created, in order, once all of it is.
+    async fn numbers(&self) -> Vec<String> {
+        let creations = std::mem::take(&mut *self.creations.lock().unwrap());
+        let quotes = creations.join_all().await.into_iter();
+        let mut numbers: Vec<String> = quotes.map(|quote| quote.unwrap().head.number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+/// Imports a quote while the other one, on the same node or on another, creates one whenever its document is stored.
+pub(crate) async fn import_beside_a_rival(world: &World, store: &Meanwhile, rival: &CompanyHandle) {
+    let client = world.client("x").await;
+    let rival = Rival::new(rival, client);
+    let hook = rival.clone();
+    store.happens(move || {
+        let rival = hook.clone();
+        Box::pin(async move {
+            rival.creates().await;
+        })
+    });
+    let quotes = world.company.quotes();
+    let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
+    // The first time the number was taken. The second time nobody could.
+    assert_eq!(store.memory.count(), 2);
+    assert_eq!(imported.number, "DEV-2026-0002");
+    assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0003"]);
+    assert_eq!(quotes.open_document(imported.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
+}
+
+#[on_each_database]
+async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
+    let (world, store) = Meanwhile::world().await;
+    import_beside_a_rival(&world, &store, &world.company).await;
+}
+
+#[on_each_database]
+async fn an_import_that_fails_while_it_holds_the_numbers_gives_them_back() {
+    let (world, store) = Meanwhile::world().await;
+    let client = world.client("x").await;
+    let rival = Rival::new(&world.company, client);
+    let (hook, memory) = (rival.clone(), Arc::clone(&store.memory));
+    store.happens(move || {
+        let (rival, memory): (Rival, Arc<MemoryStore>) = (hook.clone(), Arc::clone(&memory));
+        Box::pin(async move {
+            rival.creates().await;
+            memory.fail(true);
+        })
+    });
+    let failed = world.company.quotes().import(&new_quote(client), &IMPORT).await;
+    assert!(matches!(failed, Err(Error::StorageUnavailable(_))), "{failed:?}");
+    // The clock of this test stands still: what is held is held.
+    rival.creates().await;
+    assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0002"]);
+}
+
+/// An import that is dropped while it holds the numbers; one was given to the rival before.
+async fn die_holding(world: &World, store: &Meanwhile, rival: &Rival) {
+    let (stored, holds) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (hook, said) = (rival.clone(), Arc::clone(&holds));
+    store.happens(move || {
+        let (rival, stored, said) = (hook.clone(), Arc::clone(&stored), Arc::clone(&said));
+        Box::pin(async move {
+            if stored.fetch_add(1, Ordering::SeqCst) == 0 {
+                rival.creates().await;
+            } else {
+                said.notify_one();
+                future::pending::<()>().await;
+            }
+        })
+    });
+    let quotes = world.company.quotes();
+    tokio::select! {
+        imported = quotes.import(&rival.new, &IMPORT) => panic!("{imported:?}"),
+        () = holds.notified() => {}
+    }
+    store.nothing_happens();
+}
+
+#[on_each_database]
+async fn an_import_that_dies_while_it_holds_the_numbers_holds_them_for_six_seconds() {
+    let (world, store) = Meanwhile::world().await;
+    let rival = Rival::new(&world.company, world.client("x").await);
+    die_holding(&world, &store, &rival).await;
+    world.advance(Duration::from_millis(5_999));
+    assert!(!rival.creates().await, "the numbers are held");
+    world.advance(Duration::from_millis(1));
+    assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0002"]);
+    let imported = world.company.quotes().import(&rival.new, &IMPORT).await.unwrap();
+    assert_eq!(imported.number, "DEV-2026-0003");
+}
+
+#[on_each_database]
+async fn a_clock_that_is_set_back_holds_no_number_for_longer() {
+    let (world, store) = Meanwhile::world().await;
+    let rival = Rival::new(&world.company, world.client("x").await);
+    die_holding(&world, &store, &rival).await;
+    world.clock.set(world.now().plus_millis(-3_600_000));
+    rival.creates().await;
+    assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0002"]);
+}
