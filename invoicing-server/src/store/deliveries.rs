@@ -13,7 +13,10 @@ use serde::Serialize;
 use uuid::Uuid;
 
 use super::connection::{Connection, Dialect, Sql, on, run, sql_with};
-use super::lists::{Ids, Texts};
+use super::lists::Ids;
+#[cfg(feature = "postgres")]
+use super::lists::Texts;
+#[cfg(feature = "sqlite")]
 use super::rows::to_json;
 use crate::Error;
 
@@ -144,20 +147,21 @@ pub(crate) async fn insert_attempts(
     connection: &mut Connection,
     attempts: &[AttemptRow],
 ) -> Result<(), Error> {
-    let json = if connection.is_shared() { String::new() } else { to_json(&attempts)? };
-    let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
     run!(connection, |c, dialect| {
         let query = sqlx::query(ATTEMPTED.of(dialect));
         let query = match dialect {
             #[cfg(feature = "sqlite")]
-            Dialect::Sqlite => query.bind(&json),
+            Dialect::Sqlite => query.bind(to_json(&attempts)?),
             #[cfg(feature = "postgres")]
-            Dialect::Postgres => query
-                .bind(Ids(&column(|row| row.0)))
-                .bind(Ids(&column(|row| row.1)))
-                .bind(Ids(&column(|row| row.2)))
-                .bind(Ids(&column(|row| row.3.map_or(0, i64::from))))
-                .bind(Texts(attempts.iter().map(|row| row.4.map(str::to_owned)).collect())),
+            Dialect::Postgres => {
+                let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
+                query
+                    .bind(Ids(&column(|row| row.0)))
+                    .bind(Ids(&column(|row| row.1)))
+                    .bind(Ids(&column(|row| row.2)))
+                    .bind(Ids(&column(|row| row.3.map_or(0, i64::from))))
+                    .bind(Texts(attempts.iter().map(|row| row.4.map(str::to_owned)).collect()))
+            }
         };
         query.execute(c)
     })?;
