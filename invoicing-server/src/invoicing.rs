@@ -31,6 +31,7 @@ use crate::store::news::News;
 use crate::store::postgres::Heard;
 use crate::store::sealed::SealedWith;
 use crate::store::{OpenError, Store, settings};
+use crate::turns::Turns;
 
 /// The service. Cheap to clone; all clones are one.
 ///
@@ -50,8 +51,8 @@ pub(crate) struct Inner {
     pub(crate) sealer: Arc<Sealer>,
     /// What the API is doing at present.
     pub(crate) load: Arc<Load>,
-    /// Imports whose number was taken go on one after the other: in order, and each holding the numbers for a moment only.
-    pub(crate) import_turn: tokio::sync::Mutex<()>,
+    /// Imports that hold the numbers of a company do so one after the other.
+    pub(crate) importing: Turns,
 }
 
 impl std::fmt::Debug for Inner {
@@ -213,7 +214,7 @@ impl Builder {
             endpoints,
             sealer,
             load,
-            import_turn: tokio::sync::Mutex::default(),
+            importing: Turns::new(1),
         });
         #[cfg(feature = "postgres")]
         inner.hear_other_nodes().await;

@@ -41,6 +41,7 @@ mod secret;
 mod serve;
 mod service;
 mod store;
+mod turns;
 
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future;
-use invoicing_core::{ClientId, NewQuote, Quote, QuoteImport, QuoteStatus};
+use invoicing_core::{ClientId, CompanyIdentity, NewQuote, Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, Error, MemoryStore};
 use invoicing_tests::{World, new_quote, on_each_database};
 use tokio::sync::Notify;
@@ -81,6 +81,47 @@ pub(crate) async fn import_beside_a_rival(world: &World, store: &Meanwhile, riva
 async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
     let (world, store) = Meanwhile::world().await;
     import_beside_a_rival(&world, &store, &world.company).await;
+}
+
+#[on_each_database]
+async fn while_imports_hold_the_numbers_in_turn_others_get_theirs_in_between() {
+    let (world, store) = Meanwhile::world().await;
+    store.happens(|| Box::pin(tokio::time::sleep(A_WHILE)));
+    let (quotes, new) = (world.company.quotes(), new_quote(world.client("x").await));
+    let imports = future::join_all((0..6).map(|_| quotes.import(&new, &IMPORT)));
+    // What is created while all are stored for the first time takes the number of each.
+    let create = async {
+        loop {
+            quotes.create(&new).await.unwrap();
+        }
+    };
+    let imported = tokio::select! {
+        imported = imports => imported,
+        () = create => unreachable!("it goes on"),
+    };
+    let number = |quote: Result<Quote, Error>| quote.unwrap().head.number[9..].parse::<u32>().unwrap();
+    let mut numbers: Vec<u32> = imported.into_iter().map(number).collect();
+    numbers.sort_unstable();
+    let in_between = numbers.windows(2).filter(|pair| pair[1] - pair[0] > 1).count();
+    assert!(in_between >= 2, "others get no number: {numbers:?}");
+}
+
+#[on_each_database]
+async fn a_company_that_moves_while_its_import_is_stored_is_shown_where_it_is() {
+    let (world, store) = Meanwhile::world().await;
+    let client = world.client("x").await;
+    let company = world.company.clone();
+    store.happens(move || {
+        let company = company.clone();
+        Box::pin(async move {
+            let address = Some("2 rue Basse".into());
+            company.set_identity(&CompanyIdentity { address, ..CompanyIdentity::default() }).await.unwrap();
+        })
+    });
+    let quotes = world.company.quotes();
+    let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
+    assert_eq!((imported.number.as_str(), store.memory.count()), ("DEV-2026-0001", 2));
+    assert_eq!(quotes.documents(imported.id).await.unwrap().len(), 1);
 }
 
 #[on_each_database]

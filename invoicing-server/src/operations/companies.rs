@@ -12,12 +12,13 @@ use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::news::News;
-use crate::store::{Tx, companies};
+use crate::store::{Tx, companies, series};
 
-/// How long a number is waited for: longer than somebody can hold one.
+/// How long a number is waited for: longer than anybody holds one.
 const NUMBER_TIME_LIMIT: Duration = Duration::from_secs(10);
-const FIRST_PAUSE: Duration = Duration::from_millis(2);
-const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+/// How often whoever waits for a number looks whether he can have one.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(8);
 
 /// The companies of the service.
 #[derive(Debug, Clone)]
@@ -145,24 +146,33 @@ impl CompanyHandle {
     }
 
     /// As [`Self::write`], for an operation that takes or holds a number: `None` says that somebody else holds the series,
-    /// and that nothing has changed. Then it is run again a little later: who holds it may be another process.
+    /// and that nothing has changed. Then it is run again once nobody does.
     pub(super) async fn write_numbered<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Option<T>, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let mut pause = FIRST_PAUSE;
         loop {
             if let Some(done) = self.write(operation.clone()).await? {
                 return Ok(done);
             }
-            if begun.elapsed() > NUMBER_TIME_LIMIT {
-                return Err(Error::unavailable("the numbers of the company are held"));
-            }
+            self.numbers_are_free(begun).await?;
+        }
+    }
+
+    /// Looks again and again, as another process may hold them.
+    async fn numbers_are_free(&self, begun: Instant) -> Result<(), Error> {
+        let mut pause = FIRST_PAUSE;
+        while begun.elapsed() < NUMBER_TIME_LIMIT {
             tokio::time::sleep(pause).await;
             pause = (2 * pause).min(LONGEST_PAUSE);
+            let mut connection = self.inner.store.read().await?;
+            if !series::is_held(&mut connection, self.id, self.inner.env.now()).await? {
+                return Ok(());
+            }
         }
+        Err(Error::unavailable("the numbers of the company are held"))
     }
 
     /// Its API keys.

@@ -8,7 +8,7 @@ mod import;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Company, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines,
-    Quote, QuoteId, QuoteItem, QuoteOrigin, QuoteStatus, price_lines,
+    Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus, price_lines,
 };
 
 use super::CompanyHandle;
@@ -39,27 +39,7 @@ pub(super) struct Snapshot {
 impl Quotes<'_> {
     /// Creates a draft: `quote.created`.
     pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
-        let (lines, aside) = check(new)?;
-        let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
-        let company = self.0.id;
-        self.0
-            .write_numbered(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let client =
-                        clients::find(tx.connection(), company, client_id).await.map_err(no_client)?;
-                    let now = tx.env().now();
-                    let Some(number) = series(&unit).take(tx.connection(), None, now).await? else {
-                        return Ok(None);
-                    };
-                    let id = QuoteId(tx.env().uuid());
-                    let origin =
-                        QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
-                    let changed = Quote::draft(origin, &client, lines, retention_rate, valid_until)?;
-                    store_new(tx, &unit, &changed, &aside).await?;
-                    Ok(Some(changed.record))
-                })
-            })
+        self.import_draft(new, &QuoteImport { status: QuoteStatus::Draft, sent_at: None, accepted_at: None })
             .await
     }
 

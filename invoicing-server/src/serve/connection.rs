@@ -18,12 +18,15 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
+use uuid::Uuid;
 
 use super::crowd::{Arriving, Member, Unsent};
 use super::framing;
 use super::limits::ServeLimits;
 use super::stream::Stream;
+use crate::env::Env;
 use crate::http::error::ApiError;
+use crate::http::request_id::X_REQUEST_ID;
 use crate::service::{ApiService, Body};
 
 /// What all connections share.
@@ -218,16 +221,19 @@ fn end(result: Result<(), Box<dyn std::error::Error + Send + Sync>>, stream: &St
     let Err(error) = result else { return };
     let timed_out = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout);
     if timed_out && stream.is_in_head() {
-        stream.write_last(&head_took_too_long());
+        let id = Env::system().uuid();
+        stream.write_last(&head_took_too_long(id));
+        tracing::debug!(request_id = %id, "the head of a request did not arrive in time");
+    } else {
+        tracing::debug!(error, "a connection ended early");
     }
-    tracing::debug!(error, "a connection ended early");
 }
 
 /// hyper closes such a connection without a word.
-fn head_took_too_long() -> Vec<u8> {
+fn head_took_too_long(id: Uuid) -> Vec<u8> {
     let body = ApiError::RequestTimeout.body();
     let mut answer = format!(
-        "HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncache-control: no-store\r\n\
+        "HTTP/1.1 408 Request Timeout\r\n{X_REQUEST_ID}: {id}\r\nconnection: close\r\ncache-control: no-store\r\n\
          content-type: application/json; charset=utf-8\r\ncontent-length: {}\r\n\r\n",
         body.len()
     )

@@ -1,7 +1,7 @@
 //! Number series: one per company, kind of document and year, without gaps.
 //!
 //! Whoever must know his number before he takes it, as it is printed on a document, holds the series meanwhile: nobody
-//! else is given a number until he has taken his, has given the series back, or his time is over.
+//! else is given a number until he has taken his, has given the series back, or has held it for 6 s.
 
 use invoicing_core::{CompanyId, Timestamp};
 use uuid::Uuid;
@@ -9,13 +9,11 @@ use uuid::Uuid;
 use super::connection::{Connection, on, run};
 use crate::Error;
 
-/// How long a series is held at most, in milliseconds: a document store may need 5 s.
-pub(crate) const HELD_FOR_MS: i64 = 6_000;
-
-/// Nobody but `$5` holds the series at `$4`. A clock that was set back makes no hold last beyond `$6`.
+/// Nobody but `$5` holds the series at `$4`. One who holds it does so for 6 s, and the clocks of two nodes may be some
+/// milliseconds apart: what lasts beyond 7 s was said before the clock was set back, and does not count.
 macro_rules! free {
     () => {
-        "(series.held_until <= $4 OR series.held_until > $6 OR series.holder = $5)"
+        "(series.held_until <= $4 OR series.held_until > $4 + 7000 OR series.holder = $5)"
     };
 }
 const TAKE: &str = concat!(
@@ -25,8 +23,9 @@ const TAKE: &str = concat!(
     " RETURNING last"
 );
 const HOLD: &str = concat!(
-    "INSERT INTO series (company_id, kind, year, last, holder, held_until) VALUES ($1, $2, $3, 0, $5, $6) \
-     ON CONFLICT (company_id, kind, year) DO UPDATE SET holder = $5, held_until = $6 WHERE ",
+    "INSERT INTO series (company_id, kind, year, last, holder, held_until) \
+     VALUES ($1, $2, $3, 0, $5, CAST($4 AS BIGINT) + 6000) ON CONFLICT (company_id, kind, year) \
+     DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until WHERE ",
     free!(),
     " RETURNING last + 1"
 );
@@ -36,6 +35,8 @@ const PEEK: &str = concat!(
     " UNION ALL SELECT 1 WHERE NOT EXISTS \
      (SELECT 1 FROM series WHERE company_id = $1 AND kind = $2 AND year = $3)"
 );
+const IS_HELD: &str = "SELECT EXISTS (SELECT 1 FROM series WHERE company_id = $1 AND held_until > $2 \
+     AND held_until <= $2 + 7000)";
 const GIVE_BACK: &str =
     "UPDATE series SET holder = NULL, held_until = 0 WHERE company_id = $1 AND holder = $2";
 
@@ -106,10 +107,18 @@ impl Series {
             .bind(self.year)
             .bind(now.as_millis())
             .bind(holder)
-            .bind(now.plus_millis(HELD_FOR_MS).as_millis())
             .fetch_optional(c))?;
         Ok(number.map(|number| self.format(number)))
     }
+}
+
+/// Whether anybody holds a series of the company.
+pub(crate) async fn is_held(
+    connection: &mut Connection,
+    company: CompanyId,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    Ok(on!(connection, |c| sqlx::query_scalar(IS_HELD).bind(company.0).bind(now.as_millis()).fetch_one(c))?)
 }
 
 /// Gives back what the holder holds of the company, if anything.

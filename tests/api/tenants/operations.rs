@@ -257,11 +257,14 @@ async fn the_owner_s_own_ids_are_found() {
 
 /// The operations of the sources that take an id, or a record that names others: `quotes.get`.
 fn in_the_sources() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/src/operations");
+    let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/src/operations")];
     let mut found = Vec::new();
-    for file in std::fs::read_dir(folder).unwrap() {
-        let path = file.unwrap().path();
-        let source = if path.is_file() { std::fs::read_to_string(path).unwrap() } else { String::new() };
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let source = std::fs::read_to_string(path).unwrap();
         for block in source.split("\nimpl ").skip(1) {
             let Some((noun, _)) = block.split_once("<'_> {") else { continue };
             for function in block.split("    pub async fn ").skip(1) {

@@ -21,14 +21,6 @@ fn run_all(nodes: &Nodes) -> Vec<Running> {
     nodes.all.iter().map(|node| Running::start(node.dispatcher())).collect()
 }
 
-async fn stop_all(running: Vec<Running>) -> Vec<u64> {
-    let mut delivered = Vec::new();
-    for running in running {
-        delivered.push(running.stop().await.delivered);
-    }
-    delivered
-}
-
 /// Each body came once.
 fn assert_once(receiver: &Receiver, count: usize) {
     let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
@@ -40,7 +32,10 @@ fn assert_once(receiver: &Receiver, count: usize) {
 
 /// The dispatchers stop, and each receiver has had so many deliveries, each of them once.
 async fn ends_once(nodes: &Nodes, running: Vec<Running>, receivers: &[Receiver], each: usize) {
-    let delivered = stop_all(running).await;
+    let mut delivered = Vec::new();
+    for running in running {
+        delivered.push(running.stop().await.delivered);
+    }
     assert_eq!(delivered.iter().sum::<u64>(), (each * receivers.len()) as u64, "{delivered:?}");
     for receiver in receivers {
         assert_once(receiver, each);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
-use invoicing_server::{ClientQuery, CompanyHandle, Error, PageWindow};
+use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow};
 use invoicing_tests::{World, on_postgres};
 
 use super::{Nodes, call};
@@ -188,6 +188,8 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
 #[on_postgres]
 async fn an_import_gets_its_number_however_many_quotes_another_node_creates_meanwhile() {
     let (world, store) = Meanwhile::world().await;
-    let nodes = Nodes::of_one_clock(world).await;
+    // Half a second is more than what nodes take for the same time.
+    let clocks = [-500, 500].map(|by| ManualClock::at(world.now().plus_millis(by)));
+    let nodes = Nodes::with_clocks(world, clocks).await;
     import_beside_a_rival(&nodes.world, &store, &nodes.company(1)).await;
 }

@@ -1,64 +1,168 @@
 //! Quotes that were made elsewhere. Their documents are frozen at once, and show a number that is allocated only with
 //! the quote.
 
-use invoicing_core::{Changed, Line, NewQuote, Quote, QuoteId, QuoteImport, QuoteOrigin, QuoteStatus};
+use std::time::Duration;
+
+use chrono::NaiveDate;
+use invoicing_core::{
+    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteId, QuoteImport, QuoteOrigin, QuoteStatus,
+};
 
 use super::{
     ATTEMPTS, Quotes, busy, check, insert_document, no_client, particulars, series, settle, store_new,
 };
 use crate::Error;
-use crate::store::Unit;
+use crate::operations::companies::LONGEST_PAUSE;
 use crate::store::quotes::Aside;
 use crate::store::series::give_back;
+use crate::store::{Unit, clients};
+
+/// How long numbers are left free before they are held: whoever waits for one gets it then.
+const LEFT_FREE: Duration = LONGEST_PAUSE.saturating_mul(2);
 
 /// A quote on its way in.
-struct Incoming<'i> {
-    id: QuoteId,
-    new: &'i NewQuote,
-    import: &'i QuoteImport,
+#[derive(Clone)]
+struct Incoming {
+    client_id: ClientId,
+    retention_rate: Percent,
+    valid_until: Option<NaiveDate>,
+    import: QuoteImport,
     lines: Vec<Line>,
     aside: Aside,
+}
+
+impl Incoming {
+    fn new(new: &NewQuote, import: &QuoteImport) -> Result<Self, Error> {
+        let (lines, aside) = check(new)?;
+        let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
+        Ok(Self { client_id, retention_rate, valid_until, import: import.clone(), lines, aside })
+    }
+
+    fn quote(
+        &self,
+        id: QuoteId,
+        unit: &Unit,
+        client: &Client,
+        number: &str,
+    ) -> Result<Changed<Quote>, Error> {
+        let Self { retention_rate, valid_until, ref import, ref lines, .. } = *self;
+        let origin = QuoteOrigin { id, number, currency: &unit.company.currency, at: unit.at };
+        let lines = lines.clone();
+        Ok(Quote::import(origin, client, lines, retention_rate, valid_until, import, unit.today())?)
+    }
 }
 
 impl Quotes<'_> {
     /// Takes over a quote that was made elsewhere, in the state that it had there. It emits only `quote.created`;
     /// its number is ours. Unless it is a draft, its document is frozen.
     ///
-    /// Where other quotes are created at the same time, those may wait for it, for 6 s at most.
+    /// Where other quotes of the company are created at the same time, those may have to wait until its document is
+    /// stored.
     pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
-        let (lines, aside) = check(new)?;
-        let id = QuoteId(self.0.inner.env.uuid());
-        let incoming = Incoming { id, new, import, lines, aside };
+        if import.status == QuoteStatus::Draft {
+            return self.import_draft(new, import).await;
+        }
+        let (id, incoming) = (QuoteId(self.0.inner.env.uuid()), Incoming::new(new, import)?);
         // Most often nobody else takes a number meanwhile.
-        if let (unit, Some(number)) = self.next_number(id).await?
-            && let Some(quote) = self.import_as(&incoming, &unit, number).await?
+        if let (unit, Some(number)) = self.next_number().await?
+            && let Some(quote) = Box::pin(self.import_as(id, &incoming, &unit, number)).await?
         {
             return Ok(quote);
         }
-        // Somebody did. From here on nobody can; the imports of this process come one after the other.
-        let _turn = self.0.inner.import_turn.lock().await;
-        let imported = self.import_held(&incoming).await;
+        // Somebody did. From here on nobody can.
+        let _turn = self.0.inner.importing.wait(self.0.id).await?;
+        let imported = Box::pin(self.import_held(id, &incoming)).await;
         if imported.is_err() {
             self.give_number_back(id).await;
         }
         imported
     }
 
-    async fn import_held(&self, incoming: &Incoming<'_>) -> Result<Quote, Error> {
+    /// A draft has no document.
+    pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
+        let incoming = Incoming::new(new, import)?;
+        let company = self.0.id;
+        self.0
+            .write_numbered(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let client = clients::find(tx.connection(), company, incoming.client_id).await;
+                    let client = client.map_err(no_client)?;
+                    let now = tx.env().now();
+                    let Some(number) = series(&unit).take(tx.connection(), None, now).await? else {
+                        return Ok(None);
+                    };
+                    let changed = incoming.quote(QuoteId(tx.env().uuid()), &unit, &client, &number)?;
+                    store_new(tx, &unit, &changed, &incoming.aside).await?;
+                    Ok(Some(changed.record))
+                })
+            })
+            .await
+    }
+
+    async fn import_held(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
         for _ in 0..ATTEMPTS {
-            let (unit, number) = self.hold_number(incoming.id).await?;
-            if let Some(quote) = self.import_as(incoming, &unit, number).await? {
+            tokio::time::sleep(LEFT_FREE).await;
+            let (unit, number) = self.hold_number(id).await?;
+            if let Some(quote) = self.import_as(id, incoming, &unit, number).await? {
                 return Ok(quote);
             }
-            // That took longer than a number is held, or the document was given up meanwhile.
+            // That took longer than a number is held, or what the document says was changed meanwhile.
         }
         Err(busy())
     }
 
-    async fn next_number(&self, id: QuoteId) -> Result<(Unit, Option<String>), Error> {
+    /// `None` where the number is no longer the next one, or what the document says no longer holds.
+    async fn import_as(
+        &self,
+        id: QuoteId,
+        incoming: &Incoming,
+        then: &Unit,
+        number: String,
+    ) -> Result<Option<Quote>, Error> {
+        let client = self.0.clients().get(incoming.client_id).await.map_err(no_client)?;
+        let preview = incoming.quote(id, then, &client, &number)?;
+        let (address, work_site) = (client.address.clone(), incoming.aside.work_site.clone());
+        let particulars = particulars(then, &preview.record, address, work_site);
+        let document = self.freeze(particulars, &preview.record, None).await?;
+        let (company, aside) = (self.0.id, incoming.aside.clone());
+        self.0
+            .write(move |tx| {
+                Box::pin(async move {
+                    let unit = tx.unit(company).await?;
+                    let (series, now, holder) = (series(&unit), tx.env().now(), Some(id.0));
+                    // Until all is well nothing is written, as `None` is committed too.
+                    let next = series.peek(tx.connection(), holder, now).await?;
+                    if next.as_ref() != Some(&number)
+                        || unit.company != document.particulars.company
+                        || clients::find(tx.connection(), company, client.id).await.map_err(no_client)?
+                            != client
+                        || !settle(tx, &unit, Some(&document)).await?
+                    {
+                        return Ok(None);
+                    }
+                    if series.take(tx.connection(), holder, now).await? != next {
+                        return Err(Error::internal("a number changed in the middle of a transaction"));
+                    }
+                    let Changed { mut record, mut events } = preview;
+                    record.head.created_at = unit.at;
+                    record.head.updated_at = unit.at;
+                    for event in &mut events {
+                        event.timestamp = unit.at;
+                    }
+                    let changed = Changed { record, events };
+                    store_new(tx, &unit, &changed, &aside).await?;
+                    insert_document(tx, &unit, id, document).await?;
+                    Ok(Some(changed.record))
+                })
+            })
+            .await
+    }
+
+    async fn next_number(&self) -> Result<(Unit, Option<String>), Error> {
         let mut connection = self.0.inner.store.read().await?;
         let unit = self.unit(&mut connection).await?;
-        let number = series(&unit).peek(&mut connection, Some(id.0), self.0.inner.env.now()).await?;
+        let number = series(&unit).peek(&mut connection, None, self.0.inner.env.now()).await?;
         Ok((unit, number))
     }
 
@@ -82,54 +186,5 @@ impl Quotes<'_> {
         if let Err(error) = given {
             tracing::debug!(%error, %company, "a number is held until its time is over");
         }
-    }
-
-    /// `None` where the number has been taken by somebody else.
-    async fn import_as(
-        &self,
-        incoming: &Incoming<'_>,
-        unit: &Unit,
-        number: String,
-    ) -> Result<Option<Quote>, Error> {
-        let &Incoming { id, new, import, ref lines, ref aside } = incoming;
-        let client = self.0.clients().get(new.client_id).await.map_err(no_client)?;
-        let origin = QuoteOrigin { id, number: &number, currency: &unit.company.currency, at: unit.at };
-        let (rate, until) = (new.retention_rate, new.valid_until);
-        let preview = Quote::import(origin, &client, lines.clone(), rate, until, import, unit.today())?;
-        let document = if import.status == QuoteStatus::Draft {
-            None
-        } else {
-            let particulars = particulars(unit, &preview.record, client.address, aside.work_site.clone());
-            Some(Box::pin(self.freeze(particulars, &preview.record, None)).await?)
-        };
-        let (company, aside) = (self.0.id, aside.clone());
-        self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let (series, now, holder) = (series(&unit), tx.env().now(), Some(id.0));
-                    // Until all is well nothing is written, as `None` is committed too.
-                    let next = series.peek(tx.connection(), holder, now).await?;
-                    if next.as_ref() != Some(&number) || !settle(tx, &unit, document.as_ref()).await? {
-                        return Ok(None);
-                    }
-                    if series.take(tx.connection(), holder, now).await? != next {
-                        return Err(Error::internal("a number changed in the middle of a transaction"));
-                    }
-                    let Changed { mut record, mut events } = preview;
-                    record.head.created_at = unit.at;
-                    record.head.updated_at = unit.at;
-                    for event in &mut events {
-                        event.timestamp = unit.at;
-                    }
-                    let changed = Changed { record, events };
-                    store_new(tx, &unit, &changed, &aside).await?;
-                    if let Some(document) = document {
-                        insert_document(tx, &unit, id, document).await?;
-                    }
-                    Ok(Some(changed.record))
-                })
-            })
-            .await
     }
 }

@@ -1,8 +1,9 @@
 //! The database's clock, as the one that all nodes share.
 //!
-//! Leases, quotas and due times are instants that one node writes and another one reads, so nodes whose clocks are minutes
-//! apart would take each other's claims for run out. A node asks the database for the time now and then, and corrects its
-//! own clock by the difference. A clock that does not follow the database (one that a test moves by hand) is left alone.
+//! Leases, held series, quotas and due times are instants that one node writes and another one reads, so nodes whose
+//! clocks are minutes apart would take each other's claims for run out. A node asks the database for the time now and
+//! then, and corrects its own clock by the difference. A clock that does not follow the database (one that a test moves
+//! by hand) is left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};

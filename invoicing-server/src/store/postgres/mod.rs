@@ -9,7 +9,6 @@ mod clock;
 mod listen;
 mod outcome;
 mod session;
-mod turns;
 mod write;
 
 use std::str::FromStr;
@@ -34,9 +33,9 @@ use crate::Error;
 use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
+use crate::turns::Turns;
 use clock::Correction;
 use listen::{Announcer, Listening};
-use turns::Turns;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -58,9 +57,14 @@ const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// How much longer than the server's own limits an answer is waited for.
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
+/// Operations of one company that may ask for a connection: one that has the row, and one that waits for it.
+const AT_ONCE: usize = 2;
+
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
+    /// Operations on one company would wait for its row anyhow, each with a connection of its own: a company on which many
+    /// work at once would leave none to the others.
     turns: Turns,
     /// Ends when it is dropped; `None` before it has begun, and once closed.
     listening: tokio::sync::Mutex<Option<Listening>>,
@@ -120,7 +124,7 @@ impl Postgres {
         shared.correct_clock().await?;
         Ok(Self {
             shared: Arc::new(shared),
-            turns: Turns::default(),
+            turns: Turns::new(AT_ONCE),
             listening: tokio::sync::Mutex::default(),
         })
     }
@@ -154,7 +158,8 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _turn = self.turns.wait(company, write::TRIED_FOR).await?;
+        let turn = tokio::time::timeout(write::TRIED_FOR, self.turns.wait(company)).await;
+        let _turn = turn.map_err(|_| Error::unavailable("too much is done to the company at once"))??;
         write::run(&self.shared, begun, operation).await
     }
 

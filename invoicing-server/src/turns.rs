@@ -1,28 +1,24 @@
-//! Operations of this process on one company take turns before they ask for a connection.
-//!
-//! They would wait for its row anyhow, each with a connection of its own: a company on which many work at once would leave
-//! none to the others. Other processes are none of its business, they wait for the row.
+//! Work of this process on one company, in turn.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use invoicing_core::CompanyId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 
-/// One that has the row, and one that has begun and waits for it.
-const AT_ONCE: usize = 2;
-
-/// The companies on which somebody works or waits, and how many do.
-#[derive(Debug, Default)]
-pub(super) struct Turns(Mutex<HashMap<CompanyId, (usize, Arc<Semaphore>)>>);
+/// How many may work on a company at once; the companies on which somebody works or waits, and how many do.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    at_once: usize,
+    companies: Mutex<HashMap<CompanyId, (usize, Arc<Semaphore>)>>,
+}
 
 /// The right to work on a company, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'t> {
+pub(crate) struct Turn<'t> {
     _permit: OwnedSemaphorePermit,
     _place: Place<'t>,
 }
@@ -35,24 +31,27 @@ struct Place<'t> {
 }
 
 impl Turns {
+    pub(crate) fn new(at_once: usize) -> Self {
+        Self { at_once, companies: Mutex::default() }
+    }
+
     /// Waits for a turn, in the order of the calls.
-    pub(super) async fn wait(&self, company: CompanyId, limit: Duration) -> Result<Turn<'_>, Error> {
+    pub(crate) async fn wait(&self, company: CompanyId) -> Result<Turn<'_>, Error> {
         let (place, semaphore) = self.join(company);
-        let permit = tokio::time::timeout(limit, semaphore.acquire_owned()).await;
-        let permit = permit.map_err(|_| Error::unavailable("too much is done to the company at once"))?;
-        Ok(Turn { _permit: permit.map_err(Error::internal)?, _place: place })
+        let permit = semaphore.acquire_owned().await.map_err(Error::internal)?;
+        Ok(Turn { _permit: permit, _place: place })
     }
 
     fn join(&self, company: CompanyId) -> (Place<'_>, Arc<Semaphore>) {
         let mut all = self.all();
         let (places, semaphore) =
-            all.entry(company).or_insert_with(|| (0, Arc::new(Semaphore::new(AT_ONCE))));
+            all.entry(company).or_insert_with(|| (0, Arc::new(Semaphore::new(self.at_once))));
         *places += 1;
         (Place { turns: self, company }, Arc::clone(semaphore))
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, (usize, Arc<Semaphore>)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.companies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -75,17 +74,15 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: Duration = Duration::from_secs(8);
-
     #[tokio::test]
     async fn turns_are_given_in_order_and_to_each_company_by_itself() {
-        let (turns, [a, b]) = (Turns::default(), [1, 2].map(|id| CompanyId(Uuid::from_u128(id))));
-        let first = turns.wait(a, LIMIT).await.unwrap();
-        let second = turns.wait(a, LIMIT).await.unwrap();
-        let (mut third, mut fourth) = (Box::pin(turns.wait(a, LIMIT)), Box::pin(turns.wait(a, LIMIT)));
+        let (turns, [a, b]) = (Turns::new(2), [1, 2].map(|id| CompanyId(Uuid::from_u128(id))));
+        let first = turns.wait(a).await.unwrap();
+        let second = turns.wait(a).await.unwrap();
+        let (mut third, mut fourth) = (Box::pin(turns.wait(a)), Box::pin(turns.wait(a)));
         assert!(third.as_mut().now_or_never().is_none());
         assert!(fourth.as_mut().now_or_never().is_none());
-        let other = turns.wait(b, LIMIT).await.unwrap();
+        let other = turns.wait(b).await.unwrap();
         assert_eq!(turns.all().len(), 2);
         drop(first);
         assert!(fourth.as_mut().now_or_never().is_none(), "out of order");
@@ -96,14 +93,5 @@ mod tests {
         assert_eq!(turns.all().len(), 1);
         drop(other);
         assert!(turns.all().is_empty(), "a company on which nobody works is remembered");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_turn_is_not_waited_for_without_end() {
-        let (turns, company) = (Turns::default(), CompanyId(Uuid::from_u128(1)));
-        let held = [turns.wait(company, LIMIT).await.unwrap(), turns.wait(company, LIMIT).await.unwrap()];
-        assert!(matches!(turns.wait(company, LIMIT).await, Err(Error::StorageUnavailable(_))));
-        drop(held);
-        assert!(turns.all().is_empty());
     }
 }
