@@ -4,6 +4,8 @@
 //! `postgres://...`, on PostgreSQL, with settings as JSON. It serves the API, runs the dispatcher and, told to `work`,
 //! writers that do business of all kinds. It prints one line of JSON for each operation *after* that has returned, so
 //! what is printed must be found again. When its standard input ends it stops in good order.
+//!
+//! `node copy <database> <postgres://...>` copies a SQLite file to PostgreSQL.
 
 mod business;
 
@@ -14,7 +16,7 @@ use std::sync::Arc;
 use invoicing_core::{EventKind, NewCompany, Plan};
 use invoicing_server::{
     CompanyHandle, Invoicing, NewWebhook, ObjectStorage, PostgresSettings, ServeLimits, Settings,
-    TargetPolicy, serve,
+    TargetPolicy, copy_to_postgres, serve,
 };
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -52,7 +54,11 @@ fn say_failed(error: &Failure) {
 async fn run() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
     let mut argument = |name: &str| arguments.next().ok_or_else(|| format!("{name} is missing"));
-    let (database, documents, mode) = (argument("database")?, argument("documents")?, argument("mode")?);
+    let (database, documents) = (argument("database")?, argument("documents")?);
+    if database == "copy" {
+        return copy(&documents, argument("URL")?).await;
+    }
+    let mode = argument("mode")?;
     let settings: Settings = serde_json::from_str(&argument("settings")?)?;
     let hooks: Vec<String> = arguments.collect();
     let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
@@ -72,6 +78,14 @@ async fn run() -> Result<(), Failure> {
     work(&invoicing, companies, listener, mode == "work").await?;
     invoicing.close().await;
     say(&json!({ "closed": true }));
+    Ok(())
+}
+
+async fn copy(file: &str, url: String) -> Result<(), Failure> {
+    let report = copy_to_postgres(file.as_ref(), &PostgresSettings::new(url)).await?;
+    let (rows, copied, complete, sha256) =
+        (report.rows(), report.copied, report.was_complete, &report.sha256);
+    say(&json!({ "rows": rows, "copied": copied, "complete": complete, "sha256": sha256 }));
     Ok(())
 }
 

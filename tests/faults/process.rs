@@ -14,6 +14,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
 use tempfile::TempDir;
 
+const NODE: &str = env!("CARGO_BIN_EXE_node");
 /// Longest time for what a node does in a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -44,7 +45,17 @@ impl Site {
         Self { postgres: Some(url), settings, ..Self::on_sqlite(hooks) }
     }
 
-    fn file(&self) -> PathBuf {
+    /// The same documents and webhooks on PostgreSQL.
+    pub(crate) fn moved_to(self, url: String, settings: Value) -> Self {
+        Self { postgres: Some(url), settings, ..self }
+    }
+
+    /// Starts a process that copies the SQLite file to that database.
+    pub(crate) fn start_copy(&self, url: &str) -> Node {
+        Node::start(Command::new(NODE).arg("copy").arg(self.file()).arg(url))
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
         self.folder.path().join("invoicing.db")
     }
 
@@ -54,7 +65,7 @@ impl Site {
 
     /// Starts a node.
     pub(crate) fn start(&self, mode: &str) -> Node {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_node"));
+        let mut command = Command::new(NODE);
         match &self.postgres {
             Some(url) => command.arg(url),
             None => command.arg(self.file()),

@@ -9,6 +9,7 @@ mod crashes;
 mod failover;
 mod fleet;
 mod killed;
+mod moved;
 mod paused;
 mod proxy;
 mod restarted;
