@@ -53,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) load: Arc<Load>,
     /// Imports that hold the numbers of a company do so one after the other.
     pub(crate) importing: Turns,
+    /// Of those who wait for a number of a company, one looks whether there is one.
+    pub(crate) looking: Turns,
 }
 
 impl std::fmt::Debug for Inner {
@@ -215,6 +217,7 @@ impl Builder {
             sealer,
             load,
             importing: Turns::new(1),
+            looking: Turns::new(1),
         });
         #[cfg(feature = "postgres")]
         inner.hear_other_nodes().await;

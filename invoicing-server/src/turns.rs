@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use invoicing_core::CompanyId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -40,6 +41,12 @@ impl Turns {
         let (place, semaphore) = self.join(company);
         let permit = semaphore.acquire_owned().await.map_err(Error::internal)?;
         Ok(Turn { _permit: permit, _place: place })
+    }
+
+    /// As [`Self::wait`], but not for longer than that.
+    pub(crate) async fn wait_for(&self, company: CompanyId, limit: Duration) -> Result<Turn<'_>, Error> {
+        let turn = tokio::time::timeout(limit, self.wait(company)).await;
+        turn.unwrap_or_else(|_| Err(Error::unavailable("too much is done to the company at once")))
     }
 
     fn join(&self, company: CompanyId) -> (Place<'_>, Arc<Semaphore>) {
@@ -93,5 +100,15 @@ mod tests {
         assert_eq!(turns.all().len(), 1);
         drop(other);
         assert!(turns.all().is_empty(), "a company on which nobody works is remembered");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_is_not_waited_for_without_end() {
+        let (turns, company) = (Turns::new(1), CompanyId(Uuid::from_u128(1)));
+        let held = turns.wait(company).await.unwrap();
+        let refused = turns.wait_for(company, Duration::from_secs(8)).await;
+        assert!(matches!(refused, Err(Error::StorageUnavailable(_))));
+        drop(held);
+        assert!(turns.all().is_empty());
     }
 }

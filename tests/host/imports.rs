@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::future;
-use invoicing_core::{ClientId, CompanyIdentity, NewQuote, Quote, QuoteImport, QuoteStatus};
+use invoicing_core::{ClientChange, ClientId, CompanyIdentity, NewQuote, Quote, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, Error, MemoryStore};
 use invoicing_tests::{World, new_quote, on_each_database};
 use tokio::sync::Notify;
@@ -88,7 +88,7 @@ async fn while_imports_hold_the_numbers_in_turn_others_get_theirs_in_between() {
     let (world, store) = Meanwhile::world().await;
     store.happens(|| Box::pin(tokio::time::sleep(A_WHILE)));
     let (quotes, new) = (world.company.quotes(), new_quote(world.client("x").await));
-    let imports = future::join_all((0..6).map(|_| quotes.import(&new, &IMPORT)));
+    let imports = future::join_all((0..10).map(|_| quotes.import(&new, &IMPORT)));
     // What is created while all are stored for the first time takes the number of each.
     let create = async {
         loop {
@@ -107,21 +107,34 @@ async fn while_imports_hold_the_numbers_in_turn_others_get_theirs_in_between() {
 }
 
 #[on_each_database]
-async fn a_company_that_moves_while_its_import_is_stored_is_shown_where_it_is() {
+async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
     let (world, store) = Meanwhile::world().await;
     let client = world.client("x").await;
-    let company = world.company.clone();
+    let (company, stored) = (world.company.clone(), Arc::new(AtomicUsize::new(0)));
+    let counted = Arc::clone(&stored);
     store.happens(move || {
-        let company = company.clone();
+        let (company, stored) = (company.clone(), Arc::clone(&counted));
         Box::pin(async move {
-            let address = Some("2 rue Basse".into());
-            company.set_identity(&CompanyIdentity { address, ..CompanyIdentity::default() }).await.unwrap();
+            if stored.fetch_add(1, Ordering::SeqCst) == 0 {
+                let address = Some("2 rue Basse".into());
+                let moved = CompanyIdentity { address, ..CompanyIdentity::default() };
+                company.set_identity(&moved).await.unwrap();
+            } else {
+                // The second time this changes nothing.
+                let change =
+                    ClientChange { address: Some("3 rue Neuve".into()), ..ClientChange::named("Autre nom") };
+                company.clients().change(client, &change).await.unwrap();
+            }
         })
     });
     let quotes = world.company.quotes();
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
-    assert_eq!((imported.number.as_str(), store.memory.count()), ("DEV-2026-0001", 2));
-    assert_eq!(quotes.documents(imported.id).await.unwrap().len(), 1);
+    // Those that show what was so before came to nothing, and used up no number.
+    assert_eq!(
+        (imported.number.as_str(), quotes.documents(imported.id).await.unwrap().len()),
+        ("DEV-2026-0001", 1)
+    );
+    assert_eq!(stored.load(Ordering::SeqCst), 3);
 }
 
 #[on_each_database]

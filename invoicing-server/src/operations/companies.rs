@@ -147,13 +147,18 @@ impl CompanyHandle {
 
     /// As [`Self::write`], for an operation that takes or holds a number: `None` says that somebody else holds the series,
     /// and that nothing has changed. Then it is run again once nobody does.
-    pub(super) async fn write_numbered<T, F>(&self, operation: F) -> Result<T, Error>
+    ///
+    /// Each time the others are left so much time to get a number before.
+    pub(super) async fn write_numbered<T, F>(&self, leave: Duration, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Option<T>, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
         loop {
+            if !leave.is_zero() {
+                tokio::time::sleep(leave).await;
+            }
             if let Some(done) = self.write(operation.clone()).await? {
                 return Ok(done);
             }
@@ -163,16 +168,24 @@ impl CompanyHandle {
 
     /// Looks again and again, as another process may hold them.
     async fn numbers_are_free(&self, begun: Instant) -> Result<(), Error> {
+        let _turn = self.inner.looking.wait_for(self.id, NUMBER_TIME_LIMIT).await?;
         let mut pause = FIRST_PAUSE;
         while begun.elapsed() < NUMBER_TIME_LIMIT {
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
-            let mut connection = self.inner.store.read().await?;
-            if !series::is_held(&mut connection, self.id, self.inner.env.now()).await? {
+            if !self.numbers_are_held().await.unwrap_or_else(|error| {
+                tracing::debug!(%error, company = %self.id, "whether the numbers are held is found out by trying");
+                false
+            }) {
                 return Ok(());
             }
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(LONGEST_PAUSE);
         }
         Err(Error::unavailable("the numbers of the company are held"))
+    }
+
+    async fn numbers_are_held(&self) -> Result<bool, Error> {
+        let mut connection = self.inner.store.read().await?;
+        series::is_held(&mut connection, self.id, self.inner.env.now()).await
     }
 
     /// Its API keys.

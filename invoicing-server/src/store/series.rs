@@ -9,11 +9,17 @@ use uuid::Uuid;
 use super::connection::{Connection, on, run};
 use crate::Error;
 
-/// Nobody but `$5` holds the series at `$4`. One who holds it does so for 6 s, and the clocks of two nodes may be some
-/// milliseconds apart: what lasts beyond 7 s was said before the clock was set back, and does not count.
+/// Somebody holds the series at that time. He does so for 6 s, and the clocks of two nodes may be some milliseconds apart:
+/// what lasts beyond 7 s was said before the clock was set back, and does not count.
+macro_rules! held {
+    ($now:literal) => {
+        concat!("series.held_until > ", $now, " AND series.held_until <= ", $now, " + 7000")
+    };
+}
+/// Nobody but `$5` holds it at `$4`.
 macro_rules! free {
     () => {
-        "(series.held_until <= $4 OR series.held_until > $4 + 7000 OR series.holder = $5)"
+        concat!("(NOT (", held!("$4"), ") OR series.holder = $5)")
     };
 }
 const TAKE: &str = concat!(
@@ -24,7 +30,7 @@ const TAKE: &str = concat!(
 );
 const HOLD: &str = concat!(
     "INSERT INTO series (company_id, kind, year, last, holder, held_until) \
-     VALUES ($1, $2, $3, 0, $5, CAST($4 AS BIGINT) + 6000) ON CONFLICT (company_id, kind, year) \
+     VALUES ($1, $2, $3, 0, $5, $4 + 6000) ON CONFLICT (company_id, kind, year) \
      DO UPDATE SET holder = excluded.holder, held_until = excluded.held_until WHERE ",
     free!(),
     " RETURNING last + 1"
@@ -35,8 +41,8 @@ const PEEK: &str = concat!(
     " UNION ALL SELECT 1 WHERE NOT EXISTS \
      (SELECT 1 FROM series WHERE company_id = $1 AND kind = $2 AND year = $3)"
 );
-const IS_HELD: &str = "SELECT EXISTS (SELECT 1 FROM series WHERE company_id = $1 AND held_until > $2 \
-     AND held_until <= $2 + 7000)";
+const IS_HELD: &str =
+    concat!("SELECT EXISTS (SELECT 1 FROM series WHERE company_id = $1 AND ", held!("$2"), ")");
 const GIVE_BACK: &str =
     "UPDATE series SET holder = NULL, held_until = 0 WHERE company_id = $1 AND holder = $2";
 

@@ -20,6 +20,8 @@ use crate::store::{Unit, clients};
 /// How long numbers are left free before they are held: whoever waits for one gets it then.
 const LEFT_FREE: Duration = LONGEST_PAUSE.saturating_mul(2);
 
+const GIVING_BACK: Duration = Duration::from_secs(1);
+
 /// A quote on its way in.
 #[derive(Clone)]
 struct Incoming {
@@ -71,11 +73,17 @@ impl Quotes<'_> {
         }
         // Somebody did. From here on nobody can.
         let _turn = self.0.inner.importing.wait(self.0.id).await?;
-        let imported = Box::pin(self.import_held(id, &incoming)).await;
-        if imported.is_err() {
-            self.give_number_back(id).await;
+        for _ in 0..ATTEMPTS {
+            let imported = Box::pin(self.import_held(id, &incoming)).await;
+            if !matches!(imported, Ok(Some(_))) {
+                self.give_number_back(id).await;
+            }
+            if let Some(quote) = imported? {
+                return Ok(quote);
+            }
+            // That took longer than a number is held, or what the document says was changed meanwhile.
         }
-        imported
+        Err(busy())
     }
 
     /// A draft has no document.
@@ -83,7 +91,7 @@ impl Quotes<'_> {
         let incoming = Incoming::new(new, import)?;
         let company = self.0.id;
         self.0
-            .write_numbered(move |tx| {
+            .write_numbered(Duration::ZERO, move |tx| {
                 Box::pin(async move {
                     let unit = tx.unit(company).await?;
                     let client = clients::find(tx.connection(), company, incoming.client_id).await;
@@ -100,16 +108,9 @@ impl Quotes<'_> {
             .await
     }
 
-    async fn import_held(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
-        for _ in 0..ATTEMPTS {
-            tokio::time::sleep(LEFT_FREE).await;
-            let (unit, number) = self.hold_number(id).await?;
-            if let Some(quote) = self.import_as(id, incoming, &unit, number).await? {
-                return Ok(quote);
-            }
-            // That took longer than a number is held, or what the document says was changed meanwhile.
-        }
-        Err(busy())
+    async fn import_held(&self, id: QuoteId, incoming: &Incoming) -> Result<Option<Quote>, Error> {
+        let (unit, number) = self.hold_number(id).await?;
+        self.import_as(id, incoming, &unit, number).await
     }
 
     /// `None` where the number is no longer the next one, or what the document says no longer holds.
@@ -169,7 +170,7 @@ impl Quotes<'_> {
     async fn hold_number(&self, id: QuoteId) -> Result<(Unit, String), Error> {
         let company = self.0.id;
         self.0
-            .write_numbered(move |tx| {
+            .write_numbered(LEFT_FREE, move |tx| {
                 Box::pin(async move {
                     let (unit, now) = (tx.unit(company).await?, tx.env().now());
                     let number = series(&unit).hold(tx.connection(), id.0, now).await?;
@@ -182,9 +183,10 @@ impl Quotes<'_> {
     /// Others need not wait until its time is over.
     async fn give_number_back(&self, id: QuoteId) {
         let company = self.0.id;
-        let given = self.0.write(move |tx| Box::pin(give_back(tx.connection(), company, id.0))).await;
-        if let Err(error) = given {
-            tracing::debug!(%error, %company, "a number is held until its time is over");
+        let given = self.0.write(move |tx| Box::pin(give_back(tx.connection(), company, id.0)));
+        // Where the database is away there is nothing to wait for.
+        if !matches!(tokio::time::timeout(GIVING_BACK, given).await, Ok(Ok(()))) {
+            tracing::debug!(%company, "a number is held until its time is over");
         }
     }
 }

@@ -158,8 +158,7 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let turn = tokio::time::timeout(write::TRIED_FOR, self.turns.wait(company)).await;
-        let _turn = turn.map_err(|_| Error::unavailable("too much is done to the company at once"))??;
+        let _turn = self.turns.wait_for(company, write::TRIED_FOR).await?;
         write::run(&self.shared, begun, operation).await
     }
 
