@@ -32,7 +32,7 @@ pub(crate) struct Details {
 pub enum ErrorKind {
     /// An answer with a status other than success: see [`Error::status`] and [`Error::code`].
     Status,
-    /// No connection: name resolution, refused, TLS.
+    /// No connection, or none in time: name resolution, refused, TLS. Nothing was sent.
     Connect,
     /// No answer in time. Whether the service carried the call out is unknown.
     Timeout,
@@ -48,8 +48,8 @@ pub enum ErrorKind {
     Redirected,
     /// The call could not be put into a request. Nothing was sent.
     Request,
-    /// The key's quota has no room before the deadline. Nothing was sent; [`Error::retry_after`] says when there may be
-    /// room.
+    /// The key's quota has no room before the deadline, or the first request of all, which tells the quota, is not answered
+    /// by then. Nothing was sent; [`Error::retry_after`] says when there may be room.
     Pace,
 }
 

@@ -72,7 +72,7 @@ pub struct TransportError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TransportFailure {
-    /// No connection: name resolution, refused, TLS. The service has not seen the request.
+    /// No connection, or none in time: name resolution, refused, TLS. The service has not seen the request.
     Connect,
     /// No answer in time. The service may have seen the request.
     Timeout,
@@ -110,10 +110,11 @@ impl TransportError {
 
     /// Takes an error of reqwest, without the URL: a document's URL is a permission.
     fn from_reqwest(error: reqwest::Error) -> Self {
-        let kind = if error.is_timeout() {
-            TransportFailure::Timeout
-        } else if error.is_connect() {
+        // A connection that is not there in time is both, and nothing was sent.
+        let kind = if error.is_connect() {
             TransportFailure::Connect
+        } else if error.is_timeout() {
+            TransportFailure::Timeout
         } else if error.is_redirect() {
             TransportFailure::Redirected
         } else {

@@ -96,6 +96,18 @@ async fn a_refused_connection_is_tried_again() {
 }
 
 #[tokio::test]
+async fn a_connection_that_is_not_there_in_time_has_sent_nothing() {
+    // Accepts, and never shakes hands.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let client = InvoicingClient::builder(format!("https://{}", silent.local_addr().unwrap()), KEY)
+        .connect_timeout(Duration::from_millis(50))
+        .max_attempts(1);
+    let client = client.build().unwrap();
+    let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Connect, "{error}");
+}
+
+#[tokio::test]
 async fn linking_is_repeated() {
     let linked = answer(200, &json!({"id": ID, "externalId": "crm-1"}));
     let server = Server::script([Reply::Cut, linked]).await;
