@@ -125,9 +125,10 @@ impl ClientBuilder {
 
     /// Whether calls keep to the key's quota by themselves. Default: yes.
     ///
-    /// All clones of the client share one pace. The first requests go out at once, as many as the quota allows (30 in
-    /// 60 s, or what `RateLimit-Limit` says); then each waits for the moment at which the service lets it pass. While the
-    /// key has no other user, no call ever meets a 429. Off, a call that is too early is refused, and tried again as the
+    /// All clones of the client share one pace. Once the first is answered, requests go out at once, as many as the quota
+    /// allows (30 in 60 s, or what `RateLimit-Limit` says); then each waits for the moment at which the service lets it
+    /// pass. While the key has no other user, no call ever meets a 429, but for the very first of a process that begins
+    /// when an earlier one has just used up the quota. Off, a call that is too early is refused, and tried again as the
     /// rules for 429 say.
     pub fn pacing(mut self, on: bool) -> Self {
         self.pacing = on;

@@ -44,9 +44,10 @@
 //! # The pace
 //!
 //! All clones of a client keep to the key's quota together: 30 requests in any 60 s, or what `RateLimit-Limit` says.
-//! Nothing is spread: the first 30 go at once, and then each goes as soon as the service lets it pass, first come, first
-//! served. While the key has no other user, no call meets a 429; what others use is learnt from `RateLimit-Remaining`,
-//! and where they cause a 429, all clones wait. A call whose turn would come after its deadline fails at once with
+//! Nothing is spread: the first goes alone, to learn the quota and what is left of it, the next 29 at once, and then each
+//! goes as soon as the service lets it pass, first come, first served. While the key has no other user, no call meets a
+//! 429, but for the very first of a process that begins when an earlier one has just used up the quota; it then waits as
+//! it is told. What others use is learnt from `RateLimit-Remaining`, and where they cause a 429, all clones wait. A call whose turn would come after its deadline fails at once with
 //! [`ErrorKind::Pace`] and says when there may be room. So a bulk job keeps no more calls in flight than the quota has
 //! places, or gives them a longer deadline:
 //!
@@ -72,13 +73,13 @@
 //!
 //! # Readers survive what they do not know
 //!
-//! v1 of the API only grows. Unknown fields are ignored, and can be read with [`Request::decode`]; an unknown status or
-//! code keeps its text ([`Open::Other`], [`ErrorCode::Other`]).
+//! v1 of the API only grows. Unknown fields are ignored, and can be read with [`Request::decode`] and [`List::decode`]; an
+//! unknown status or code keeps its text ([`Open::Other`], [`ErrorCode::Other`]).
 //!
 //! # What is logged
 //!
-//! With [`tracing`], a debug span per call and an event per attempt: operation, path, status, waits. Never the key, a
-//! query or a body.
+//! With [`tracing`], a span per call (operation, path, status) at info, and in it an event per attempt: at info where
+//! it failed and will be repeated (what failed, how long it waits), else at debug. Never the key, a query or a body.
 //!
 //! # Compared with
 //!
@@ -111,13 +112,15 @@
 //! | Type | Where | Why |
 //! |---|---|---|
 //! | `bytes::Bytes` | documents, [`Transport`] | a body is shared and not copied |
-//! | `http::Request`, `Response` | [`Transport`], `testing` | what every HTTP library in Rust speaks |
-//! | `futures_core`: `BoxStream`, `BoxFuture` | [`List::stream`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream` yet; `BoxFuture` is only a name for its own types |
+//! | `http::Request`, `Response`; in `testing` also `Method`, `Uri`, `HeaderMap` | [`Transport`], `testing::ReceivedRequest` | what every HTTP library in Rust speaks |
+//! | `futures_core`: `Stream`, `BoxStream`, `BoxFuture` | [`List::stream`], [`Follow::run`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream` yet; `BoxFuture` is only a name for its own types |
 //! | `reqwest::Client`, `Error` | [`ClientBuilder::reqwest_client`], [`ConfigError::Http`] | for who has one set up already; nothing else shows it |
 //! | `uuid::Uuid` | [`Version`], inside of ids | what ids are |
 //! | `chrono::NaiveDate` | `validUntil`, `issueDate`, `dueDate` | the standard library has no calendar date |
+//! | `chrono::DateTime` | [`Timestamp::to_chrono`] | the way to a calendar; nothing else needs it |
 //! | `rust_decimal::Decimal` | [`Money::get`] | the standard library has no exact decimal |
-//! | `serde::Serialize`, `Deserialize` | implemented by records | for who stores them |
+//! | `serde::Serialize`, `Deserialize`, `DeserializeOwned` | implemented by records; asked for by [`Request::decode`], [`List::decode`], [`Resource::Item`] | for who stores them, or reads types of one's own |
+//! | `serde_json::Error` | [`CheckpointError::Damaged`] | says at which line and column the file is damaged |
 
 #[cfg(feature = "blocking")]
 pub mod blocking;

@@ -16,7 +16,7 @@ use uuid::Uuid;
 use crate::call::Call;
 use crate::catch_up::WaitObserver;
 use crate::request::{Options, per_call};
-use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Resource};
+use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Request, Resource};
 
 /// A list about to be read.
 #[must_use = "nothing is sent before `send`, `pages` or `stream`"]
@@ -68,6 +68,12 @@ impl<R: Resource> List<R> {
     /// Reads one page. Awaiting the list does the same.
     pub async fn send(&self) -> Result<Page<R::Item>, Error> {
         self.read().await
+    }
+
+    /// A request for one page whose items are of a type of the caller's own, such as `serde_json::Value`: for members that
+    /// this version does not know, which the types of this crate ignore.
+    pub fn decode<U: DeserializeOwned>(&self) -> Request<Page<U>> {
+        Request::json(&self.client, self.call()).with_options(self.options)
     }
 
     /// Reads one page as whatever the caller makes of it.

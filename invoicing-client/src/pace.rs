@@ -26,7 +26,7 @@ pub(crate) struct Pace {
     head: Semaphore,
     /// How many stand in line.
     line: AtomicUsize,
-    /// A place was given back before its time, or there are more of them.
+    /// A request has ended: a place may be free before its time, or there may be more of them.
     changed: Notify,
 }
 
@@ -77,10 +77,14 @@ impl Pace {
             let sent = self.window().send(now);
             match sent {
                 Ok(sent) => return Ok(Turn { pace: self, env, sent: Some(sent) }),
+                Err(None) if now >= deadline => return Err(self.too_late(0, env)),
                 Err(at) => {
                     self.in_time(0, env, deadline)?;
-                    waits(at.saturating_duration_since(now));
-                    let opens = async { env.sleep(at.saturating_duration_since(now)).await };
+                    let wait = at.unwrap_or(deadline).saturating_duration_since(now);
+                    if at.is_some() {
+                        waits(wait);
+                    }
+                    let opens = async { env.sleep(wait).await };
                     select(pin!(self.changed.notified()), pin!(opens)).await;
                 }
             }
@@ -131,8 +135,9 @@ impl Turn<'_> {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        if let Some(sent) = self.sent.take() {
-            self.pace.window().answered(sent, Quota::default(), self.env.now());
+        if self.sent.take().is_some() {
+            self.pace.window().given_up(self.env.now());
+            self.pace.changed.notify_one();
         }
     }
 }

@@ -10,6 +10,12 @@
 //!
 //! A request that is given up without an answer counts from then on. Should the service accept it later still, there
 //! can be a 429 after all; nobody on this side could know.
+//!
+//! *What was there before.* A process that begins knows neither the limit nor what an earlier one has used. So requests
+//! go one by one until one of them is answered; what that answer says of others is exact, and they hold it until it must
+//! have left the window. Answers that have company only say how much others hold at least, as it is not known which of
+//! ours were counted before. So these never lower it; the next one without company does. The very first request can
+//! be refused.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -32,6 +38,8 @@ const ROUNDING: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Window {
     limit: u32,
+    /// Whether the service has ever answered.
+    is_known: bool,
     in_flight: u32,
     /// When the answers came that still count, oldest first.
     answered: VecDeque<Instant>,
@@ -61,6 +69,8 @@ pub(super) struct Sent {
     counted: u64,
     /// [`Window::sent`] and [`Window::returned`] at that time.
     totals: (u64, u64),
+    /// Whether no other was in flight.
+    is_alone: bool,
 }
 
 /// What `RateLimit-*` headers say.
@@ -78,19 +88,32 @@ impl Window {
     pub(super) fn new(now: Instant) -> Self {
         let others = Others { count: 0, first: now, last: now };
         let answered = VecDeque::new();
-        Self { limit: LIMIT, in_flight: 0, answered, others, shut_until: None, sent: 0, returned: 0 }
+        Self {
+            limit: LIMIT,
+            is_known: false,
+            in_flight: 0,
+            answered,
+            others,
+            shut_until: None,
+            sent: 0,
+            returned: 0,
+        }
     }
 
-    /// Lets a request go, or says when to ask again.
-    pub(super) fn send(&mut self, now: Instant) -> Result<Sent, Instant> {
+    /// Lets a request go, or says when to ask again; `None` is when the one that is in flight has ended.
+    pub(super) fn send(&mut self, now: Instant) -> Result<Sent, Option<Instant>> {
         let at = self.earliest(0, now);
         if at > now {
-            return Err(at);
+            return Err(Some(at));
+        }
+        let is_alone = self.in_flight == 0;
+        if !self.is_known && !is_alone {
+            return Err(None);
         }
         self.sent += 1;
         self.in_flight += 1;
         let counted = u64::from(self.in_flight) + self.answered.len() as u64;
-        Ok(Sent { counted, totals: (self.sent, self.returned) })
+        Ok(Sent { counted, totals: (self.sent, self.returned), is_alone })
     }
 
     /// When a request can go that has `ahead` others before it; sooner is not possible unless one of ours fails to
@@ -125,13 +148,18 @@ impl Window {
         self.returned += 1;
     }
 
-    /// The request was answered and counted, or nobody knows.
+    /// The request was answered and counted.
     pub(super) fn answered(&mut self, sent: Sent, quota: Quota, now: Instant) {
         self.take_limit(quota);
         if let Some(remaining) = quota.remaining {
             let used = self.limit.saturating_sub(remaining);
             self.see_others(sent, used, quota.reset.unwrap_or(WINDOW), now);
         }
+        self.given_up(now);
+    }
+
+    /// Nobody knows whether the request was counted.
+    pub(super) fn given_up(&mut self, now: Instant) {
         self.in_flight = self.in_flight.saturating_sub(1);
         self.answered.push_back(now);
     }
@@ -146,6 +174,7 @@ impl Window {
     }
 
     fn take_limit(&mut self, quota: Quota) {
+        self.is_known = true;
         // A quota of 0 would let nobody through, and its answers would not come.
         self.limit =
             quota.limit.filter(|limit| *limit > 0).map_or(self.limit, |limit| limit.min(LARGEST_LIMIT));
@@ -157,6 +186,10 @@ impl Window {
         let (since, returned) = (self.sent - sent.totals.0, self.returned - sent.totals.1);
         let ours = (sent.counted + since).saturating_sub(returned);
         let count = u32::try_from(u64::from(used).saturating_sub(ours)).unwrap_or(u32::MAX);
+        let has_company = !sent.is_alone || since > 0;
+        if has_company && count < self.others.held(now) {
+            return;
+        }
         let last = now + WINDOW;
         // The oldest request that the service counts is ours, unless none of ours leaves that soon.
         let first = last.min(now + first);

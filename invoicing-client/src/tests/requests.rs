@@ -163,4 +163,10 @@ async fn what_is_not_known_can_be_read_all_the_same() {
     assert_eq!(client.quotes().get(id).await.unwrap().lines.len(), 2);
     let quote: serde_json::Value = client.quotes().get(id).no_retries().decode().await.unwrap();
     assert_eq!(quote["aNewMember"][0], 1.5);
+    known.rewrite(|_, answer| {
+        let body = String::from_utf8(answer.body().to_vec()).unwrap();
+        *answer.body_mut() = body.replacen(r#""id""#, r#""aNewMember":[1.5],"id""#, 1).into();
+    });
+    let page = client.quotes().list().limit(1).decode::<serde_json::Value>().await.unwrap();
+    assert_eq!((&page.data[0]["aNewMember"][0], page.pagination.limit), (&1.5.into(), 1));
 }
