@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Response};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, TooManyRequests};
 use serde::de::DeserializeOwned;
-use tracing::{Instrument, Span, debug, debug_span, field, info};
+use tracing::{Instrument, Span, debug, field, info, info_span};
 use uuid::Uuid;
 
 use crate::call::{Call, X_REQUEST_ID};
@@ -48,7 +48,8 @@ impl Shared {
 
     /// Carries the call out.
     pub(crate) async fn send(&self, call: &Call, options: Options) -> Result<Answer, Error> {
-        let span = debug_span!(
+        // At this level so that an attempt that is tried again says in a usual log what it is an attempt of.
+        let span = info_span!(
             "invoicing",
             operation = call.operation,
             method = %call.method(),
@@ -149,10 +150,11 @@ impl Shared {
             .record("attempts", number)
             .record("request_id", self.shown_id(sent_id, exchange))
             .record("status", status);
+        let failure = exchange.as_ref().err().map(|error| field::display(error.kind));
         if let Next::Again { after } = next {
-            info!(number, ?outcome, ?after, "attempt failed, will try again");
+            info!(number, failure, ?outcome, ?after, "attempt failed, will try again");
         } else {
-            debug!(number, ?outcome, ?next, "attempt");
+            debug!(number, failure, ?outcome, ?next, "attempt");
         }
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::server::{Server, json as answer};
+use super::server::{Reply, Server, json as answer};
 use super::{KEY, client, error_json, page_json};
 
 /// Collects everything that is logged.
@@ -20,6 +20,36 @@ impl Write for Log {
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl Log {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_usual_log_says_what_is_tried_again_and_why() {
+    let failing = [Reply::Cut, answer(200, &page_json(&[], 0, false))];
+    let server = Server::script([failing.clone(), failing].concat()).await;
+    let (client, _) = client(&server);
+    // Once without a log: what another test logs for the first time just now would not be known to this one.
+    client.clients().list().send().await.unwrap();
+    let log = Log::default();
+    let writer = log.clone();
+    let usual = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::INFO)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(usual);
+    client.clients().list().send().await.unwrap();
+    let log = log.text();
+    let events: Vec<_> = log.lines().filter(|line| line.contains("invoicing_client")).collect();
+    assert_eq!(events.len(), 1, "{log}");
+    for expected in ["clients.list", "/clients", "the connection broke", "will try again"] {
+        assert!(events[0].contains(expected), "{expected} is missing in {log}");
     }
 }
 
@@ -40,7 +70,7 @@ async fn attempts_are_logged_without_key_query_or_body() {
     client.clients().list().q("Jeanne Secret").send().await.unwrap();
     client.clients().list().send().await.unwrap_err();
 
-    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let log = log.text();
     assert!(log.contains("status: 503") && log.contains("will try again"));
     let end = log.lines().find(|line| line.contains("r-77")).unwrap();
     for expected in ["clients.list", "/clients", "attempts=2", "status=200", "attempt"] {
