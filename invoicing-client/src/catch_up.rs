@@ -6,6 +6,10 @@
 //! `asOf` as its next one. Whatever is modified after that page was made has a later stamp than that `asOf` (stamps of
 //! a company only grow, in the order in which changes become visible), so the next pass sees it. Whatever was modified
 //! before and stays as it is, this pass reads.
+//!
+//! Why a pass may go on where an earlier one could not read. Nothing of this argument says how long it takes from one page
+//! to the next: the pages that were read stand, and the first page's `asOf` with them. Only what changed between the two
+//! passes is not on them; so once such a reading is over, another begins at its `asOf`.
 
 mod error;
 mod ledger;
@@ -20,6 +24,7 @@ use std::time::Duration;
 
 use invoicing_core::{MAX_LIMIT, Timestamp};
 use tracing::{debug, warn};
+use uuid::Uuid;
 
 pub use error::CatchUpError;
 pub use progress::Progress;
@@ -28,6 +33,7 @@ pub(crate) use ledger::Ledger;
 pub(crate) use progress::WaitObserver;
 
 use crate::{CheckpointStore, Follow, List, Resource, Version};
+use error::ReadError;
 use progress::Reporter;
 use reading::Reading;
 
@@ -45,12 +51,20 @@ use reading::Reading;
 /// A pass may be dropped at any time (Ctrl-C, `select!`, a timeout): the checkpoint then has not moved, and the record
 /// that was being handled comes again.
 ///
+/// # What an interruption costs
+///
+/// A pass that fails on a page, or is dropped while it reads, keeps what it has read: the next one of the same `CatchUp`
+/// goes on at that page, and then reads what changed meanwhile. One that ends while it delivers reads its pages again,
+/// but delivers only what was not acknowledged. A new process begins at the checkpoint: until the end of the first pass
+/// it reads everything again, a request per hundred records.
+///
 /// # Memory and time
 ///
 /// [`pass`](Self::pass) holds all its records, to deliver them oldest first: the first one holds the whole resource.
 /// A hundred thousand clients are some 50 MB, quotes with their lines several times as much; where that is too much,
-/// make the first pass with [`pass_unordered`](Self::pass_unordered), which holds one page. At 30 requests a minute,
-/// reading 10,000 records takes a little over three minutes before the first is delivered.
+/// make the first pass with [`pass_unordered`](Self::pass_unordered), which holds one page, and some 50 bytes for each
+/// version that it has delivered (twice that with an [`overlap`](Self::overlap)). At 30 requests a minute, reading 10,000
+/// records takes a little over three minutes before the first is delivered.
 ///
 /// # Servers that are not quite this one
 ///
@@ -67,7 +81,8 @@ use reading::Reading;
 /// | states no `asOf` | nothing | the latest stamp seen takes its place |
 ///
 /// Nothing helps against a change that becomes visible later than the window, one that leaves `updatedAt` as it is, or
-/// an order that changes between requests for other reasons than these. Records that a server deletes are not noticed.
+/// an order that changes between requests for other reasons than these. Stamps are read to the millisecond, so that two
+/// versions of a record within one are taken for one. Records that a server deletes are not noticed.
 /// A server that shows another order than the contract's is warned of once, in the log, and by [`Pass::in_order`].
 pub struct CatchUp<R: Resource> {
     pub(crate) list: List<R>,
@@ -75,6 +90,17 @@ pub struct CatchUp<R: Resource> {
     reporter: Reporter,
     overlap: usize,
     has_warned: bool,
+    unfinished: Option<Unfinished<R>>,
+}
+
+/// A pass that is not over. It stays here while pages are read, so that whatever ends that, another pass can go on.
+struct Unfinished<R: Resource> {
+    reading: Reading<R>,
+    /// What is not delivered yet. A record that changed while it was read came twice: what was read last is what it is
+    /// now.
+    records: HashMap<Uuid, (Version, R::Item)>,
+    /// The reading began in an earlier pass.
+    is_resumed: bool,
 }
 
 /// What a pass did.
@@ -94,7 +120,8 @@ impl<R: Resource> CatchUp<R> {
         let list = list.limit(MAX_LIMIT);
         let list = if R::HAS_LINES { list.with_lines() } else { list };
         let ledger = Ledger::new(R::NAME, Arc::new(store));
-        Self { list, ledger, reporter: Reporter::default(), overlap: 0, has_warned: false }
+        let reporter = Reporter::default();
+        Self { list, ledger, reporter, overlap: 0, has_warned: false, unfinished: None }
     }
 
     /// Reads from so long before the checkpoint, for servers that commit late. Default: 0, which suits this service.
@@ -104,6 +131,7 @@ impl<R: Resource> CatchUp<R> {
     #[must_use]
     pub fn look_back(mut self, window: Duration) -> Self {
         self.ledger.set_window(window);
+        self.unfinished = None;
         self
     }
 
@@ -116,6 +144,7 @@ impl<R: Resource> CatchUp<R> {
     #[must_use]
     pub fn overlap(mut self, records: usize) -> Self {
         self.overlap = records.min(walk::MAX_OVERLAP);
+        self.unfinished = None;
         self
     }
 
@@ -125,6 +154,7 @@ impl<R: Resource> CatchUp<R> {
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.reporter = Reporter::to(listener);
+        self.unfinished = None;
         self.list = self.list.observed(Arc::new(self.reporter.clone()));
         self
     }
@@ -141,23 +171,18 @@ impl<R: Resource> CatchUp<R> {
     ///
     /// # Errors
     ///
-    /// See [`CatchUpError`]. All of them leave the checkpoint where it was; calling `pass` again is right.
+    /// See [`CatchUpError`]. All of them leave the checkpoint where it was; calling `pass` again is right, and goes on at
+    /// the page that could not be read.
     pub async fn pass<H, F, E>(&mut self, mut handler: H) -> Result<Pass, CatchUpError<E>>
     where
         // Not `AsyncFnMut`: a pass with one cannot be a task of its own, as nothing can say that its future is `Send`.
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let mut reading = self.begin().await?;
-        // A record that changed while it was read is there twice: what was read last is what it is now.
-        let mut records = HashMap::new();
-        while let Some(page) = reading.next_page().await? {
-            records.extend(
-                self.unknown(page).into_iter().map(|(version, record)| (version.id, (version, record))),
-            );
-        }
-        let delivered = self.deliver(records.into_values().collect(), &mut handler).await?;
-        self.end(&reading, delivered).await
+        self.begin().await?;
+        while self.read_on().await? {}
+        let delivered = self.deliver(&mut handler).await?;
+        self.end(delivered).await
     }
 
     /// Makes one pass that delivers each page as soon as it is read: for a first pass that is too large for memory.
@@ -174,13 +199,12 @@ impl<R: Resource> CatchUp<R> {
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let mut reading = self.begin().await?;
+        self.begin().await?;
         let mut delivered = 0;
-        while let Some(page) = reading.next_page().await? {
-            let records = self.unknown(page);
-            delivered += self.deliver(records, &mut handler).await?;
+        while self.read_on().await? {
+            delivered += self.deliver(&mut handler).await?;
         }
-        self.end(&reading, delivered).await
+        self.end(delivered).await
     }
 
     /// Hands one version over, if it was not before. Whether it was handed over now.
@@ -199,45 +223,86 @@ impl<R: Resource> CatchUp<R> {
         }
         handler(record).await.map_err(|source| CatchUpError::Handler { version, source })?;
         self.ledger.acknowledge(version);
+        if let Some(unfinished) = &mut self.unfinished {
+            // What a pass has read of it and not delivered must not come after this.
+            unfinished.records.retain(|id, (read, _)| *id != version.id || *read > version);
+        }
         Ok(true)
     }
 
-    async fn begin<E>(&mut self) -> Result<Reading<R>, CatchUpError<E>> {
-        self.ledger.resume().await?;
+    /// Begins a pass, or goes on with the one that could not read on.
+    async fn begin<E>(&mut self) -> Result<(), CatchUpError<E>> {
+        if self.ledger.resume().await? {
+            self.unfinished = None;
+        }
         self.reporter.begin();
-        let list = self.list.clone().since(self.ledger.from());
-        Ok(Reading::new(list, self.overlap, self.ledger.newest(), self.reporter.clone()))
+        if let Some(unfinished) = &mut self.unfinished {
+            unfinished.is_resumed = true;
+            self.reporter.records(unfinished.records.len());
+        } else {
+            let list = self.list.clone().since(self.ledger.from());
+            let reading = Reading::new(list, self.overlap, self.ledger.newest(), self.reporter.clone());
+            self.unfinished = Some(Unfinished { reading, records: HashMap::new(), is_resumed: false });
+        }
+        Ok(())
     }
 
-    /// What of a page is still to be delivered.
-    fn unknown(&self, mut page: Vec<(Version, R::Item)>) -> Vec<(Version, R::Item)> {
-        page.retain(|(version, _)| !self.ledger.knows(version));
-        self.reporter.records(page.len());
-        page
+    /// Reads one page. `false`: there is none, everything is read.
+    async fn read_on<E>(&mut self) -> Result<bool, CatchUpError<E>> {
+        let Some(Unfinished { reading, records, is_resumed }) = &mut self.unfinished else {
+            return Ok(false);
+        };
+        let page = match reading.next_page().await {
+            Ok(page) => page,
+            Err(error) => {
+                // Whoever has lost the way begins anew.
+                if let ReadError::Unsettled { .. } = error {
+                    self.unfinished = None;
+                }
+                return Err(error.into());
+            }
+        };
+        let Some(page) = page else {
+            let since = self.ledger.next(reading.bound());
+            // Stamps that went back are the next pass's business.
+            let has_more = std::mem::take(is_resumed) && since >= self.ledger.since();
+            if has_more {
+                reading.begin_again(self.list.clone().since(self.ledger.from_of(since)), self.overlap);
+            }
+            return Ok(has_more);
+        };
+        let before = records.len();
+        let unknown = page.into_iter().filter(|(version, _)| !self.ledger.knows(version));
+        records.extend(unknown.map(|(version, record)| (version.id, (version, record))));
+        self.reporter.records(records.len() - before);
+        Ok(true)
     }
 
-    async fn deliver<H, F, E>(
-        &mut self,
-        mut records: Vec<(Version, R::Item)>,
-        handler: &mut H,
-    ) -> Result<usize, CatchUpError<E>>
+    /// Delivers what was read, oldest first. Where that ends early, it is read again.
+    async fn deliver<H, F, E>(&mut self, handler: &mut H) -> Result<usize, CatchUpError<E>>
     where
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
+        let Some(mut unfinished) = self.unfinished.take() else { return Ok(0) };
+        let mut records: Vec<_> = unfinished.records.drain().map(|(_, record)| record).collect();
         records.sort_unstable_by_key(|(version, _)| *version);
         let mut delivered = 0;
         for (version, record) in records {
             delivered += usize::from(self.hand_over(version, record, handler).await?);
             self.reporter.delivered();
         }
+        self.unfinished = Some(unfinished);
         Ok(delivered)
     }
 
     /// Everything that was read is acknowledged: moves the checkpoint.
-    async fn end<E>(&mut self, reading: &Reading<R>, delivered: usize) -> Result<Pass, CatchUpError<E>> {
-        let in_order = reading.in_order();
-        let since = self.ledger.next(reading.bound());
+    async fn end<E>(&mut self, delivered: usize) -> Result<Pass, CatchUpError<E>> {
+        // If nothing was read, nothing moves.
+        let (bound, in_order) = self.unfinished.as_ref().map_or((self.ledger.since(), true), |unfinished| {
+            (unfinished.reading.bound(), unfinished.reading.in_order())
+        });
+        let since = self.ledger.next(bound);
         if since < self.ledger.since() {
             warn!(resource = R::NAME, from = %self.ledger.since(), to = %since, "the service's stamps went back");
         }
@@ -249,6 +314,7 @@ impl<R: Resource> CatchUp<R> {
             );
         }
         self.ledger.advance(since).await?;
+        self.unfinished = None;
         debug!(resource = R::NAME, delivered, %since, "pass complete");
         Ok(Pass { delivered, since, in_order })
     }

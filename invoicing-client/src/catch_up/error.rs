@@ -4,11 +4,11 @@ use std::convert::Infallible;
 
 use crate::{CheckpointError, Error, Version};
 
-/// A pass ended early. The checkpoint has not moved: the next pass begins where this one did.
+/// A pass ended early. The checkpoint has not moved: the next pass begins where this one did, or goes on reading.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatchUpError<E = Infallible> {
-    /// A page could not be read. Nothing of it was delivered.
+    /// A page could not be read. Nothing of it was delivered; the next pass goes on with it.
     #[error("a page cannot be read")]
     Read(#[source] Error),
     /// The list moved by more than the overlap between too many pairs of pages, so that records may have been left

@@ -42,7 +42,12 @@ impl Ledger {
 
     /// From where a pass reads.
     pub(crate) fn from(&self) -> Timestamp {
-        before(self.since, self.window)
+        self.from_of(self.since)
+    }
+
+    /// From where it would read if the checkpoint were here.
+    pub(crate) fn from_of(&self, since: Timestamp) -> Timestamp {
+        before(since, self.window)
     }
 
     /// Whether this version needs no delivery.
@@ -67,23 +72,24 @@ impl Ledger {
         if bound >= self.from() { bound.max(self.since) } else { bound }
     }
 
-    /// Finds out where the store stands.
-    pub(crate) async fn resume(&mut self) -> Result<(), CheckpointError> {
+    /// Finds out where the store stands. Whether that is elsewhere than this process left it.
+    pub(crate) async fn resume(&mut self) -> Result<bool, CheckpointError> {
         let mut stored = self.store.load(self.resource).await?.unwrap_or_else(Checkpoint::start);
         // A store may keep them as rows, in no order.
         stored.delivered.sort_unstable();
         // Otherwise what was acknowledged since is still known. A checkpoint that somebody moved is taken as it stands,
         // as it may be meant to bring everything again; one whose saving failed only seemingly holds all there is.
-        if self.kept.as_ref() != Some(&stored) {
+        let is_elsewhere = self.kept.as_ref() != Some(&stored);
+        if is_elsewhere {
             self.acknowledged = stored.delivered.iter().copied().collect();
             self.adopt(stored);
         }
-        Ok(())
+        Ok(is_elsewhere)
     }
 
     /// Everything up to here was acknowledged: keeps the new checkpoint, then forgets what lies before its window.
     pub(crate) async fn advance(&mut self, since: Timestamp) -> Result<(), CheckpointError> {
-        let from = before(since, self.window);
+        let from = self.from_of(since);
         let mut delivered: Vec<_> =
             self.acknowledged.iter().copied().filter(|version| version.updated_at >= from).collect();
         delivered.sort_unstable();

@@ -38,6 +38,12 @@ impl<R: Resource> Reading<R> {
         Self { list, reporter, walk, bound: None, newest, in_order: true, is_over: false }
     }
 
+    /// Begins to read another list, that of what changed since this reading began.
+    pub(super) fn begin_again(&mut self, list: List<R>, overlap: usize) {
+        self.newest = self.newest.max(self.bound());
+        (self.list, self.walk, self.bound, self.is_over) = (list, Walk::new(overlap), None, false);
+    }
+
     /// Reads on: the versions that are new in this reading. `None` after the last page.
     pub(super) async fn next_page(&mut self) -> Result<Option<Vec<(Version, R::Item)>>, ReadError> {
         while !self.is_over {

@@ -45,7 +45,7 @@ const MAX_STEPS_BACK: u32 = 64;
 pub(super) struct Walk {
     offset: u64,
     overlap: usize,
-    /// Every version on the pages that were used.
+    /// Every version on the pages that were used; without an overlap nobody asks for them.
     read: HashSet<Version>,
     /// The end of the last page: what the next one begins with if nothing moved.
     tail: Vec<Version>,
@@ -88,7 +88,7 @@ impl Walk {
         Ok(())
     }
 
-    /// The page was used: which of its versions are new, and on to the next.
+    /// The page was used: which of its versions are new as far as that is known, and on to the next.
     ///
     /// An empty page that is not the last would lead back to itself, so its whole width is passed over.
     pub(super) fn advance(&mut self, page: &[Version], width: u32) -> Vec<bool> {
@@ -99,7 +99,7 @@ impl Walk {
         self.offset = self.offset.saturating_add(step);
         self.back = 0;
         self.tail = page.iter().skip(usize::try_from(step).unwrap_or(usize::MAX)).copied().collect();
-        page.iter().map(|version| self.read.insert(*version)).collect()
+        page.iter().map(|version| self.overlap == 0 || self.read.insert(*version)).collect()
     }
 }
 

@@ -147,6 +147,19 @@ fn a_service_that_is_down_is_asked_again() {
     stage.check().unwrap();
 }
 
+/// A pass has read a version and cannot read on; a notice brings a later one; then the pass goes on.
+#[test]
+fn what_a_failed_pass_holds_does_not_come_after_what_a_notice_brought() {
+    for (waits, number) in (0..12).flat_map(|waits| (0..3).map(move |number| (waits, number))) {
+        let mut stage = stage();
+        let change = Act::Change(Change::Update(vec![number]));
+        let mut acts = vec![Act::Poll(waits), Act::Down(4), Act::Idle, change, Act::Tell(number), Act::Idle];
+        acts.extend([Act::Wait(10 * MINUTE), Act::Idle]);
+        play(&mut stage, &acts).unwrap();
+        stage.check().unwrap();
+    }
+}
+
 fn acts() -> impl Strategy<Value = Act> {
     prop_oneof![
         8 => (0..12_usize).prop_map(Act::Poll),

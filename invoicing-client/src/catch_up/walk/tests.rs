@@ -67,6 +67,7 @@ impl Moving {
 fn missed(mut list: Moving, page: usize, overlap: usize, moves: &[(usize, Move)]) -> Option<Vec<Version>> {
     let mut walk = Walk::new(overlap);
     let mut before: Vec<_> = list.list.clone();
+    let mut read = HashSet::new();
     for request in 0.. {
         for (_, step) in moves.iter().filter(|(at, _)| *at == request) {
             list.apply(*step);
@@ -81,11 +82,12 @@ fn missed(mut list: Moving, page: usize, overlap: usize, moves: &[(usize, Move)]
             continue;
         }
         walk.advance(&found, u32::try_from(page).unwrap());
+        read.extend(found);
         if list.list.len() <= offset + page {
             break;
         }
     }
-    before.retain(|version| list.list.contains(version) && !walk.read.contains(version));
+    before.retain(|version| list.list.contains(version) && !read.contains(version));
     Some(before)
 }
 

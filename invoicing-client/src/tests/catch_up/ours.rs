@@ -61,7 +61,8 @@ async fn run_faulty(
     restart: bool,
 ) -> Result<(), String> {
     let (first, second): (Vec<_>, Vec<_>) = schedule.iter().cloned().partition(|(request, _)| *request < 2);
-    let mut requests = vec![Before::default(); 2];
+    let mut requests = fault.requests.clone();
+    requests.resize_with(2, Before::default);
     for (request, change) in first {
         requests[request].changes.push(change);
     }
@@ -75,7 +76,12 @@ fn faults() -> Vec<Step> {
     let dropped = (0..24).map(|at| Step { dropped_at: Some(at), ..Step::default() });
     let handler = (0..5).map(|at| Step { handler_fails_at: Some(at), ..Step::default() });
     let saving = [Saving::Fails, Saving::FailsAfterwards].map(|saving| Step { saving, ..Step::default() });
-    dropped.chain(handler).chain(saving).collect()
+    let refused = (0..2).map(|at| {
+        let mut requests = vec![Before::default(); 2];
+        requests[at].refuse = true;
+        Step { requests, ..Step::default() }
+    });
+    dropped.chain(handler).chain(saving).chain(refused).collect()
 }
 
 /// The places above are all of them: a pass of five deliveries waits less often.
@@ -127,7 +133,7 @@ proptest! {
         first in changes(),
         page in 1..5_usize,
         way in any::<bool>(),
-        steps in proptest::collection::vec(steps(changes(), 0.03), 0..8),
+        steps in proptest::collection::vec(steps(changes(), 0.1), 0..8),
     ) {
         super::block_on(async {
             let mut world = World::new(Habits::ours(page), unordered(way));
@@ -148,6 +154,33 @@ async fn ten_thousand_records_are_read_at_first() {
         let mut world = World::new(Habits::ours(100), unordered(way));
         world.apply(&vec![Change::Create(200); 50]);
         assert_eq!(world.pass(&Step::default()).await.unwrap().delivered, 10_000);
+        assert_eq!(world.model.state().requests, 100, "no more than it takes");
         assert_eq!(world.pass(&Step::default()).await.unwrap().delivered, 0);
     }
+}
+
+#[tokio::test]
+async fn a_pass_goes_on_where_it_could_not_read() {
+    for way in [false, true] {
+        let mut world = World::new(Habits::ours(100), unordered(way));
+        world.apply(&vec![Change::Create(200); 50]);
+        world.apply(&[Change::Elsewhere]);
+        let mut requests = vec![Before::default(); 61];
+        requests[60].refuse = true;
+        assert_eq!(world.pass(&Step { requests, ..Step::default() }).await, None);
+        // One that was read already, and one that was not.
+        world.apply(&[Change::Update(vec![255]), Change::Update(vec![0])]);
+        world.pass(&Step::default()).await.unwrap();
+        // 60 pages, the one that was refused, the 40 that were left, and what changed meanwhile.
+        assert_eq!(world.model.state().requests, 60 + 1 + 40 + 1);
+        assert_eq!(world.settle().await, Ok(()));
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_was_not_saved_is_not_read_for_again() {
+    let mut world = world(Means::default());
+    assert_eq!(world.pass(&Step { saving: Saving::Fails, ..Step::default() }).await, None);
+    assert_eq!(world.pass(&Step::default()).await.unwrap().delivered, 0);
+    assert_eq!(world.model.state().requests, 2 + 1);
 }
