@@ -1,11 +1,11 @@
 //! The endpoints, as the contract describes them.
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
-    ApiErrorBody, ApiErrorDetail, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus, NewClient,
-    QuoteStatus, TooManyRequests, fold_for_search, sha256_hex,
+    ApiErrorBody, ApiErrorDetail, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus,
+    NewClient, QuoteStatus, Timestamp, TooManyRequests, fold_for_search, sha256_hex,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -48,12 +48,19 @@ pub(super) fn answer(
         ("GET", ["invoices", id]) => invoice(store, id),
         ("GET", ["clients"]) => clients(request, store, order),
         ("POST", ["clients"]) => create(request, store),
-        (_, ["quotes" | "invoices" | "clients"] | ["quotes" | "invoices", _] | ["quotes", _, "document"]) => {
-            Err(refused(ErrorCode::MethodNotAllowed, "no such method here"))
-        }
-        _ => Err(not_found()),
+        (_, segments) => allowed(segments).map(method_not_allowed).ok_or_else(not_found),
     };
     answered.unwrap_or_else(|Refused(code, message)| refusal(code, &message))
+}
+
+/// The methods of a path, as `Allow` lists them.
+fn allowed(segments: &[&str]) -> Option<&'static str> {
+    match segments {
+        ["clients"] => Some("GET, HEAD, POST"),
+        ["quotes", _] => Some("GET, HEAD, PATCH"),
+        ["quotes" | "invoices"] | ["invoices", _] | ["quotes", _, "document"] => Some("GET, HEAD"),
+        _ => None,
+    }
 }
 
 /// The document behind a link, if that is what is asked for.
@@ -158,17 +165,23 @@ fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &s
 fn create(request: &ReceivedRequest, store: &mut Store) -> Answered {
     let body = Value::Object(body(request)?);
     let new: NewClient = serde_json::from_value(body).map_err(|error| invalid(&error.to_string()))?;
-    new.check().map_err(|error| invalid(&error.to_string()))?;
-    let known = store.clients.iter().find(|client| {
-        new.external_id.is_some()
-            && client.external_id.as_deref() == new.external_id.as_deref().map(str::trim)
-    });
+    let fields = new.check().map_err(|error| invalid(&error.to_string()))?;
+    let known = fields
+        .external_id()
+        .and_then(|id| store.clients.iter().find(|client| client.external_id.as_deref() == Some(id)));
     if let Some(known) = known {
         return Ok(json(StatusCode::OK, known));
     }
-    let id = store.add_client(new);
-    let client = store.client(ClientId(id.0)).ok_or_else(not_found)?;
+    let id = store.add_client(kept(fields));
+    let client = store.client(id).ok_or_else(not_found)?;
     Ok(json(StatusCode::CREATED, client))
+}
+
+/// Checked fields as a record holds them: trimmed and normalised.
+fn kept(fields: ClientFields) -> NewClient {
+    let record = fields.create(ClientId(Uuid::nil()), Timestamp::EARLIEST);
+    let Client { name, email, phone, address, city, zip_code, client_type, notes, external_id, .. } = record;
+    NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id }
 }
 
 fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {
@@ -205,6 +218,19 @@ pub(super) fn refusal(code: ErrorCode, message: &str) -> Response<Bytes> {
     let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
     let error = ApiErrorDetail { code, message: message.to_owned() };
     json(status.unwrap_or(StatusCode::BAD_REQUEST), &ApiErrorBody { error })
+}
+
+fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
+    let mut response = refusal(ErrorCode::MethodNotAllowed, "no such method here");
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
+}
+
+/// A refusal of whoever has no key.
+pub(super) fn unauthorized() -> Response<Bytes> {
+    let mut response = refusal(ErrorCode::Unauthorized, "no valid key");
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    response
 }
 
 /// A refusal in the quota's flat shape.

@@ -6,17 +6,22 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
-use http::{HeaderMap, Response};
-use invoicing_core::{Admission, ErrorCode, QuotaWindow, Timestamp};
+use http::{HeaderMap, HeaderValue, Response};
+use invoicing_core::{Admission, QuotaWindow, Timestamp};
+use uuid::Uuid;
 
-use super::api::{self, refusal};
+use super::api;
 use super::fault::{Plan, Wire};
 use super::query::Position;
 use super::store::Store;
 use super::{FakeServer, ReceivedRequest};
+use crate::call::X_REQUEST_ID;
 
 /// The limit that is stated where none is kept.
 const NO_QUOTA: u32 = 1_000_000;
+
+/// The first id of a request that has none of its own; the others count up from it.
+const FIRST_REQUEST_ID: u128 = 0x0192_35a0_0000_7000_9000_0000_0000_0000;
 
 /// The state behind its lock.
 pub(super) struct Shared(Mutex<State>);
@@ -72,12 +77,23 @@ impl State {
 
     fn answer(&mut self, request: &ReceivedRequest) -> Response<Bytes> {
         let mut response = self.admitted(request);
-        let id = request.headers.get("x-request-id").cloned();
-        response.headers_mut().extend(id.map(|id| (http::HeaderName::from_static("x-request-id"), id)));
+        response.headers_mut().insert(X_REQUEST_ID, self.request_id(request));
         if let Some(rewrite) = &mut self.rewrite {
             rewrite(request, &mut response);
         }
         response
+    }
+
+    /// The request's own id where it has a valid one, else a new one.
+    fn request_id(&self, request: &ReceivedRequest) -> HeaderValue {
+        let is_valid = |id: &&HeaderValue| {
+            (1..=128).contains(&id.len())
+                && id.as_bytes().iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'))
+        };
+        request.headers.get(X_REQUEST_ID).filter(is_valid).cloned().unwrap_or_else(|| {
+            let id = Uuid::from_u128(FIRST_REQUEST_ID + self.received.len() as u128);
+            HeaderValue::from_str(&id.to_string()).unwrap_or(HeaderValue::from_static("-"))
+        })
     }
 
     /// Key, quota, and then what was asked for. A document's URL carries its own proof.
@@ -86,7 +102,7 @@ impl State {
             return document;
         }
         if request.headers.get("authorization").is_none_or(|given| *given != *bearer()) {
-            return refusal(ErrorCode::Unauthorized, "no valid key");
+            return api::unauthorized();
         }
         let (admission, rate) = self.admit();
         let mut response = match admission {
@@ -119,7 +135,7 @@ fn bearer() -> String {
     format!("Bearer {}", FakeServer::KEY)
 }
 
-fn too_many(seconds: http::HeaderValue) -> Response<Bytes> {
+fn too_many(seconds: HeaderValue) -> Response<Bytes> {
     let mut response = api::too_many_requests();
     response.headers_mut().insert(RETRY_AFTER, seconds);
     response

@@ -132,6 +132,50 @@ async fn refusals_are_those_of_the_contract() {
 }
 
 #[tokio::test]
+async fn what_is_created_is_kept_as_it_was_checked() {
+    let server = FakeServer::start();
+    let client = client(&server);
+    // The last letter of the name is an e and an accent.
+    let new = NewClient {
+        external_id: Some(" c-1 ".into()),
+        city: Some("  ".into()),
+        ..NewClient::named(" Cle\u{301} ")
+    };
+    let created = client.clients().create(&new).await.unwrap();
+    let record = created.client();
+    assert_eq!((&*record.name, record.external_id.as_deref()), ("Clé", Some("c-1")));
+    assert_eq!(record.city, None);
+    assert!(!client.clients().create(&new).await.unwrap().is_created());
+    assert_eq!(server.store(|store| store.clients.len()), 1);
+}
+
+#[tokio::test]
+async fn refusals_and_answers_have_the_headers_of_the_service() {
+    let server = FakeServer::start();
+    let http = reqwest::Client::new();
+    let ask = async |method: Method, path: &str, key: &str, id: &str| {
+        let url = format!("{}/api/v1{path}", server.url());
+        let request = http.request(method, url).bearer_auth(key).header("x-request-id", id);
+        request.send().await.unwrap().headers().clone()
+    };
+    assert_eq!(ask(Method::GET, "/quotes", "isk_other", "r").await["www-authenticate"], "Bearer");
+    for (path, methods) in [
+        ("/quotes", "GET, HEAD"),
+        ("/quotes/7", "GET, HEAD, PATCH"),
+        ("/quotes/7/document", "GET, HEAD"),
+        ("/invoices", "GET, HEAD"),
+        ("/invoices/7", "GET, HEAD"),
+        ("/clients", "GET, HEAD, POST"),
+    ] {
+        assert_eq!(ask(Method::DELETE, path, FakeServer::KEY, "r").await["allow"], methods, "{path}");
+    }
+    let id = async |id| ask(Method::GET, "/quotes", FakeServer::KEY, id).await["x-request-id"].clone();
+    assert_eq!(id("req_1.2-A").await, "req_1.2-A");
+    let (first, second) = (id("a b").await, id("a b").await);
+    assert!(first != second && first.to_str().unwrap().parse::<uuid::Uuid>().is_ok(), "{first:?}");
+}
+
+#[tokio::test]
 async fn every_fault_is_what_it_says() {
     let server = FakeServer::start();
     server.store(|store| store.add_quote(QuoteStatus::Sent));
