@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use chrono::{DateTime, SecondsFormat};
+use chrono::{DateTime, FixedOffset, SecondsFormat};
 use serde::{Deserialize, Serialize};
 
 /// An instant with millisecond precision, between the years 0 and 9999.
@@ -66,15 +66,22 @@ impl FromStr for Timestamp {
     /// Reads RFC 3339 with `Z` or an offset. Digits beyond the millisecond round up, so that `since` never shows a
     /// record that is older than it says.
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        // chrono also reads a space or an underscore where `T` belongs; the contract does not.
-        if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
-            return Err(TimestampError);
-        }
-        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| TimestampError)?;
+        let instant = read(text)?;
         let beyond = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
-        let millis = instant.timestamp_millis() + i64::from(beyond);
-        if (MIN..=MAX).contains(&millis) { Ok(Self(millis)) } else { Err(TimestampError) }
+        in_range(instant.timestamp_millis() + i64::from(beyond))
     }
+}
+
+fn read(text: &str) -> Result<DateTime<FixedOffset>, TimestampError> {
+    // chrono also reads a space or an underscore where `T` belongs; the contract does not.
+    if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
+        return Err(TimestampError);
+    }
+    DateTime::parse_from_rfc3339(text).map_err(|_| TimestampError)
+}
+
+fn in_range(millis: i64) -> Result<Timestamp, TimestampError> {
+    if (MIN..=MAX).contains(&millis) { Ok(Timestamp(millis)) } else { Err(TimestampError) }
 }
 
 impl fmt::Display for Timestamp {
@@ -89,9 +96,12 @@ impl Serialize for Timestamp {
     }
 }
 
+/// Digits beyond the millisecond round down: a stamp that was read, such as `asOf`, is never later than what was
+/// written, so that nothing lies between the two when it is sent back as `since`.
 impl<'de> Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        std::borrow::Cow::<str>::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        read(&text).and_then(|instant| in_range(instant.timestamp_millis())).map_err(serde::de::Error::custom)
     }
 }
 
@@ -114,6 +124,19 @@ mod tests {
         assert_eq!(noon.to_string(), "2026-09-14T10:00:00.000Z");
         let finer: Timestamp = "2026-09-14T10:00:00.0001Z".parse().unwrap();
         assert_eq!(finer, noon.plus_millis(1));
+    }
+
+    #[test]
+    fn a_stamp_in_json_is_never_later_than_it_says() {
+        for (text, millis) in [
+            ("2026-09-14T12:00:00.1239+02:00", 1_789_380_000_123),
+            ("1969-12-31T23:59:59.9991Z", -1),
+            ("9999-12-31T23:59:59.9999Z", MAX),
+        ] {
+            let json = serde_json::Value::from(text);
+            assert_eq!(serde_json::from_value::<Timestamp>(json).unwrap(), Timestamp(millis), "{text}");
+        }
+        assert!(serde_json::from_value::<Timestamp>("2026-09-14 10:00:00Z".into()).is_err());
     }
 
     #[test]
