@@ -2,6 +2,7 @@
 //! for all, and nothing is done twice.
 
 mod access;
+mod cut;
 mod deliveries;
 mod records;
 mod starting;

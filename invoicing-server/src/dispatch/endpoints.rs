@@ -17,7 +17,7 @@ use crate::Error;
 use crate::config::Settings;
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
-use crate::store::{OpenError, Store};
+use crate::store::{OpenError, Store, reading};
 
 /// How long is believed what another node may have changed: as long as its news may be missed.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);
@@ -32,10 +32,18 @@ pub(super) struct Ready {
 pub(super) enum Endpoint {
     /// Ready to be sent to.
     Ready(Box<Ready>),
-    /// Disabled or removed; why its deliveries are skipped.
-    Off(&'static str),
+    /// Disabled or removed: its deliveries are skipped.
+    Off,
     /// The stored URL or secret cannot be used; how its attempts end. Why was logged when it was read.
     Unusable(FailureClass),
+}
+
+impl Endpoint {
+    /// Whether it is still believed although another node may have changed it. That it cannot be sent to is not: a
+    /// delivery would end for a reason that is gone.
+    fn is_believed(&self, read_before: Duration) -> bool {
+        matches!(self, Self::Ready(_)) && read_before <= BELIEVED_FOR
+    }
 }
 
 #[derive(Default)]
@@ -103,14 +111,14 @@ impl Endpoints {
             let generation = {
                 let known = self.known();
                 if let Some((endpoint, read_at)) = known.endpoints.get(&webhook)
-                    && !(store.is_shared() && read_at.elapsed() > BELIEVED_FOR)
+                    && (!store.is_shared() || endpoint.is_believed(read_at.elapsed()))
                 {
                     return Ok(Arc::clone(endpoint));
                 }
                 known.generation
             };
             let read_at = Instant::now();
-            let row = webhooks::endpoint(&mut store.read().await?, &self.sealer, company, webhook).await?;
+            let row = reading!(store, |c| webhooks::endpoint(c, &self.sealer, company, webhook))?;
             let endpoint = Arc::new(self.prepare(company, webhook, row)?);
             let mut known = self.known();
             if known.generation == generation {
@@ -128,8 +136,8 @@ impl Endpoints {
         row: Option<EndpointRow>,
     ) -> Result<Endpoint, Error> {
         let Some(row) = row else { return Ok(Endpoint::Unusable(FailureClass::Unsendable)) };
-        if let Some(reason) = row.off {
-            return Ok(Endpoint::Off(reason));
+        if row.is_off {
+            return Ok(Endpoint::Off);
         }
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,

@@ -13,6 +13,7 @@ use super::record::{Recorded, record};
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::claims::{self, Claimant};
+use crate::store::reading;
 
 /// How long to wait when the database is in trouble.
 pub(super) const TROUBLE: Duration = Duration::from_millis(250);
@@ -41,7 +42,7 @@ pub(super) async fn take_over(inner: &Inner) -> Result<u64, Error> {
 
 /// Every webhook with something pending, and when it is to be looked at.
 pub(super) async fn look(inner: &Inner) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    claims::waiting(&mut inner.store.read().await?, inner.env.now()).await
+    reading!(inner.store, |c| claims::waiting(c, inner.env.now()))
 }
 
 /// What a claim for one webhook gave: the room that was reserved for it, the deliveries, when the next falls due.

@@ -6,6 +6,7 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::store::clients;
 use crate::store::page::ClientQuery;
+use crate::store::reading;
 use crate::store::rows::from_json;
 
 /// The clients of a company.
@@ -77,7 +78,7 @@ impl Clients<'_> {
 
     /// One client.
     pub async fn get(&self, id: ClientId) -> Result<Client, Error> {
-        clients::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| clients::find(c, self.0.id, id))
     }
 
     /// A page of clients.
@@ -87,7 +88,7 @@ impl Clients<'_> {
 
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
-        let page = clients::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = reading!(self.0.inner.store, |c| clients::page(c, self.0.id, query))?;
         query.window.envelope(&page)
     }
 }

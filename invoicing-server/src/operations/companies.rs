@@ -12,7 +12,7 @@ use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::news::News;
-use crate::store::{Tx, companies, series};
+use crate::store::{Tx, companies, reading, series};
 
 /// How long a number is waited for: longer than anybody holds one.
 const NUMBER_TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -43,7 +43,7 @@ impl Companies {
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        companies::list(&mut self.0.store.read().await?).await
+        reading!(self.0.store, |c| companies::list(c))
     }
 }
 
@@ -68,11 +68,12 @@ impl CompanyHandle {
 
     /// Its record.
     pub async fn details(&self) -> Result<Company, Error> {
-        let found = companies::find(&mut self.inner.store.read().await?, self.id).await?;
+        let found = reading!(self.inner.store, |c| companies::find(c, self.id))?;
         found.map(|(company, _)| company).ok_or(Error::NotFound)
     }
 
-    /// Changes the plan. Keys lose or gain the API with it at once.
+    /// Changes the plan. Keys lose or gain the API with it at once, also on other nodes where requests are counted; without
+    /// a quota, another node that does not hear of it may go on for up to 5 s.
     ///
     /// # Errors
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
@@ -171,10 +172,7 @@ impl CompanyHandle {
         let _turn = self.inner.looking.wait_for(self.id, NUMBER_TIME_LIMIT).await?;
         let mut pause = FIRST_PAUSE;
         while begun.elapsed() < NUMBER_TIME_LIMIT {
-            if !self.numbers_are_held().await.unwrap_or_else(|error| {
-                tracing::debug!(%error, company = %self.id, "whether the numbers are held is found out by trying");
-                false
-            }) {
+            if !self.numbers_are_held().await? {
                 return Ok(());
             }
             tokio::time::sleep(pause).await;
@@ -184,8 +182,7 @@ impl CompanyHandle {
     }
 
     async fn numbers_are_held(&self) -> Result<bool, Error> {
-        let mut connection = self.inner.store.read().await?;
-        series::is_held(&mut connection, self.id, self.inner.env.now()).await
+        reading!(self.inner.store, |c| series::is_held(c, self.id, self.inner.env.now()))
     }
 
     /// Its API keys.

@@ -6,11 +6,12 @@ use invoicing_core::{DocumentLink, QuoteId, QuoteStatus, Timestamp};
 use super::Quotes;
 use crate::Error;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Grant, Particulars, Rendered, SentCopy,
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Grant, Particulars, Patience, Rendered,
+    SentCopy,
 };
 use crate::invoicing::Inner;
 use crate::store::quotes::{DocumentRow, last_document, last_particulars};
-use crate::store::uploads;
+use crate::store::{reading, uploads};
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,8 +34,9 @@ impl Quotes<'_> {
         let (key, (sha256, size_bytes, file_name)) = self.frozen(id).await?;
         let inner = &self.0.inner;
         let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
-        inner.documents.available(key, size_bytes).await?;
-        let (url, expires_at) = inner.document_url(key, &file_name).await?;
+        let mut patience = Patience::new();
+        inner.documents.available(key, size_bytes, &mut patience).await?;
+        let (url, expires_at) = inner.document_url(key, &file_name, &mut patience).await?;
         Ok(DocumentLink {
             url,
             expires_at,
@@ -48,23 +50,27 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        let (key, (sha256, _, file_name)) = self.frozen(id).await?;
-        let bytes = self.0.inner.documents.fetch(key).await?;
-        Ok(OpenedDocument { bytes, file_name, sha256 })
+        let (key, (.., file_name)) = self.frozen(id).await?;
+        let bytes = self.0.inner.documents.fetch(key, &mut Patience::new()).await?;
+        Ok(OpenedDocument { bytes, file_name, sha256: key.sha256.to_string() })
     }
 
     /// The last frozen copy, read and checked, and what it says besides the quote.
     ///
     /// A signature is about these bytes: where they cannot be had, nobody can sign.
-    pub(super) async fn sent_copy(&self, id: QuoteId) -> Result<(SentCopy, Option<Particulars>), Error> {
+    pub(super) async fn sent_copy(
+        &self,
+        id: QuoteId,
+        patience: &mut Patience,
+    ) -> Result<(SentCopy, Option<Particulars>), Error> {
         let (key, (.., file_name)) = self.frozen(id).await?;
-        let particulars = last_particulars(&mut self.0.inner.store.read().await?, self.0.id, id).await?;
-        let bytes = self.0.inner.documents.fetch(key).await?;
+        let particulars = reading!(self.0.inner.store, |c| last_particulars(c, self.0.id, id))?;
+        let bytes = self.0.inner.documents.fetch(key, patience).await?;
         Ok((SentCopy { file_name, sha256: key.sha256, bytes }, particulars))
     }
 
     async fn frozen(&self, id: QuoteId) -> Result<(DocumentKey, DocumentRow), Error> {
-        let found = last_document(&mut self.0.inner.store.read().await?, self.0.id, id).await?;
+        let found = reading!(self.0.inner.store, |c| last_document(c, self.0.id, id))?;
         let document = match found {
             (QuoteStatus::Draft, _) => return Err(Error::DocumentUnavailable),
             (_, Some(document)) => document,
@@ -87,7 +93,7 @@ impl Inner {
     ///
     /// That it is coming is on disk before its first byte. So what a crash, a failure or a refusal leaves in the store
     /// is known, and the sweep deletes it.
-    pub(crate) async fn keep(&self, rendered: Rendered) -> Result<Frozen, Error> {
+    pub(crate) async fn keep(&self, rendered: Rendered, patience: &mut Patience) -> Result<Frozen, Error> {
         let (id, key) = (self.env.uuid(), rendered.key);
         let upload = self.store.write(move |tx| {
             Box::pin(async move {
@@ -98,14 +104,19 @@ impl Inner {
             })
         });
         let upload = upload.await?.ok_or_else(|| Error::unavailable("the same document is being deleted"))?;
-        Ok(self.documents.keep(rendered, upload).await?)
+        Ok(self.documents.keep(rendered, upload, patience).await?)
     }
 
     /// A URL under which anybody may download the document, and until when.
-    async fn document_url(&self, key: DocumentKey, file_name: &str) -> Result<(String, Timestamp), Error> {
+    async fn document_url(
+        &self,
+        key: DocumentKey,
+        file_name: &str,
+        patience: &mut Patience,
+    ) -> Result<(String, Timestamp), Error> {
         let now = self.env.now();
         if self.settings.documents.presigned_urls
-            && let Some(url) = self.documents.presign(key, file_name).await?
+            && let Some(url) = self.documents.presign(key, file_name, patience).await?
         {
             // Stores count from the whole second in which they sign.
             let second = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
@@ -123,6 +134,6 @@ impl Inner {
 
     /// The document behind a signed URL.
     pub(crate) async fn open_granted(&self, grant: &Grant) -> Result<Bytes, Error> {
-        Ok(self.documents.fetch(grant.key).await?)
+        Ok(self.documents.fetch(grant.key, &mut Patience::new()).await?)
     }
 }

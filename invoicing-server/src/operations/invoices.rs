@@ -13,7 +13,7 @@ use crate::store::invoices::{self, Payment, PaymentMethod};
 use crate::store::page::PageQuery;
 use crate::store::rows::from_json;
 use crate::store::series::Series;
-use crate::store::{Tx, Unit, quotes};
+use crate::store::{Tx, Unit, quotes, reading};
 
 /// The invoices of a company.
 #[derive(Debug, Clone, Copy)]
@@ -137,14 +137,15 @@ impl Invoices<'_> {
 
     /// One invoice.
     pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        invoices::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| invoices::find(c, self.0.id, id))
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.
     pub async fn payments(&self, id: InvoiceId) -> Result<Vec<Payment>, Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        invoices::find_pieces(&mut connection, self.0.id, id).await?;
-        invoices::payments(&mut connection, self.0.id, id).await
+        reading!(self.0.inner.store, |c| async {
+            invoices::find_pieces(c, self.0.id, id).await?;
+            invoices::payments(c, self.0.id, id).await
+        })
     }
 
     /// One invoice as the JSON of the API.
@@ -159,7 +160,7 @@ impl Invoices<'_> {
 
     /// A page of invoices as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        let page = invoices::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = reading!(self.0.inner.store, |c| invoices::page(c, self.0.id, query))?;
         query.window.envelope(&page)
     }
 

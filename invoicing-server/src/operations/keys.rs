@@ -23,6 +23,7 @@ use crate::secret::{self, Secret, sha256};
 use crate::store::companies;
 use crate::store::keys::{self, KeyRecord, KeyRow};
 use crate::store::news::News;
+use crate::store::reading;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(super) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -75,7 +76,7 @@ impl Keys<'_> {
 
     /// All keys, oldest first, revoked ones included.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, Error> {
-        keys::list(&mut self.0.inner.store.read().await?, self.0.id).await
+        reading!(self.0.inner.store, |c| keys::list(c, self.0.id))
     }
 
     /// Revokes a key for good.
@@ -224,7 +225,7 @@ impl Inner {
     async fn load_key(&self, hash: [u8; 32]) -> Result<Option<Arc<Key>>, Error> {
         loop {
             let generation = self.keys.generation();
-            let row = keys::find_by_hash(&mut self.store.read().await?, &hash).await?;
+            let row = reading!(self.store, |c| keys::find_by_hash(c, &hash))?;
             let Some(row) = row else { return Ok(None) };
             let key = key_from(row, self.env.now())?;
             if let Some(key) = self.keys.keep(hash, key, generation, self.store.is_shared()) {

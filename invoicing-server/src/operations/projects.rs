@@ -4,7 +4,7 @@ use invoicing_core::{ClientId, Invalid, Project, ProjectId, ProjectStatus, Quote
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::store::{clients, projects, quotes};
+use crate::store::{clients, projects, quotes, reading};
 
 /// The projects of a company.
 #[derive(Debug, Clone, Copy)]
@@ -71,12 +71,12 @@ impl Projects<'_> {
 
     /// One project.
     pub async fn get(&self, id: ProjectId) -> Result<Project, Error> {
-        projects::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| projects::find(c, self.0.id, id))
     }
 
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
-        projects::list(&mut self.0.inner.store.read().await?, self.0.id).await
+        reading!(self.0.inner.store, |c| projects::list(c, self.0.id))
     }
 }
 

@@ -13,16 +13,16 @@ use invoicing_core::{
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::documents::{Frozen, Particulars, SentCopy};
+use crate::documents::{Frozen, Particulars, Patience, SentCopy};
 use crate::secret::Secret;
 use crate::store::page::PageQuery;
 use crate::store::quotes::{Aside, DocumentRecord, ProofRecord};
 use crate::store::rows::from_json;
 use crate::store::series::Series;
-use crate::store::{Connection, Tx, Unit, clients, companies, quotes, uploads};
+use crate::store::{Connection, Tx, Unit, clients, companies, quotes, reading, uploads};
 
 /// How often an operation starts again because the record changed while its document was being rendered.
-const ATTEMPTS: usize = 8;
+pub(super) const ATTEMPTS: usize = 8;
 
 /// The quotes of a company.
 #[derive(Debug, Clone, Copy)]
@@ -77,7 +77,7 @@ impl Quotes<'_> {
             let sent_at = self.0.inner.env.now();
             let preview =
                 before.quote.send(valid_until, sent_at, before.unit.at, before.unit.today())?.record;
-            let document = self.freeze(before.particulars(&preview), &preview, None).await?;
+            let document = self.freeze_new(before.particulars(&preview), &preview).await?;
             let decided = preview.valid_until;
             let sent = self.change_frozen(&before, Some(document), move |quote, unit| {
                 Ok(quote.send(decided, sent_at, unit.at, unit.today())?)
@@ -95,7 +95,7 @@ impl Quotes<'_> {
             let before = self.snapshot(id).await?;
             let preview = before.quote.accept(before.unit.at)?.record;
             let document = match before.quote.status {
-                QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview, None).await?),
+                QuoteStatus::Draft => Some(self.freeze_new(before.particulars(&preview), &preview).await?),
                 _ => None,
             };
             let accepted = self.change_frozen(&before, document, |quote, unit| Ok(quote.accept(unit.at)?));
@@ -144,7 +144,7 @@ impl Quotes<'_> {
 
     /// One quote.
     pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        quotes::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| quotes::find(c, self.0.id, id))
     }
 
     /// One quote as the JSON of the API.
@@ -159,32 +159,34 @@ impl Quotes<'_> {
 
     /// A page of quotes as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        let page = quotes::page(&mut self.0.inner.store.read().await?, self.0.id, query).await?;
+        let page = reading!(self.0.inner.store, |c| quotes::page(c, self.0.id, query))?;
         query.window.envelope(&page)
     }
 
     /// What the lines cost the company itself, in the order of the lines. Only the host can ask.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
-        quotes::find_costings(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| quotes::find_costings(c, self.0.id, id))
     }
 
     /// Where the work of a quote is done, as its document says it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
-        quotes::find_work_site(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| quotes::find_work_site(c, self.0.id, id))
     }
 
     /// Every frozen document of a quote, oldest first.
     pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        quotes::find_pieces(&mut connection, self.0.id, id).await?;
-        quotes::documents(&mut connection, self.0.id, id).await
+        reading!(self.0.inner.store, |c| async {
+            quotes::find_pieces(c, self.0.id, id).await?;
+            quotes::documents(c, self.0.id, id).await
+        })
     }
 
     /// What stands behind the signature, if the quote was signed. Only the host can ask.
     pub async fn proof(&self, id: QuoteId) -> Result<Option<ProofRecord>, Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        quotes::find_pieces(&mut connection, self.0.id, id).await?;
-        quotes::find_proof(&mut connection, self.0.id, id).await
+        reading!(self.0.inner.store, |c| async {
+            quotes::find_pieces(c, self.0.id, id).await?;
+            quotes::find_proof(c, self.0.id, id).await
+        })
     }
 
     /// A change that needs no document; `decide` says `None` where nothing changes.
@@ -264,12 +266,13 @@ impl Quotes<'_> {
     }
 
     pub(super) async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        let quote = quotes::find(&mut connection, self.0.id, id).await?;
-        let unit = self.unit(&mut connection).await?;
-        let client = clients::find(&mut connection, self.0.id, quote.client_id).await?;
-        let work_site = quotes::find_work_site(&mut connection, self.0.id, id).await?;
-        Ok(Snapshot { unit, quote, client_address: client.address, work_site })
+        reading!(self.0.inner.store, |c| async {
+            let quote = quotes::find(c, self.0.id, id).await?;
+            let unit = self.unit(c).await?;
+            let client = clients::find(c, self.0.id, quote.client_id).await?;
+            let work_site = quotes::find_work_site(c, self.0.id, id).await?;
+            Ok(Snapshot { unit, quote, client_address: client.address, work_site })
+        })
     }
 
     async fn unit(&self, connection: &mut Connection) -> Result<Unit, Error> {
@@ -278,14 +281,20 @@ impl Quotes<'_> {
         Unit::new(company, last_stamp, self.0.inner.env.now())
     }
 
+    /// A document that nobody has signed.
+    async fn freeze_new(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
+        self.freeze(particulars, quote, None, &mut Patience::new()).await
+    }
+
     pub(super) async fn freeze(
         &self,
         particulars: Particulars,
         quote: &Quote,
         signed: Option<SentCopy>,
+        patience: &mut Patience,
     ) -> Result<Frozen, Error> {
         let rendered = self.0.inner.documents.render(particulars, quote.clone(), signed).await?;
-        self.0.inner.keep(rendered).await
+        self.0.inner.keep(rendered, patience).await
     }
 }
 
@@ -361,7 +370,7 @@ async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) 
     quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await
 }
 
-fn busy() -> Error {
+pub(super) fn busy() -> Error {
     Conflict::new("the record keeps changing; try again").into()
 }
 

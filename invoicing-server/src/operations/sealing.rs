@@ -9,7 +9,7 @@ use crate::Error;
 use crate::invoicing::Inner;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
 use crate::store::sealed::{SealedWith, reseal_webhooks};
-use crate::store::{Store, Tx, settings};
+use crate::store::{Store, Tx, reading, settings};
 
 /// Secrets that are sealed again in one transaction: other writers wait for no more.
 const BATCH: u32 = 200;
@@ -95,7 +95,7 @@ impl Inner {
 
     /// See [`Invoicing::sealed_with`](crate::Invoicing::sealed_with).
     pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        SealedWith::read(&mut self.store.read().await?).await
+        reading!(self.store, |c| SealedWith::read(c))
     }
 
     /// See [`Invoicing::reseal`](crate::Invoicing::reseal).

@@ -5,19 +5,19 @@
 use std::sync::Arc;
 
 use invoicing_core::{
-    Conflict, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
+    Conflict, Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
 };
 
 use super::CompanyHandle;
 use super::documents::OpenedDocument;
-use super::quotes::Snapshot;
+use super::quotes::{ATTEMPTS, Snapshot, busy};
 use crate::Error;
+use crate::documents::{ContentHash, Patience};
 use crate::invoicing::Inner;
 use crate::secret::sha256;
 use crate::store::quotes::{self, ProofRecord};
+use crate::store::reading;
 
-/// How often a signature starts again because the quote changed while its document was being rendered.
-const ATTEMPTS: usize = 8;
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
 
@@ -72,24 +72,27 @@ impl SigningLinks {
     /// with the signature.
     ///
     /// # Errors
-    /// [`Error::Conflict`] when the quote is not SENT, its validity has ended, or another document was shown than the
-    /// last one that was sent.
+    /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
+    /// validity has ended, or another document was shown than the last one that was sent.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
         let evidence = signature.evidence.check()?;
+        let shown = signature.document_sha256.as_deref().map(str::parse::<ContentHash>).transpose();
+        let shown = shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))?;
         let (company, id) = self.resolve(token).await?;
         let quotes = company.quotes();
         for _ in 0..ATTEMPTS {
             let before = quotes.snapshot(id).await?;
             before.quote.check_signable(before.unit.today())?;
-            let (sent, particulars) = quotes.sent_copy(id).await?;
-            let document_sha256 = sent.sha256.to_string();
-            if signature.document_sha256.as_ref().is_some_and(|shown| *shown != document_sha256) {
+            let mut patience = Patience::new();
+            let (sent, particulars) = quotes.sent_copy(id, &mut patience).await?;
+            if shown.is_some_and(|shown| shown != sent.sha256) {
                 return Err(Conflict::new("the quote was sent again since its document was shown").into());
             }
+            let document_sha256 = sent.sha256.to_string();
             let block = self.block(&before, &evidence, &document_sha256);
             let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
             let particulars = particulars.unwrap_or_else(|| before.particulars(&preview));
-            let frozen = quotes.freeze(particulars, &preview, Some(sent)).await?;
+            let frozen = quotes.freeze(particulars, &preview, Some(sent), &mut patience).await?;
             let proof = ProofRecord {
                 token_hash: sha256(token).to_vec(),
                 ip: signature.ip.map(|ip| ip.to_string()),
@@ -110,7 +113,7 @@ impl SigningLinks {
                 return Ok(quote);
             }
         }
-        Err(Conflict::new("the quote keeps changing; try again").into())
+        Err(busy())
     }
 
     /// Declines: SENT → REJECTED.
@@ -120,8 +123,8 @@ impl SigningLinks {
     }
 
     async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
-        let mut connection = self.0.store.read().await?;
-        let (company, quote) = quotes::find_link(&mut connection, &sha256(token)).await?;
+        let hash = sha256(token);
+        let (company, quote) = reading!(self.0.store, |c| quotes::find_link(c, &hash))?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
 

@@ -11,7 +11,7 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 
 use crate::Error;
 use crate::invoicing::Inner;
-use crate::store::{Tx, companies, invoices, keys, quotes, sweep};
+use crate::store::{SweepTurn, Tx, companies, invoices, keys, quotes, reading, sweep};
 
 use super::keys::IDLE_LIMIT_MS;
 
@@ -39,21 +39,21 @@ pub struct SweepReport {
 
 impl Inner {
     pub(crate) async fn sweep(self: &Arc<Self>) -> Result<SweepReport, Error> {
-        let Some(turn) = self.store.sweep_turn().await? else {
+        let Some(mut turn) = self.store.sweep_turn().await? else {
             return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
         };
-        let report = self.sweep_all().await;
+        let report = self.sweep_all(&mut turn).await;
         turn.end().await;
         report
     }
 
-    async fn sweep_all(self: &Arc<Self>) -> Result<SweepReport, Error> {
+    async fn sweep_all(self: &Arc<Self>, turn: &mut SweepTurn) -> Result<SweepReport, Error> {
         if let Err(error) = self.store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "old outcomes were not forgotten");
         }
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
-        let all: Vec<Company> = companies::list(&mut self.store.read().await?).await?;
+        let all: Vec<Company> = reading!(self.store, |c| companies::list(c))?;
         let mut failed = None;
         // One company's bad row must not keep the others from being swept.
         let mut fail = |id: CompanyId, error: Error| {
@@ -61,12 +61,14 @@ impl Inner {
             failed.get_or_insert(error);
         };
         for Company { id, .. } in &all {
+            turn.keep().await?;
             if let Err(error) = self.sweep_company(*id, &mut report).await {
                 fail(*id, error);
             }
         }
         // Last, as nothing else is to wait for a document store that hangs.
         for Company { id, .. } in &all {
+            turn.keep().await?;
             match self.sweep_orphans(*id).await {
                 Ok(deleted) => report.swept_documents += deleted,
                 Err(error) => fail(*id, error),

@@ -13,7 +13,7 @@ use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
 use crate::store::news::News;
 use crate::store::webhooks::{self, DisabledReason, Webhook};
-use crate::store::{Tx, events};
+use crate::store::{Tx, events, reading};
 
 /// Most webhooks that a company may have.
 const MAX_WEBHOOKS: i64 = 20;
@@ -163,7 +163,7 @@ impl Webhooks<'_> {
     }
 
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
-    /// deliveries that wait already.
+    /// deliveries that wait already. Another node that does not hear of it may go on for up to 5 s.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
         let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.inner.sealer));
@@ -214,19 +214,20 @@ impl Webhooks<'_> {
 
     /// One webhook.
     pub async fn get(&self, id: WebhookId) -> Result<Webhook, Error> {
-        webhooks::find(&mut self.0.inner.store.read().await?, self.0.id, id).await
+        reading!(self.0.inner.store, |c| webhooks::find(c, self.0.id, id))
     }
 
     /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Webhook>, Error> {
-        webhooks::list(&mut self.0.inner.store.read().await?, self.0.id).await
+        reading!(self.0.inner.store, |c| webhooks::list(c, self.0.id))
     }
 
     /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        webhooks::find(&mut connection, self.0.id, id).await?;
-        deliveries::log(&mut connection, self.0.id, id, limit).await
+        reading!(self.0.inner.store, |c| async {
+            webhooks::find(c, self.0.id, id).await?;
+            deliveries::log(c, self.0.id, id, limit).await
+        })
     }
 
     /// A change of a registration; the dispatcher forgets what it knew of it once that is committed.

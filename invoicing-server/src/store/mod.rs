@@ -50,6 +50,7 @@ use crate::env::Env;
 use crate::sealing::SealingError;
 use claims::{Claimant, Claimed};
 pub(crate) use connection::Connection;
+use connection::{on, run};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 #[cfg(feature = "sqlite")]
@@ -77,6 +78,9 @@ pub enum OpenError {
     /// A copy into this database has begun and not ended. See `copy_to_postgres`.
     #[error("the database is being copied into, and the copy is not complete")]
     Copying,
+    /// The PostgreSQL database does not store text in UTF-8, so not every name can be kept in it.
+    #[error("the database's encoding is {0}, and must be UTF8")]
+    Encoding(String),
     /// The database was written by a newer version.
     #[error("the database has schema {found}, this version knows up to {known}")]
     TooNew {
@@ -128,6 +132,63 @@ macro_rules! either {
     };
 }
 
+/// Reads with one connection, and on PostgreSQL again, with another one, where that may go better:
+/// `reading!(store, |c| quotes::find(c, company, id))`.
+macro_rules! reading {
+    ($store:expr, |$c:ident| $look:expr) => {{
+        let mut reading = $store.reading();
+        loop {
+            let looked = match reading.connection().await {
+                Ok(mut connection) => {
+                    let $c = &mut connection;
+                    $look.await
+                }
+                Err(error) => Err(error),
+            };
+            match looked {
+                Ok(found) => break Ok(found),
+                Err(error) => {
+                    if let Err(error) = reading.again(error).await {
+                        break Err(error);
+                    }
+                }
+            }
+        }
+    }};
+}
+
+pub(crate) use reading;
+
+/// A read that may take several tries.
+pub(crate) struct Reading<'s> {
+    store: &'s Store,
+    #[cfg(feature = "postgres")]
+    tries: postgres::Tries,
+}
+
+impl Reading<'_> {
+    /// The connection for the next try.
+    pub(crate) async fn connection(&self) -> Result<Connection, Error> {
+        match self.store {
+            #[cfg(feature = "sqlite")]
+            Store::Sqlite(database) => database.read().await,
+            #[cfg(feature = "postgres")]
+            Store::Postgres(database) => database.read(&self.tries).await,
+        }
+    }
+
+    /// Waits before the next try; fails where there is to be none.
+    pub(crate) async fn again(&mut self, error: Error) -> Result<(), Error> {
+        match self.store {
+            // A file does not go away and come back.
+            #[cfg(feature = "sqlite")]
+            Store::Sqlite(_) => Err(error),
+            #[cfg(feature = "postgres")]
+            Store::Postgres(database) => database.read_again(&mut self.tries, error).await,
+        }
+    }
+}
+
 /// The exclusive right to sweep. Dropped, it is given back a little later.
 pub(crate) struct SweepTurn {
     /// Holds the lock.
@@ -135,6 +196,16 @@ pub(crate) struct SweepTurn {
 }
 
 impl SweepTurn {
+    /// To be called now and then: who does not is taken for one that stands still.
+    ///
+    /// # Errors
+    /// Where the right is lost, with the connection that held it.
+    pub(crate) async fn keep(&mut self) -> Result<(), Error> {
+        let Some(connection) = &mut self.connection else { return Ok(()) };
+        run!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
+        Ok(())
+    }
+
     /// Gives it back at once.
     pub(crate) async fn end(self) {
         if let Some(mut connection) = self.connection
@@ -176,19 +247,39 @@ impl Store {
         }
     }
 
-    /// A connection to read with; one statement is one snapshot.
-    pub(crate) async fn read(&self) -> Result<Connection, Error> {
-        either!(self, |database| database.read().await)
+    /// See [`reading!`]; one statement is one snapshot.
+    pub(crate) fn reading(&self) -> Reading<'_> {
+        Reading {
+            store: self,
+            #[cfg(feature = "postgres")]
+            tries: postgres::Tries::since(std::time::Instant::now()),
+        }
     }
 
     /// A quote as the JSON of the API.
     pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        either!(self, |database| database.quote_detail(company, id).await)
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.quote_detail(company, id).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {
+                let pieces = reading!(self, |c| quotes::find_pieces(c, company, id))?;
+                Ok(pieces.detail().into_bytes())
+            }
+        }
     }
 
     /// An invoice as the JSON of the API.
     pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        either!(self, |database| database.invoice_detail(company, id).await)
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.invoice_detail(company, id).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {
+                let pieces = reading!(self, |c| invoices::find_pieces(c, company, id))?;
+                Ok(pieces.detail().into_bytes())
+            }
+        }
     }
 
     /// Runs an operation in a transaction. When this returns `Ok`, the operation is on disk. Dropping the future

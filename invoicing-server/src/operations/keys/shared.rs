@@ -6,6 +6,7 @@ use super::{IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::keys::shared::{self, Caller, Counted};
+use crate::store::reading;
 
 /// How often it is asked again where the window moves meanwhile.
 const TRIES: u32 = 5;
@@ -20,10 +21,10 @@ impl Inner {
         }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { company: key.company, key: key.id, plan, idle_since };
-        let mut connection = self.store.read().await?;
         for _ in 0..TRIES {
             let now = self.env.now();
-            match shared::admit(&mut connection, caller, limit, now).await? {
+            // Where the answer is lost, the request may be counted twice, as if it had been sent again.
+            match reading!(self.store, |c| shared::admit(c, caller, limit, now))? {
                 Counted::Accepted(mut instants) => {
                     key.live().last_used = now;
                     let this = instants.pop().map_or(now, Timestamp::from_millis);
@@ -58,7 +59,7 @@ impl Inner {
             is_stored
         };
         if !is_stored {
-            shared::set_last_used(&mut self.store.read().await?, key.company, key.id, now).await?;
+            reading!(self.store, |c| shared::set_last_used(c, key.company, key.id, now))?;
         }
         Ok(())
     }

@@ -15,7 +15,7 @@ use crate::Error;
 use crate::operations::companies::LONGEST_PAUSE;
 use crate::store::quotes::Aside;
 use crate::store::series::give_back;
-use crate::store::{Unit, clients};
+use crate::store::{Unit, clients, reading};
 
 /// How long numbers are left free before they are held: whoever waits for one gets it then.
 const LEFT_FREE: Duration = LONGEST_PAUSE.saturating_mul(2);
@@ -125,7 +125,7 @@ impl Quotes<'_> {
         let preview = incoming.quote(id, then, &client, &number)?;
         let (address, work_site) = (client.address.clone(), incoming.aside.work_site.clone());
         let particulars = particulars(then, &preview.record, address, work_site);
-        let document = self.freeze(particulars, &preview.record, None).await?;
+        let document = self.freeze_new(particulars, &preview.record).await?;
         let (company, aside) = (self.0.id, incoming.aside.clone());
         self.0
             .write(move |tx| {
@@ -161,10 +161,11 @@ impl Quotes<'_> {
     }
 
     async fn next_number(&self) -> Result<(Unit, Option<String>), Error> {
-        let mut connection = self.0.inner.store.read().await?;
-        let unit = self.unit(&mut connection).await?;
-        let number = series(&unit).peek(&mut connection, None, self.0.inner.env.now()).await?;
-        Ok((unit, number))
+        reading!(self.0.inner.store, |c| async {
+            let unit = self.unit(c).await?;
+            let number = series(&unit).peek(c, None, self.0.inner.env.now()).await?;
+            Ok((unit, number))
+        })
     }
 
     async fn hold_number(&self, id: QuoteId) -> Result<(Unit, String), Error> {

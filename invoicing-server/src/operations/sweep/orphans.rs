@@ -17,7 +17,7 @@ use crate::store::uploads;
 const UPLOAD_LIMIT_MS: i64 = 60 * 60 * 1_000;
 /// How long nobody else takes what a sweep has claimed: 1 min in milliseconds.
 const CLAIM_MS: i64 = 60 * 1_000;
-/// How long after its claim a sweep may still begin to delete. A deletion is given up after 5 s, so that everything
+/// How long after its claim a sweep may still begin to delete. A deletion is given up within 5 s, so that everything
 /// has ended well before the claim does.
 const BEGIN_WITHIN_MS: i64 = 30 * 1_000;
 /// Objects per claim: even where each takes its 5 s, they are begun in time.

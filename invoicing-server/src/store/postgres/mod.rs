@@ -2,9 +2,10 @@
 //!
 //! Each operation is a transaction of its own on a connection of the pool. Who changes something of a company locks its
 //! row first, so that the changes of one company come one after the other and those of different companies do not wait
-//! for each other. What cannot be answered at present is tried again for a few seconds ([`write`]); what became of a
+//! for each other. What cannot be answered at present is tried again for a few seconds ([`again`]); what became of a
 //! commit whose answer was lost is found out ([`outcome`]).
 
+mod again;
 mod clock;
 mod listen;
 mod outcome;
@@ -16,36 +17,41 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
+use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 
 #[cfg(feature = "sqlite")]
 pub(crate) use super::migrate::postgres as migrate;
+pub(super) use again::Tries;
 pub(crate) use listen::{Heard, Hears};
 pub(crate) use session::Session;
 
 use super::claims::{self, Claimant, Claimed};
 use super::connection::{Connection, on};
 use super::ids::DeliveryIds;
-use super::{OpenError, Tx, invoices, quotes};
+use super::{OpenError, Tx};
 use crate::Error;
 use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
 use crate::turns::Turns;
+use again::Failed;
 use clock::Correction;
 use listen::{Announcer, Listening};
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
 pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
-pub(super) const SERVICE_LOCK: i64 = LOCKS | 2;
+pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
 const SWEEP_LOCK: i64 = LOCKS | 3;
 
-/// A sweep may stand still for as long as it likes, so that nobody takes over what it is about to delete; but one whose
-/// machine is gone is not waited for.
-const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0; \
+/// Whether somebody copies into the database, for which there is a table that no migration makes.
+pub(super) const COPYING: &str = "SELECT to_regclass('invoicing_copy') IS NOT NULL";
+
+/// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
+/// and one whose machine is gone are not waited for.
+const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
 /// Statements that each connection keeps prepared; every statement of this crate fits.
@@ -129,18 +135,14 @@ impl Postgres {
         })
     }
 
-    pub(super) async fn read(&self) -> Result<Connection, Error> {
-        Ok(Connection::Postgres(self.shared.session().await.map_err(Error::unavailable)?))
+    /// A connection for one of several tries to read.
+    pub(super) async fn read(&self, tries: &Tries) -> Result<Connection, Error> {
+        Ok(Connection::Postgres(self.shared.session_within(tries.left()).await?))
     }
 
-    pub(super) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        let pieces = quotes::find_pieces(&mut self.read().await?, company, id).await?;
-        Ok(pieces.detail().into_bytes())
-    }
-
-    pub(super) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        let pieces = invoices::find_pieces(&mut self.read().await?, company, id).await?;
-        Ok(pieces.detail().into_bytes())
+    /// Waits before the next try; fails where there is to be none.
+    pub(super) async fn read_again(&self, tries: &mut Tries, error: Error) -> Result<(), Error> {
+        tries.again(&self.shared.env, Failed::of(error)).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
@@ -158,7 +160,7 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _turn = self.turns.wait_for(company, write::TRIED_FOR).await?;
+        let _turn = self.turns.wait_for(company, again::TRIED_FOR).await?;
         write::run(&self.shared, begun, operation).await
     }
 
@@ -168,7 +170,10 @@ impl Postgres {
         claimant: Claimant,
         wanted: &[(WebhookId, usize)],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
-        let claimed = async { claims::postgres::claim(&mut self.read().await?, claimant, wanted).await };
+        let claimed = async {
+            let mut connection = Connection::Postgres(self.shared.session().await?);
+            claims::postgres::claim(&mut connection, claimant, wanted).await
+        };
         match claimed.await {
             Ok(mut claimed) => wanted
                 .iter()
@@ -297,10 +302,7 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
 /// The schema, and that nobody is copying into it.
 async fn prepare(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await?;
-    let copying: bool = sqlx::query_scalar("SELECT to_regclass('invoicing_copy') IS NOT NULL")
-        .fetch_one(&mut *connection)
-        .await?;
-    if copying {
+    if sqlx::query_scalar(COPYING).fetch_one(&mut *connection).await? {
         return Err(OpenError::Copying);
     }
     super::migrate::postgres(&mut connection).await

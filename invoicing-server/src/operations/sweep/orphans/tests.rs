@@ -181,7 +181,7 @@ impl Model {
         for company in self.companies {
             let left: i64 = sqlx::query_scalar("SELECT count(*) FROM upload WHERE company_id = $1")
                 .bind(company.0)
-                .fetch_one(self.inner.store.read().await.unwrap().sqlite())
+                .fetch_one(self.inner.store.reading().connection().await.unwrap().sqlite())
                 .await
                 .unwrap();
             prop_assert_eq!(left, 0);

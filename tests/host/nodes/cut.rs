@@ -1,0 +1,85 @@
+//! Every connection breaks off between two calls; whoever calls does not notice.
+
+use invoicing_core::{EventKind, InvoiceStatus, QuoteStatus};
+use invoicing_server::{ClientQuery, PageQuery};
+use invoicing_tests::{World, on_postgres};
+
+use crate::support::{emit, hook_for, invoice_in, quote_in, signature};
+
+/// The end of each is waited for. The pool asks no connection that was used a moment ago whether it still lives.
+const CUT: &str = "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity \
+     WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = 'invoicing'";
+
+async fn cut(world: &World) {
+    let count: i64 = world.behind().await.one(CUT, &[]).await;
+    assert!(count > 0, "nothing to cut off");
+}
+
+/// Each is called after everything was cut off, and the next one uses what connection it has made.
+macro_rules! well_after_a_cut {
+    ($world:expr, [$($call:expr),* $(,)?]) => {$(
+        cut($world).await;
+        if let Err(error) = $call.await {
+            panic!("{}: {error:?}", stringify!($call));
+        }
+    )*};
+}
+
+#[on_postgres]
+async fn who_calls_does_not_notice_that_connections_break_off() {
+    let world = World::new().await;
+    let (invoicing, company) = (&world.invoicing, &world.company);
+    let (quotes, invoices, clients) = (company.quotes(), company.invoices(), company.clients());
+    let hook = hook_for(company, "http://127.0.0.1:8081/hook", EventKind::ALL).await.webhook.id;
+    let quote = quote_in(&world, QuoteStatus::Sent).await;
+    let link = quotes.signing_link(quote.id).await.unwrap();
+    let invoice = invoice_in(&world, InvoiceStatus::Sent).await.id;
+    let client = quote.client_id;
+    let event = emit(&world, 1).await[0];
+    let links = invoicing.signing_links();
+    well_after_a_cut!(
+        &world,
+        [
+            invoicing.companies().list(),
+            company.details(),
+            company.keys().list(),
+            company.projects().list(),
+            company.webhooks().get(hook),
+            company.webhooks().list(),
+            company.webhooks().log(hook, 10),
+            company.events().list(None, 10),
+            company.events().deliveries(event),
+            clients.get(client),
+            clients.list(&ClientQuery::default()),
+            quotes.get(quote.id),
+            quotes.detail(quote.id),
+            quotes.list(&PageQuery::default()),
+            quotes.costings(quote.id),
+            quotes.work_site(quote.id),
+            quotes.documents(quote.id),
+            quotes.document(quote.id),
+            quotes.open_document(quote.id),
+            quotes.proof(quote.id),
+            invoices.get(invoice),
+            invoices.detail(invoice),
+            invoices.payments(invoice),
+            invoices.list(&PageQuery::default()),
+            links.open(link.reveal()),
+            links.sign(link.reveal(), &signature()),
+            invoicing.sealed_with(),
+            invoicing.sweep(),
+        ]
+    );
+}
+
+#[on_postgres]
+async fn the_api_does_not_notice_that_connections_break_off() {
+    let world = World::new().await;
+    let quote = quote_in(&world, QuoteStatus::Sent).await.id;
+    let paths = ["/quotes", "/invoices", "/clients", &format!("/quotes/{quote}")];
+    for path in paths.into_iter().cycle().take(8) {
+        cut(&world).await;
+        let answer = world.get(&format!("/api/v1{path}")).await;
+        assert_eq!(answer.status, 200, "{path}: {}", answer.json);
+    }
+}
