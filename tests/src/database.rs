@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::path::PathBuf;
 
-use invoicing_server::{Builder, Invoicing};
+use invoicing_server::{Builder, Invoicing, PostgresSettings};
 use sqlx::postgres::Postgres;
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions};
 use sqlx::{AssertSqlSafe, Connection, Decode, PgConnection, SqliteConnection, Type};
@@ -111,6 +111,24 @@ impl Place {
         match &self.0 {
             Kind::Sqlite(_) => Invoicing::builder(self.file()),
             Kind::Postgres(database) => Invoicing::on_postgres(database.settings()),
+        }
+    }
+
+    /// What opens a node here that hears nothing of the others, as behind a pooler without a `listen_url`.
+    ///
+    /// # Panics
+    /// Where the database is a file.
+    pub fn deaf(&self) -> Builder {
+        match &self.0 {
+            Kind::Sqlite(_) => panic!("a file has no nodes"),
+            Kind::Postgres(database) => {
+                let settings = database.settings();
+                Invoicing::on_postgres(PostgresSettings {
+                    transaction_pooling: true,
+                    listen_url: None,
+                    ..settings
+                })
+            }
         }
     }
 

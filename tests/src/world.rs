@@ -8,7 +8,7 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{ClientId, Company, NewClient, NewCompany, NewQuote, Percent, Plan, Quote, Timestamp};
 use invoicing_server::{
-    ApiService, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, Settings,
+    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, Settings,
     TargetPolicy,
 };
 use serde_json::Value;
@@ -104,7 +104,7 @@ impl World {
             ..Settings::default()
         };
         adjust(&mut settings);
-        let invoicing = open(&place, env, &store, settings).await;
+        let invoicing = open(place.builder(), env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
         Self { invoicing, clock, documents, store, company, key, service, place }
@@ -116,7 +116,7 @@ impl World {
         let Self { invoicing, clock, documents, store, company, key, service, place } = self;
         let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
         drop((invoicing, company, service));
-        let invoicing = open(&place, env, &store, settings).await;
+        let invoicing = open(place.builder(), env, &store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
         Self { invoicing, clock, documents, store, company, key, service, place }
     }
@@ -149,7 +149,12 @@ impl World {
     /// Another service of the same settings on the same database, as another process would be it: a node. Only where
     /// the database is a server.
     pub async fn node(&self, env: Env) -> Invoicing {
-        open(&self.place, env, &self.store, self.invoicing.settings().clone()).await
+        open(self.place.builder(), env, &self.store, self.invoicing.settings().clone()).await
+    }
+
+    /// As [`Self::node`], one that hears nothing of the others.
+    pub async fn deaf_node(&self, env: Env) -> Invoicing {
+        open(self.place.deaf(), env, &self.store, self.invoicing.settings().clone()).await
     }
 
     /// Moves the clock.
@@ -229,9 +234,8 @@ impl World {
     }
 }
 
-async fn open(place: &Place, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
-    place
-        .builder()
+async fn open(builder: Builder, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
+    builder
         .env(env)
         .document_store(Arc::clone(store))
         .settings(settings)

@@ -1,7 +1,7 @@
 //! What became of a batch of attempts, in one transaction: attempt rows, ends, retries, streaks, switched-off
 //! webhooks.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
@@ -42,6 +42,8 @@ struct Batch {
     delivered: Vec<i64>,
     failed: Vec<i64>,
     retries: Vec<(Job, Timestamp)>,
+    /// Whose webhook was off when the attempt was to be made.
+    off: Vec<Job>,
     skipped: HashMap<&'static str, Vec<i64>>,
     given_back: Vec<Job>,
 }
@@ -57,6 +59,10 @@ pub(super) async fn record(
     let mut batch = Batch::of(attempted);
     let mut recorded = Recorded::default();
     recorded.report.attempts = batch.attempts.len() as u64;
+    if batch.is_troubled() {
+        let webhooks: BTreeSet<WebhookId> = attempted.iter().map(|attempted| attempted.job.webhook).collect();
+        webhooks::lock(tx.connection(), &webhooks).await?;
+    }
     if !batch.attempts.is_empty() {
         deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
     }
@@ -72,7 +78,9 @@ pub(super) async fn record(
     recorded.report.delivered = in_time(&batch.delivered);
     recorded.report.failed = in_time(&batch.failed);
     streaks(tx, &ends(attempted, &late), endpoints, now).await?;
-    retries(tx, &mut batch, &mut recorded, token).await?;
+    let mut known = HashMap::new();
+    retries(tx, &mut batch, &mut recorded, &mut known, token).await?;
+    skips(tx, &mut batch, &mut known, endpoints).await?;
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;
         recorded.report.skipped += ids.len() as u64;
@@ -92,11 +100,17 @@ impl Batch {
         for Attempted { job, what, .. } in attempted {
             match what {
                 What::Made(made) => batch.made(job, made),
-                What::Off(reason) => batch.skipped.entry(reason).or_default().push(job.delivery),
+                What::Off => batch.off.push(job.clone()),
                 What::GivenBack => batch.given_back.push(job.clone()),
             }
         }
         batch
+    }
+
+    /// Whether it changes, or depends on, more of a webhook than that its streak is at an end. Then all its webhooks are
+    /// locked first, so that two nodes lock them in the same order, and none is switched on or off meanwhile.
+    fn is_troubled(&self) -> bool {
+        !(self.failed.is_empty() && self.retries.is_empty() && self.off.is_empty())
     }
 
     fn made(&mut self, job: &Job, made: &Made) {
@@ -114,7 +128,6 @@ impl Batch {
 }
 
 /// How the deliveries of each webhook ended, in order. Pings are left out, and those that somebody else has taken over.
-/// Sorted, so that two nodes lock the webhooks in the same order.
 fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>> {
     let mut ends = BTreeMap::<_, Vec<DeliveryEnd>>::new();
     for Attempted { job, what, .. } in attempted {
@@ -176,26 +189,56 @@ async fn disable(
     Ok(())
 }
 
+/// Why the webhooks of a batch are off, those that are, as it was read in its transaction.
+type KnownOff = HashMap<WebhookId, Option<&'static str>>;
+
+async fn why_off(tx: &mut Tx, known: &mut KnownOff, job: &Job) -> Result<Option<&'static str>, Error> {
+    if let Some(reason) = known.get(&job.webhook) {
+        return Ok(*reason);
+    }
+    let reason = webhooks::off(tx.connection(), job.company, job.webhook).await?;
+    known.insert(job.webhook, reason);
+    Ok(reason)
+}
+
 /// Puts back what is to be attempted again; where the webhook is off by now, it is skipped instead.
-async fn retries(tx: &mut Tx, batch: &mut Batch, recorded: &mut Recorded, token: i64) -> Result<(), Error> {
+async fn retries(
+    tx: &mut Tx,
+    batch: &mut Batch,
+    recorded: &mut Recorded,
+    known: &mut KnownOff,
+    token: i64,
+) -> Result<(), Error> {
     if batch.retries.is_empty() {
         return Ok(());
     }
     let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
     deliveries::count_attempts(tx.connection(), &ids, token).await?;
-    let mut off = HashMap::<WebhookId, Option<&'static str>>::new();
     for (job, at) in &batch.retries {
-        let reason = match off.get(&job.webhook) {
-            Some(reason) => *reason,
-            None => webhooks::off(tx.connection(), job.company, job.webhook).await?,
-        };
-        off.insert(job.webhook, reason);
-        if let Some(reason) = reason {
+        if let Some(reason) = why_off(tx, known, job).await? {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             deliveries::retry(tx.connection(), job.delivery, *at, token).await?;
             recorded.due.push((job.webhook, *at));
             recorded.report.retried += 1;
+        }
+    }
+    Ok(())
+}
+
+/// Skips what was not attempted as its webhook was off, and gives it back where the webhook is on by now.
+async fn skips(
+    tx: &mut Tx,
+    batch: &mut Batch,
+    known: &mut KnownOff,
+    endpoints: &Arc<Endpoints>,
+) -> Result<(), Error> {
+    for job in std::mem::take(&mut batch.off) {
+        if let Some(reason) = why_off(tx, known, &job).await? {
+            batch.skipped.entry(reason).or_default().push(job.delivery);
+        } else {
+            endpoints.forget(job.webhook);
+            batch.given_back.push(job);
         }
     }
     Ok(())

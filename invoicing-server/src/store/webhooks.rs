@@ -1,5 +1,6 @@
 //! Webhook registrations. Their secrets are sealed and opened here, so that no caller can forget it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
@@ -34,6 +35,9 @@ const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at 
      WHERE company_id = $1 AND id = $2";
 const OFF: &str =
     "SELECT disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE company_id = $1 AND id = $2";
+/// In the order of their ids, so that nobody waits for somebody who waits for him.
+const LOCK: Sql =
+    sql_with!("SELECT failures FROM webhook WHERE id", uuids "$1", " ORDER BY id", postgres " FOR UPDATE");
 const STREAK: Sql = locked!(
     "SELECT failures FROM webhook \
      WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL"
@@ -274,7 +278,7 @@ pub(crate) struct EndpointRow {
     /// Or why it cannot be had.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
     /// Disabled or removed: deliveries are skipped.
-    pub(crate) off: Option<&'static str>,
+    pub(crate) is_off: bool,
 }
 
 pub(crate) async fn endpoint(
@@ -288,7 +292,7 @@ pub(crate) async fn endpoint(
     Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
         url,
         secret: sealer.open_text(&Place::webhook_secret(company, id), &Zeroizing::new(secret)),
-        off: why_off(disabled, removed),
+        is_off: disabled || removed,
     }))
 }
 
@@ -300,16 +304,20 @@ pub(crate) async fn off(
 ) -> Result<Option<&'static str>, Error> {
     let row: Option<(bool, bool)> =
         on!(connection, |c| sqlx::query_as(OFF).bind(company.0).bind(id.0).fetch_optional(c))?;
-    let (disabled, removed) = row.unwrap_or((true, true));
-    Ok(why_off(disabled, removed))
+    Ok(match row {
+        None | Some((_, true)) => Some(super::deliveries::REMOVED),
+        Some((true, false)) => Some(super::deliveries::DISABLED),
+        Some((false, false)) => None,
+    })
 }
 
-fn why_off(disabled: bool, removed: bool) -> Option<&'static str> {
-    match (disabled, removed) {
-        (_, true) => Some(super::deliveries::REMOVED),
-        (true, false) => Some(super::deliveries::DISABLED),
-        (false, false) => None,
+/// Lets nobody else change these before the end of the transaction.
+pub(crate) async fn lock(connection: &mut Connection, webhooks: &BTreeSet<WebhookId>) -> Result<(), Error> {
+    if connection.is_shared() {
+        let ids = Uuids(webhooks.iter().map(|id| id.0).collect());
+        run!(connection, |c, dialect| sqlx::query(LOCK.of(dialect)).bind(ids).execute(c))?;
     }
+    Ok(())
 }
 
 /// The streak of failures, or `None` where the webhook is disabled or removed.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
-use invoicing_server::{Secret, WebhookChange};
+use invoicing_server::{Env, Secret, WebhookChange};
 use invoicing_tests::{Received, Receiver, Reply, World, on_postgres};
 use webhook_verify::Verifier;
 
@@ -244,4 +244,33 @@ async fn failures_in_a_row_are_counted_over_nodes() {
         assert_eq!(node.dispatcher().run_once().await.unwrap().attempts, 0);
     }
     assert_eq!(receiver.received().len(), 10);
+}
+
+/// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
+#[on_postgres(worker_threads = 4)]
+async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it() {
+    let world = World::on_system_clock(|_| {}).await;
+    let deaf = world.deaf_node(Env::system()).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    let hook = hook(&world, &receiver.url).await.webhook.id;
+    let running = Running::start(deaf.dispatcher());
+    let company = deaf.company(world.company.id());
+    emit_for(&company, 20).await;
+    assert!(receiver.wait_for(8, LONG).await);
+    world.company.webhooks().disable(hook).await.unwrap();
+    // Once the attempts time out, the deaf node finds out by what it holds.
+    let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+    let begun = Instant::now();
+    while world.count(pending).await > 0 {
+        assert!(begun.elapsed() < LONG, "still pending");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    receiver.reply_always(Reply::status(200));
+    receiver.take();
+    world.company.webhooks().enable(hook).await.unwrap();
+    let event = emit_for(&company, 1).await[0];
+    assert!(receiver.wait_for(1, TOLD).await, "{:?}", delivery(&world, event, hook).await);
+    running.stop().await;
+    assert_eq!(delivery(&world, event, hook).await.status, DeliveryStatus::Delivered);
 }
