@@ -114,6 +114,11 @@ impl Target {
     pub(super) async fn begin_copy(&mut self, moment: Moment, source: [u8; 32]) -> Result<Begun, CopyError> {
         postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
+        // A service that is just opening either finds the table or has left something.
+        sqlx::query("SELECT pg_advisory_xact_lock($1)")
+            .bind(postgres::SERVICE_LOCK)
+            .execute(&mut *tx)
+            .await?;
         sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
         assert_empty(&mut tx).await?;
         let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(&source[..]);

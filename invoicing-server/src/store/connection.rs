@@ -143,12 +143,16 @@ impl Connection {
         }
     }
 
-    /// Lets nobody else change what the service keeps about itself until the end of the transaction.
+    /// Lets nobody else change what the service keeps about itself until the end of the transaction. It is the first
+    /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
     pub(super) async fn lock_service(&mut self) -> Result<(), Error> {
         #[cfg(feature = "postgres")]
         if self.is_shared() {
-            let lock = super::postgres::SERVICE_LOCK;
-            run!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(lock).execute(c))?;
+            use super::postgres::{COPYING, SERVICE_LOCK};
+            run!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(c))?;
+            if on!(self, |c| sqlx::query_scalar(COPYING).fetch_one(c))? {
+                return Err(Error::unavailable("the database is being copied into"));
+            }
         }
         Ok(())
     }

@@ -56,6 +56,10 @@ pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<()
 /// Whoever comes first does it; whoever comes meanwhile waits and finds it done.
 #[cfg(feature = "postgres")]
 pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), OpenError> {
+    let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *connection).await?;
+    if encoding != "UTF8" {
+        return Err(OpenError::Encoding(encoding));
+    }
     let mut tx = sqlx::Connection::begin(connection).await?;
     // Changing a schema takes as long as it takes.
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").execute(&mut *tx).await?;

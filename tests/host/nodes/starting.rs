@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::join_all;
 use invoicing_core::{NewCompany, Plan};
-use invoicing_server::{Error, MemoryStore, SweepReport};
+use invoicing_server::{Error, Invoicing, MemoryStore, OpenError, PostgresSettings, SweepReport};
 use invoicing_tests::{Place, World, on_postgres};
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, Executor, PgConnection, Postgres, Transaction};
 
 use super::{Nodes, call, comes_to};
 use crate::support::{DAY, draft_of};
@@ -39,6 +39,53 @@ async fn nodes_that_start_together_make_the_tables_once() {
     }
 }
 
+async fn opened_at(url: String) -> Result<Invoicing, OpenError> {
+    Invoicing::on_postgres(PostgresSettings::new(url))
+        .document_store(Arc::new(MemoryStore::new()))
+        .open()
+        .await
+}
+
+#[on_postgres]
+async fn a_database_that_cannot_hold_every_name_is_refused() {
+    let place = Place::empty().await;
+    let mut behind = place.behind().await;
+    let name: String = behind.one("SELECT current_database()::text || '_ascii'", &[]).await;
+    let create = format!(
+        "CREATE DATABASE \"{name}\" ENCODING 'SQL_ASCII' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+    );
+    behind.run(&create, &[]).await;
+    let opened = opened_at(place.url().replace(name.trim_end_matches("_ascii"), &name)).await;
+    behind.run(&format!("DROP DATABASE \"{name}\""), &[]).await;
+    assert!(matches!(&opened, Err(OpenError::Encoding(found)) if found == "SQL_ASCII"), "{opened:?}");
+}
+
+/// The lock under which a service makes its first change of a database, and a copy begins.
+const SERVICE_LOCK: &str = "SELECT pg_advisory_xact_lock((x'696e766f'::bigint << 32) | 2)";
+const WAITING: &str = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
+     WHERE a.datname = current_database() AND NOT l.granted";
+
+#[on_postgres(worker_threads = 4)]
+async fn a_copy_that_begins_while_a_service_opens_keeps_it_out() {
+    let place = Place::empty().await;
+    let mut copy = PgConnection::connect(place.url()).await.unwrap();
+    let mut copying = copy.begin().await.unwrap();
+    copying.execute(SERVICE_LOCK).await.unwrap();
+    let begins = async {
+        let mut behind = place.behind().await;
+        while behind.one::<i64>(WAITING, &[]).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        copying.execute("CREATE TABLE invoicing_copy ()").await.unwrap();
+        copying.commit().await.unwrap();
+    };
+    let (opened, ()) = tokio::join!(opened_at(place.url().to_owned()), begins);
+    assert!(matches!(opened, Err(OpenError::Start(Error::StorageUnavailable(_)))), "{opened:?}");
+    assert!(matches!(opened_at(place.url().to_owned()).await, Err(OpenError::Copying)));
+    let left: i64 = place.behind().await.one("SELECT count(*) FROM setting", &[]).await;
+    assert_eq!(left, 0, "it has written to a database that is being copied into");
+}
+
 #[on_postgres(worker_threads = 4)]
 async fn nodes_that_sweep_together_change_each_record_once() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -57,22 +104,24 @@ async fn nodes_that_sweep_together_change_each_record_once() {
     assert_eq!(last, SweepReport::default(), "nothing is left, and nobody else is at it");
 }
 
+/// Holds the world's company, so that a sweep has to wait for it.
+async fn hold_company<'c>(holder: &'c mut PgConnection, world: &World) -> Transaction<'c, Postgres> {
+    let mut holding = holder.begin().await.unwrap();
+    let lock = sqlx::query("SELECT id FROM company WHERE id = $1 FOR UPDATE").bind(world.company.id().0);
+    lock.execute(&mut *holding).await.unwrap();
+    holding
+}
+
 #[on_postgres(worker_threads = 4)]
 async fn while_one_node_sweeps_the_others_leave_it_to_it() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
     nodes.world.sent().await;
     nodes.world.advance(31 * DAY);
-    // Somebody else holds the company, so that the sweep has to wait for it.
     let mut holder = PgConnection::connect(nodes.world.place().url()).await.unwrap();
-    let mut holding = holder.begin().await.unwrap();
-    let lock =
-        sqlx::query("SELECT id FROM company WHERE id = $1 FOR UPDATE").bind(nodes.world.company.id().0);
-    lock.execute(&mut *holding).await.unwrap();
+    let holding = hold_company(&mut holder, &nodes.world).await;
     let sweeping = async { nodes.all[0].sweep().await };
     let others = async {
-        let waiting = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid \
-            WHERE a.datname = current_database() AND NOT l.granted";
-        comes_to("a sweep that waits", || async { nodes.world.count(waiting).await > 0 }).await;
+        comes_to("a sweep that waits", || async { nodes.world.count(WAITING).await > 0 }).await;
         for node in &nodes.all[1..] {
             assert!(node.sweep().await.unwrap().elsewhere);
         }
@@ -82,4 +131,31 @@ async fn while_one_node_sweeps_the_others_leave_it_to_it() {
     let swept: Result<SweepReport, Error> = swept;
     assert_eq!(swept.unwrap().expired_quotes, 1);
     assert!(!nodes.all[2].sweep().await.unwrap().elsewhere, "it is over");
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_sweep_that_has_lost_its_turn_ends() {
+    const LOSE: &str = "SELECT count(pg_terminate_backend(l.pid, 5000)) FROM pg_locks l \
+         JOIN pg_stat_activity a ON a.pid = l.pid \
+         WHERE a.datname = current_database() AND l.locktype = 'advisory' AND l.granted";
+    let world = World::new().await;
+    world.sent().await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    let theirs = draft_of(&other).await.id;
+    other.quotes().send(theirs, None).await.unwrap();
+    world.advance(31 * DAY);
+    let mut holder = PgConnection::connect(world.place().url()).await.unwrap();
+    let holding = hold_company(&mut holder, &world).await;
+    let lose = async {
+        comes_to("a sweep that waits", || async { world.count(WAITING).await > 0 }).await;
+        assert_eq!(world.count(LOSE).await, 1);
+        holding.rollback().await.unwrap();
+    };
+    let (swept, ()) = tokio::join!(world.invoicing.sweep(), lose);
+    assert!(matches!(swept, Err(Error::StorageUnavailable(_))), "{swept:?}");
+    assert_eq!(
+        world.invoicing.sweep().await.unwrap().expired_quotes,
+        1,
+        "what was left to whoever has the turn"
+    );
 }
