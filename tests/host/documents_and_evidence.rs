@@ -9,12 +9,25 @@ use invoicing_server::{ContentHash, DocumentInput, DocumentRenderer, Error, PdfR
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use serde_json::Value;
 
-use crate::support::{DAY, conflict, date, evidence, quote_in, refused, signature};
+use crate::support::{DAY, conflict, date, evidence, invalid, quote_in, refused, signature};
 
 async fn sign(world: &World, id: QuoteId) -> Value {
     let token = world.company.quotes().signing_link(id).await.unwrap();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
     world.get(&format!("/api/v1/quotes/{id}")).await.json
+}
+
+#[on_each_database]
+async fn the_hash_of_what_was_shown_is_a_hash() {
+    let world = World::new().await;
+    let quote = world.sent().await;
+    let token = world.company.quotes().signing_link(quote.id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let shown = links.document(token.reveal()).await.unwrap().sha256;
+    for wrong in [String::new(), shown.to_uppercase(), shown[1..].to_owned(), format!("{shown} ")] {
+        let signature = Signature { document_sha256: Some(wrong), ..signature() };
+        invalid(&world, "documentSha256", links.sign(token.reveal(), &signature)).await;
+    }
 }
 
 /// Recomputes the fingerprint from the detail as an integrator gets it, without the public function.
@@ -207,7 +220,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
 }
 
 #[on_each_database]
-async fn a_store_that_hangs_is_unavailable_after_five_seconds_and_holds_up_nobody() {
+async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_holds_up_nobody() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
@@ -238,7 +251,8 @@ async fn a_store_that_hangs_is_unavailable_after_five_seconds_and_holds_up_nobod
     for result in [send, accept, sign, import] {
         assert!(matches!(result, Err(Error::StorageUnavailable(_))), "{result:?}");
     }
-    assert!((5..9).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
+    // 4.5 s for the store, and something for a busy machine.
+    assert!((4..8).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
     assert_eq!(world.dump().await, before);
 }
 

@@ -423,6 +423,10 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     let bucket = ObjectStorage::from_url("s3://bucket/quotes", bucket).unwrap();
     assert!(!format!("{bucket:?}").contains(STORE_SECRET), "{bucket:?}");
     printed.value("ObjectStorage", &bucket);
+    // Whose key is shown as numbers, where it is shown at all.
+    let account = [("azure_storage_account_name", "a"), ("azure_storage_account_key", "c3RvcmUta2V5")];
+    let container = ObjectStorage::from_url("az://container/quotes", account).unwrap();
+    assert_eq!(format!("{container:?}"), "ObjectStorage { prefix: \"quotes\", .. }");
     let wrong =
         ObjectStorage::from_url("s3://bucket", [("aws_secret_access_keys", STORE_SECRET)]).unwrap_err();
     assert!(!format!("{wrong:?} {wrong}").contains(STORE_SECRET), "{wrong:?}");

@@ -1,5 +1,6 @@
 //! Documents as objects: in a local folder, or in what `object_store` can reach.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::documents::{ContentHash, content_disposition};
 /// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then linked to its own, so
 /// that a name always stands for whole contents; the file system must have hard links. Temporary files that a crash
 /// leaves behind are never read, and may be deleted while no program uses the folder.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ObjectStorage {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
@@ -30,10 +31,17 @@ pub struct ObjectStorage {
     folder: Option<Folder>,
 }
 
+/// Not the store itself, which may show what it signs with.
+impl fmt::Debug for ObjectStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ObjectStorage").field("prefix", &self.prefix.as_ref()).finish_non_exhaustive()
+    }
+}
+
 impl ObjectStorage {
     /// Uses a store of the host's choice. Whether `Ok` means that bytes survive a loss of power is then up to it.
     ///
-    /// Its own retries should end within 4 s: a call is given up after 5.
+    /// Its own retries should end within 4 s: an operation gives up after 4.5.
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
         Self {
             store,
