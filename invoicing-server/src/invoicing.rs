@@ -35,7 +35,7 @@ use crate::turns::Turns;
 
 /// The service. Cheap to clone; all clones are one.
 ///
-/// Nothing runs behind the host's back but the task that writes to the database: the host serves the API
+/// Nothing runs behind the host's back but what the database needs: the host serves the API
 /// ([`service`](Self::service)), runs the [`dispatcher`](Self::dispatcher) and calls [`sweep`](Self::sweep).
 #[derive(Debug, Clone)]
 pub struct Invoicing(Arc<Inner>);
@@ -147,8 +147,8 @@ impl Builder {
         Self { renderer: Some(renderer), ..self }
     }
 
-    /// Where frozen documents are kept; a folder beside the database otherwise, `<database>.documents`. See
-    /// [`ObjectStorage`].
+    /// Where frozen documents are kept; otherwise, beside a SQLite file, a folder `<database>.documents`. On PostgreSQL it
+    /// must be given, one that all processes reach. See [`ObjectStorage`].
     #[must_use]
     pub fn document_store(self, store: Arc<dyn DocumentStore>) -> Self {
         Self { store: Some(store), ..self }
@@ -171,11 +171,12 @@ impl Builder {
         Self { transport: Box::new(adjust), ..self }
     }
 
-    /// Opens the service. Creates the database where there is none.
+    /// Opens the service. Creates the SQLite file where there is none; a PostgreSQL database must be there, and may be
+    /// empty.
     ///
     /// # Errors
-    /// [`OpenError`] when another process has the database open, when it cannot be opened, when a setting is not
-    /// usable, or when what it holds is sealed with keys that were not given.
+    /// [`OpenError`] when another process has the SQLite file open, when the database cannot be opened, when a setting is
+    /// not usable, or when what it holds is sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         self.database.check()?;

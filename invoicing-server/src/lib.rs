@@ -1,7 +1,8 @@
 //! An embeddable quoting and invoicing service for tradespeople and small businesses.
 //!
-//! A host opens [`Invoicing`] on a SQLite file and gets three things: the **API** as a hyper and tower service, the
-//! **operations** that its own UI calls, and the **dispatcher** that delivers signed webhooks.
+//! A host opens [`Invoicing`] on a SQLite file, or with the feature `postgres` on a PostgreSQL database that several
+//! processes share, and gets three things: the **API** as a hyper and tower service, the **operations** that its own UI
+//! calls, and the **dispatcher** that delivers signed webhooks.
 //!
 //! ```no_run
 //! use invoicing_core::{NewCompany, Plan};
@@ -23,8 +24,9 @@
 //! # served?; dispatched?; Ok(()) }
 //! ```
 //!
-//! Nothing runs behind the host's back but the task that writes to the database. The host runs the dispatcher, serves
-//! the API, and calls [`Invoicing::sweep`] once an hour or more often.
+//! Nothing runs behind the host's back but what the database needs: on SQLite the task that writes, on PostgreSQL one that
+//! hears from the other processes and asks for the time, and each commit. The host runs the dispatcher, serves the API, and
+//! calls [`Invoicing::sweep`] once an hour or more often.
 
 mod config;
 mod dispatch;

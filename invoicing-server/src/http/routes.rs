@@ -35,6 +35,11 @@ impl Endpoint {
         !matches!(self, Self::FrozenDocument)
     }
 
+    /// Whether it may wait for the document store.
+    pub(crate) const fn asks_the_document_store(self) -> bool {
+        matches!(self, Self::QuoteDocument | Self::FrozenDocument)
+    }
+
     /// Whether it reads a request body.
     pub const fn reads_body(self) -> bool {
         matches!(self, Self::LinkQuote | Self::CreateClient)
