@@ -82,7 +82,7 @@ pub trait Inbox: Send + Sync {
     fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt>;
 
     /// Hands out the letter that has been due for the longest time, if one is due, and to nobody else for the time of
-    /// the lease.
+    /// the lease, of a day at most.
     fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>>;
 
     /// Marks a letter as handled; from now on only its key is kept. `false`: the claim had run out and the letter was

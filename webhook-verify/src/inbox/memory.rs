@@ -78,7 +78,7 @@ impl State {
         };
         let letter = self.letters.get_mut(&key)?;
         let Progress::Waiting { body, due_at } = &mut letter.progress else { return None };
-        *due_at = now.saturating_add(millis(lease));
+        *due_at = now.saturating_add(millis(lease.min(FAR)));
         self.due.insert((*due_at, key.clone()));
         letter.attempts += 1;
         let (body, received_at, attempt) = (body.clone(), letter.received_at, letter.attempts);

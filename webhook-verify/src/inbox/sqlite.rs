@@ -136,7 +136,8 @@ impl Inbox for SqliteInbox {
         Box::pin(async move {
             let now = self.clock.unix_millis();
             let claim = sqlx::query_as::<_, (String, Vec<u8>, i64, u32)>(CLAIM).bind(now);
-            let claim = claim.bind(now.saturating_add(millis(lease))).bind(now.saturating_add(millis(FAR)));
+            let claim =
+                claim.bind(now.saturating_add(millis(lease.min(FAR)))).bind(now.saturating_add(millis(FAR)));
             let row = claim.fetch_optional(&self.pool).await?;
             Ok(row.map(|(key, body, received_at, attempt)| Claim {
                 key,

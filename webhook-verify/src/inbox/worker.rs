@@ -13,6 +13,9 @@ use super::{Claim, Inbox, InboxError, USUAL_MEMORY};
 
 /// How long a handler may take where nothing else is said.
 const HANDLER_LIMIT: Duration = Duration::from_secs(30);
+/// The longest that it may be said to take: a claim for longer than a day does not hold, nor one for nearly a day where
+/// the clock is set back meanwhile.
+const LONGEST_HANDLER_LIMIT: Duration = Duration::from_hours(12);
 /// A claim outlives its handler by this much, so that the outcome is noted before anybody else may claim.
 const MARGIN: Duration = Duration::from_secs(30);
 /// How often a worker looks for what has become due again.
@@ -57,10 +60,10 @@ impl<I: Inbox + ?Sized> Worker<I> {
         Self { handler_limit: HANDLER_LIMIT, memory: USUAL_MEMORY, watch: Arc::new(|_| ()), inbox }
     }
 
-    /// The same with another limit for a handler; when it is over, the handler's future is dropped.
+    /// The same with another limit for a handler, of 12 hours at most; when it is over, the handler's future is dropped.
     #[must_use]
     pub fn handler_limit(mut self, limit: Duration) -> Self {
-        self.handler_limit = limit;
+        self.handler_limit = limit.min(LONGEST_HANDLER_LIMIT);
         self
     }
 

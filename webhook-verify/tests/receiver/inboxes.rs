@@ -83,6 +83,20 @@ async fn a_claim_that_ran_out_settles_nothing() {
 }
 
 #[tokio::test]
+async fn a_lease_holds_for_a_day_and_no_longer() {
+    each(async |inbox, clock| {
+        receive(&*inbox, "a").await;
+        assert!(inbox.claim(Duration::MAX).await.unwrap().is_some());
+        assert!(inbox.claim(Duration::MAX).await.unwrap().is_none(), "it is held");
+        clock.advance(24 * 3_600_000 - 1);
+        assert!(inbox.claim(LEASE).await.unwrap().is_none(), "it is held");
+        clock.advance(1);
+        assert_eq!(inbox.claim(LEASE).await.unwrap().unwrap().attempt, 2);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn keys_are_forgotten_late_and_only_of_what_is_done() {
     each(async |inbox, clock| {
         receive(&*inbox, "done").await;

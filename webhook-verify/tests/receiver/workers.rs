@@ -77,6 +77,30 @@ async fn one_bad_letter_delays_no_other_and_is_never_given_up() {
 }
 
 #[tokio::test]
+async fn a_handler_without_a_limit_has_its_letter_to_itself() {
+    let clock = ManualClock::at(0);
+    let inbox = with_letters(&["a"], &clock).await;
+    let worker = Worker::new(Arc::clone(&inbox)).handler_limit(Duration::MAX);
+    let begun = AtomicUsize::new(0);
+    let handler = async |_| {
+        assert_eq!(begun.fetch_add(1, Ordering::SeqCst), 0, "somebody has it already");
+        std::future::pending::<Result<(), &str>>().await
+    };
+    let another = async {
+        // In the end the clock is set back.
+        for millis in [0, 11 * 3_600_000, -20 * 3_600_000] {
+            clock.advance(millis);
+            assert_eq!(worker.run_due(&handler).await.unwrap(), 0);
+        }
+    };
+    tokio::select! {
+        biased;
+        _ = worker.run_due(&handler) => panic!("it never ends"),
+        () = another => {}
+    }
+}
+
+#[tokio::test]
 async fn a_running_worker_is_woken_and_stops_after_the_letter_at_hand() {
     let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).get()));
     let mut intake = Intake::new(receiver(), Arc::clone(&inbox));
