@@ -26,10 +26,11 @@ fn body(chance: &mut Chance, index: usize) -> String {
     let client = r#""clientName":"Léa “Peinture” Lefèvre","clientEmail":null"#;
     let at = time(chance);
     let (event, data) = match index % 10 {
-        kind @ 0..=4 => {
+        kind @ 0..=3 => {
             let data = format!(r#""number":"DEV-2026-{index:04}","status":"ACCEPTED",{client},{totals}"#);
             (QUOTES[kind % 3], data)
         }
+        4 => ("ping", r#""message":"Ceci est un essai.""#.to_owned()),
         kind @ 5..=7 => {
             let money = format!(r#"{totals},"amountPaid":0,"amountDue":{}"#, amount(cents));
             let dates = r#""issueDate":"2026-09-14","dueDate":null"#;

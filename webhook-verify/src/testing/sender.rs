@@ -28,8 +28,14 @@ const REPLAY: i64 = 352_000;
 const START: i64 = 1_789_378_867_000;
 
 /// How often, in percent of the attempts, what goes wrong.
+///
+/// Later versions may know more of it, so begin with one of the constants:
+///
+/// ```
+/// # use webhook_verify::testing::Mischief;
+/// let lossy = Mischief { drop: 30, lose_answer: 20, ..Mischief::NONE };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub struct Mischief {
     /// The attempt gets lost.
     pub drop: u8,
