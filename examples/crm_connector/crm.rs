@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 /// A deal, under the quote that it is about.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 struct Deal {
     id: String,
     number: String,
@@ -50,8 +50,11 @@ impl Crm {
                 total: quote.total_ttc.to_string(),
                 updated_at: quote.updated_at,
             };
-            deals.insert(quote.id, deal);
-            write(&self.path, &deals)?;
+            // What could not be written must not be taken for known: it would be acknowledged when it comes again.
+            let mut changed = deals.clone();
+            changed.insert(quote.id, deal);
+            write(&self.path, &changed)?;
+            *deals = changed;
         }
         Ok(id)
     }
