@@ -7,6 +7,7 @@ use invoicing_core::{AttemptOutcome, DeliveryEnd, FailureClass, NextStep, RetryP
 
 use super::Job;
 use super::endpoints::Endpoint;
+use super::places::Pace;
 use crate::invoicing::Inner;
 
 /// Claims beyond the attempts that a delivery may use up by processes dying before it is given up.
@@ -17,16 +18,16 @@ const SPARE_CLAIMS: u32 = 20;
 pub(super) struct Attempted {
     pub(super) job: Job,
     pub(super) what: What,
-    /// Whether it was made in a lane that was suspect then.
-    pub(super) suspect: bool,
+    /// That of its lane when it was begun.
+    pub(super) pace: Pace,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum What {
     /// It was made.
     Made(Made),
-    /// The webhook is off; why.
-    Off(&'static str),
+    /// The webhook is off, as far as was known.
+    Off,
     /// It was not made, because the database could not be read or the claim had run out.
     GivenBack,
 }
@@ -40,9 +41,9 @@ pub(super) struct Made {
 }
 
 /// Makes an attempt.
-pub(super) async fn attempt(inner: &Inner, job: Job, suspect: bool) -> Attempted {
+pub(super) async fn attempt(inner: &Inner, job: Job, pace: Pace) -> Attempted {
     let what = make(inner, &job).await;
-    Attempted { job, what, suspect }
+    Attempted { job, what, pace }
 }
 
 async fn make(inner: &Inner, job: &Job) -> What {
@@ -65,7 +66,7 @@ async fn make(inner: &Inner, job: &Job) -> What {
     }
     let (target, signer) = match &*endpoint {
         Endpoint::Ready(ready) => (&ready.target, &ready.signer),
-        Endpoint::Off(reason) => return What::Off(reason),
+        Endpoint::Off => return What::Off,
         Endpoint::Unusable(class) => return failed(at, *class),
     };
     let mut post = target.post(job.body.clone());

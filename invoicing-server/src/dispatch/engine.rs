@@ -13,12 +13,11 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use invoicing_core::{
-    AttemptOutcome, DISABLE_AFTER, DeliveryEnd, FailureClass, NextStep, Timestamp, WebhookId,
-};
+use invoicing_core::{DISABLE_AFTER, DeliveryEnd, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{Attempted, Made, What, attempt};
 use super::handoff::{FreshJob, LANE_ROOM};
+use super::places::{Pace, Places};
 use super::record::Recorded;
 use super::table::{Claimed, TROUBLE, claim, give_back, keep, look, take_over};
 use super::{DispatchReport, Job};
@@ -39,6 +38,7 @@ const CLAIM_LANES: usize = 64;
 const CLAIM: usize = LANE_ROOM / 2;
 /// What must be left of a lease, beyond the limit of an attempt, for the attempt to be begun. In milliseconds.
 const LEASE_MARGIN_MS: i64 = 5_000;
+
 /// When the loop ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Until {
@@ -58,9 +58,7 @@ struct Lane {
     failed: u32,
     /// When the next one in the table falls due.
     due: Option<Timestamp>,
-    /// The last attempt took all its time. Until one goes better, this lane gets one attempt at a time, so that
-    /// endpoints that hang cannot fill the places of those that do not.
-    suspect: bool,
+    pace: Pace,
     /// In the round of lanes that could start an attempt.
     in_round: bool,
 }
@@ -79,7 +77,7 @@ pub(super) struct Engine<'a> {
     /// Every delivery that is in memory, so that none is there twice.
     held: HashSet<i64>,
     attempts: FuturesUnordered<BoxFuture<'a, Attempted>>,
-    suspects_in_flight: usize,
+    places: Places,
     /// Lanes in which something is due and for which there is no room; the next recording frees some.
     full: Vec<WebhookId>,
     outcomes: Vec<Attempted>,
@@ -104,7 +102,7 @@ impl<'a> Engine<'a> {
             round: VecDeque::new(),
             held: HashSet::new(),
             attempts: FuturesUnordered::new(),
-            suspects_in_flight: 0,
+            places: Places::new(&inner.settings.dispatch),
             full: Vec::new(),
             outcomes: Vec::new(),
             gathering_since: None,
@@ -285,29 +283,29 @@ impl<'a> Engine<'a> {
             i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX).saturating_add(LEASE_MARGIN_MS);
         let now = self.now();
         let mut passed_over = VecDeque::new();
-        while self.attempts.len() < settings.in_flight
+        while self.places.is_any_free()
             && let Some(webhook) = self.round.pop_front()
         {
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.in_round = false;
-            let cap = if lane.suspect { 1 } else { settings.in_flight_per_webhook };
-            if lane.in_flight >= cap || lane.failed >= DISABLE_AFTER {
+            let pace = lane.pace;
+            if lane.in_flight >= self.places.most(pace) || lane.failed >= DISABLE_AFTER {
                 // Joins again when one of its attempts ends, or when its failures are recorded.
                 continue;
             }
-            if lane.suspect && self.suspects_in_flight >= (settings.in_flight / 2).max(1) {
+            if lane.in_flight >= self.places.share(pace) {
+                // Until others give places back.
                 passed_over.push_back(webhook);
                 lane.in_round = true;
                 continue;
             }
             let Some(job) = lane.queue.pop_front() else { continue };
             if job.lease_until.as_millis() - now.as_millis() < enough {
-                self.keep(Attempted { job, what: What::GivenBack, suspect: false });
+                self.keep(Attempted { job, what: What::GivenBack, pace });
             } else {
                 lane.in_flight += 1;
-                self.suspects_in_flight += usize::from(lane.suspect);
-                let suspect = lane.suspect;
-                self.attempts.push(attempt(self.inner, job, suspect).boxed());
+                self.places.take(pace);
+                self.attempts.push(attempt(self.inner, job, pace).boxed());
             }
             self.join_round(webhook);
         }
@@ -324,11 +322,11 @@ impl<'a> Engine<'a> {
 
     fn ended(&mut self, attempted: Attempted) {
         let webhook = attempted.job.webhook;
+        self.places.give_back(attempted.pace);
         if let Some(lane) = self.lanes.get_mut(&webhook) {
             lane.in_flight -= 1;
-            self.suspects_in_flight -= usize::from(attempted.suspect);
-            if let What::Made(Made { outcome, .. }) = attempted.what {
-                lane.suspect = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
+            if let What::Made(Made { outcome, duration, .. }) = attempted.what {
+                lane.pace = Pace::of(outcome, duration);
             }
             lane.failed += u32::from(ended_failed(&attempted));
         }
@@ -390,7 +388,7 @@ impl<'a> Engine<'a> {
     fn forget_if_spent(&mut self, webhook: WebhookId) {
         let spent = |lane: &Lane| {
             let quiet = lane.queue.is_empty() && lane.in_flight == 0 && lane.failed == 0;
-            quiet && lane.due.is_none() && !lane.in_round && !lane.suspect
+            quiet && lane.due.is_none() && !lane.in_round && lane.pace == Pace::Prompt
         };
         if self.lanes.get(&webhook).is_some_and(spent) {
             self.lanes.remove(&webhook);

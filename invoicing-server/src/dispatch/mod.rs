@@ -10,12 +10,13 @@
 //! by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
 //!
 //! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead endpoint
-//! fills its own lane and nobody else's.
+//! fills its own lane and nobody else's. What is left of the [places] for attempts decides how many a lane may have.
 
 mod attempt;
 mod endpoints;
 mod engine;
 mod handoff;
+mod places;
 mod record;
 mod table;
 pub(crate) mod target;
