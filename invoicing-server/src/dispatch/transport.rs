@@ -12,12 +12,12 @@
 //! when it was made, and still leads to the address that passed. A forward proxy changes nothing in this: it is asked
 //! for addresses, not for names. See the files below `transport/`.
 //!
-//! **Not here.** Redirects are not followed (a 3xx is an outcome like any other), cookies do not exist, and nothing is retried: that is decided from the outcome, by `invoicing_core::RetryPolicy`. One exception lies in
-//! hyper-util: where a pooled connection turns out to be closed *before a byte of the request was written to it*, the
-//! request moves to another connection. That cannot deliver twice. A connection that closes while the request is on
-//! its way is a network failure instead, and the next attempt may then repeat what the receiver already handled; the
-//! contract's "at least once" allows that. The pool drops connections after [`IDLE_TIMEOUT`], before common servers
-//! do, to make it rare.
+//! **Not here.** Redirects are not followed (a 3xx is an outcome like any other), cookies do not exist, and nothing is
+//! retried: that is decided from the outcome, by `invoicing_core::RetryPolicy`. One exception lies in hyper-util: where
+//! a pooled connection turns out to be closed *before a byte of the request was written to it*, the request moves to
+//! another connection. That cannot deliver twice. A connection that closes while the request is on its way is a network
+//! failure instead, and the next attempt may then repeat what the receiver already handled; the contract's "at least
+//! once" allows that. The pool drops connections after [`IDLE_TIMEOUT`], before common servers do, to make it rare.
 
 mod connector;
 mod failure;
@@ -45,7 +45,7 @@ use rustls::pki_types::CertificateDer;
 use super::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, Proxied};
 pub use proxy::{ForwardProxy, ProxyError};
-pub(crate) use resolver::SystemResolver;
+use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 
 /// Time for one attempt, unless a host says otherwise: the contract, section "Limits".
