@@ -299,7 +299,7 @@ async fn redirects_are_not_followed_and_fail_at_once() {
 
 #[on_each_database]
 async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
-    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 200).await;
+    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
     let hanging = Receiver::start().await;
     hanging.reply_always(Reply::Hang);
     let closed = {

@@ -191,7 +191,17 @@ impl Postgres {
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
-        let mut session = self.shared.session().await.map_err(Error::unavailable)?;
+        let mut tries = Tries::since(Instant::now());
+        loop {
+            match self.try_sweep_lock(&tries).await {
+                Err(error) => self.read_again(&mut tries, error).await?,
+                locked => return locked,
+            }
+        }
+    }
+
+    async fn try_sweep_lock(&self, tries: &Tries) -> Result<Option<Connection>, Error> {
+        let mut session = self.shared.session_within(tries.left()).await?;
         session.begin(BEGIN_SWEEP.to_owned()).await?;
         let mut connection = Connection::Postgres(session);
         let lock = "SELECT pg_try_advisory_xact_lock($1)";
@@ -202,7 +212,7 @@ impl Postgres {
         Ok(locked.then_some(connection))
     }
 
-    /// Forgets what became of transactions that nobody asks for any more; how many.
+    /// Forgets what became of transactions that nobody asks for any more.
     pub(crate) async fn prune_outcomes(&self) -> Result<(), Error> {
         outcome::prune(&self.shared).await
     }
