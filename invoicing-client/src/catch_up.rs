@@ -267,7 +267,7 @@ impl<R: Resource> CatchUp<R> {
             // Stamps that went back are the next pass's business.
             let has_more = std::mem::take(is_resumed) && since >= self.ledger.since();
             if has_more {
-                reading.begin_again(self.list.clone().since(self.ledger.from_of(since)), self.overlap);
+                reading.begin_again(self.list.clone().since(self.ledger.reads_from(since)), self.overlap);
             }
             return Ok(has_more);
         };

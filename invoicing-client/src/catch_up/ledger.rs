@@ -42,11 +42,11 @@ impl Ledger {
 
     /// From where a pass reads.
     pub(crate) fn from(&self) -> Timestamp {
-        self.from_of(self.since)
+        self.reads_from(self.since)
     }
 
     /// From where it would read if the checkpoint were here.
-    pub(crate) fn from_of(&self, since: Timestamp) -> Timestamp {
+    pub(crate) fn reads_from(&self, since: Timestamp) -> Timestamp {
         before(since, self.window)
     }
 
@@ -89,7 +89,7 @@ impl Ledger {
 
     /// Everything up to here was acknowledged: keeps the new checkpoint, then forgets what lies before its window.
     pub(crate) async fn advance(&mut self, since: Timestamp) -> Result<(), CheckpointError> {
-        let from = self.from_of(since);
+        let from = self.reads_from(since);
         let mut delivered: Vec<_> =
             self.acknowledged.iter().copied().filter(|version| version.updated_at >= from).collect();
         delivered.sort_unstable();
