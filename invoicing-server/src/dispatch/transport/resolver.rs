@@ -56,8 +56,11 @@ const HANGS: Duration = Duration::from_secs(1);
 /// What a lookup gave, for all who wait for it.
 type Answer = Result<Vec<IpAddr>, Arc<io::Error>>;
 
+/// Blocks until there is an answer.
+type LookUp = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+
 struct Lookups {
-    look_up: Box<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>,
+    look_up: Box<LookUp>,
     under_way: Mutex<HashMap<String, watch::Receiver<Answer>>>,
     places: Arc<Semaphore>,
     places_of_those_that_hang: Arc<Semaphore>,
@@ -128,13 +131,12 @@ impl UnderWay {
     async fn work(self, place: OwnedSemaphorePermit, tell: watch::Sender<Answer>) {
         let (lookups, host) = (Arc::clone(&self.lookups), self.host.clone());
         let mut thread = tokio::task::spawn_blocking(move || (lookups.look_up)(&host));
-        let (found, _place) = match tokio::time::timeout(HANGS, &mut thread).await {
-            Ok(found) => (found, place),
-            Err(_) => {
-                let another = Arc::clone(&self.lookups.places_of_those_that_hang).try_acquire_owned();
-                let place = another.unwrap_or(place);
-                (thread.await, place)
-            }
+        let (found, _place) = if let Ok(found) = tokio::time::timeout(HANGS, &mut thread).await {
+            (found, place)
+        } else {
+            let another = Arc::clone(&self.lookups.places_of_those_that_hang).try_acquire_owned();
+            let place = another.unwrap_or(place);
+            (thread.await, place)
         };
         let _ = tell.send_replace(found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new));
     }
