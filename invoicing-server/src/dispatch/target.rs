@@ -33,7 +33,7 @@ pub const MAX_URL_CHARS: usize = 2_048;
 
 /// What a host allows beyond `https` to public addresses. The default allows nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct TargetPolicy {
     /// Whether `http://` is accepted too. Deliveries then cross the network readable by anybody on the way.
     pub allow_http: bool,
