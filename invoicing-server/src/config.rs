@@ -58,7 +58,8 @@ pub struct RequestLimits {
     /// Requests that are worked on at once. One whose body is still coming does not count, nor one whose answer is
     /// being sent.
     pub in_flight: usize,
-    /// Bytes of bodies that are coming and of answers that have not been sent, all together. The answers of
+    /// Bytes of requests whose body is coming, with their heads, and of answers that have not been sent, all together:
+    /// a head with 128 bytes for each field, and over HTTP/2 with 16 KiB at least. The answers of
     /// [`in_flight`](Self::in_flight) requests may come on top.
     pub buffered_bytes: usize,
     /// Longest time for the body of a request in milliseconds, from the head on. At most 600,000.
@@ -155,8 +156,9 @@ impl Settings {
         if requests.in_flight == 0 {
             return refuse("requests.inFlight", "must be at least 1");
         }
-        if requests.buffered_bytes < body::MOST_BYTES {
-            return refuse("requests.bufferedBytes", "must be enough for one body, 262144");
+        // A body, and 64 KiB for its head.
+        if requests.buffered_bytes < body::MOST_BYTES + 64 * 1024 {
+            return refuse("requests.bufferedBytes", "must be enough for one request, 327680");
         }
         if !(1..=600_000).contains(&requests.body_time_ms) {
             return refuse("requests.bodyTimeMs", "must be between 1 and 600000");

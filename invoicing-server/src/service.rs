@@ -15,12 +15,12 @@ use std::task::{Context, Poll};
 use bytes::{Buf, Bytes};
 use futures_util::future::BoxFuture;
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
 use http_body_util::Full;
 
 use crate::Invoicing;
 use crate::http::auth::admit;
-use crate::http::body::{self, BodyLimits, BoxError};
+use crate::http::body::{self, BodyLimits, BoxError, Coming};
 use crate::http::call::Call;
 use crate::http::error::ApiError;
 use crate::http::handlers;
@@ -69,58 +69,90 @@ impl ApiService {
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
         let (head, body) = request.into_parts();
-        let id = request_id(&head.headers, || self.invoicing.env().uuid());
-        let mut about = About { request_id: id, rate: None };
-        let served = no_panic(self.serve(&head, body, &mut about.rate)).await;
+        let body = pin!(body);
+        let mut body = Coming::new(body);
+        let mut about = self.about(&head);
+        let served = no_panic(self.serve(&head, &mut body, &mut about.rate)).await;
         let result = served.unwrap_or(Err(ApiError::Panicked));
-        self.send(result, &about, &head)
+        self.send(result, &about, head, body).await
     }
 
     /// Answers a request that is not to be served.
-    pub(crate) async fn refuse<B>(self, head: &Parts, body: B, error: ApiError) -> Response<Body>
+    pub(crate) async fn refuse<B>(self, request: Request<B>, error: ApiError) -> Response<Body>
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
-        body::discard(pin!(body), &head.headers).await;
-        let id = request_id(&head.headers, || self.invoicing.env().uuid());
-        self.send(Err(error), &About { request_id: id, rate: None }, head)
+        let (head, body) = request.into_parts();
+        let about = self.about(&head);
+        self.send(Err(error), &about, head, Coming::new(pin!(body))).await
     }
 
-    /// The answer, which counts until it has been sent.
-    fn send(&self, result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Body> {
-        render(result, about, head).map(|bytes| Full::new(self.load().count(bytes)))
+    fn about(&self, head: &Parts) -> About {
+        About { request_id: request_id(&head.headers, || self.invoicing.env().uuid()), rate: None }
+    }
+
+    /// The answer, which counts until it has been sent. It waits for what is left of the body, within limits; nothing
+    /// of the head is kept meanwhile.
+    async fn send<B>(
+        &self,
+        result: Result<Reply, ApiError>,
+        about: &About,
+        head: Parts,
+        mut body: Coming<'_, B>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let is_http_1 = head.version < Version::HTTP_2;
+        // A caller that waits for `100 Continue` has sent nothing yet, and one that was too slow has had his time.
+        let nothing_comes =
+            head.headers.contains_key(header::EXPECT) || matches!(result, Err(ApiError::RequestTimeout));
+        let mut response = render(result, about, &head).map(|bytes| Full::new(self.load().count(bytes)));
+        drop(head);
+        if !nothing_comes {
+            body::discard(&mut body).await;
+        }
+        if is_http_1 && !body.has_ended() {
+            // hyper would take the next request before this answer is taken, and keep answers without end for a peer
+            // that reads none.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
     }
 
     fn load(&self) -> &Arc<Load> {
         &self.invoicing.inner().load
     }
 
-    async fn serve<B>(&self, head: &Parts, body: B, rate: &mut Option<RateLimit>) -> Result<Reply, ApiError>
+    async fn serve<B>(
+        &self,
+        head: &Parts,
+        body: &mut Coming<'_, B>,
+        rate: &mut Option<RateLimit>,
+    ) -> Result<Reply, ApiError>
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
-        let mut body = pin!(body);
         let found = find(&head.method, head.uri.path());
         if let Found::Endpoint(endpoint, params) = &found
             && !endpoint.needs_key()
         {
-            body::discard(body, &head.headers).await;
             let _working = self.load().work()?;
             return handlers::frozen_document(&self.invoicing, params, head).await;
         }
-        let call = match self.load().work() {
-            Ok(_working) => self.call(head, found, rate).await,
-            Err(overloaded) => Err(overloaded),
+        let call = {
+            let _working = self.load().work()?;
+            self.call(head, found, rate).await?
         };
         let mut coming = self.load().hold();
-        let bytes = if call.as_ref().is_ok_and(|call| call.endpoint.reads_body()) {
+        let bytes = if call.endpoint.reads_body() {
+            // Whoever is waited for has his head kept too.
+            coming.more(kept_of(head))?;
             let limits = BodyLimits::new(&self.invoicing.settings().requests);
             body::read(body, &head.headers, limits, &mut coming).await?
         } else {
-            body::discard(body.as_mut(), &head.headers).await;
             Bytes::new()
         };
-        let call = call?;
         let _working = self.load().go_on().await;
         handlers::serve(&call, bytes).await
     }
@@ -139,6 +171,18 @@ impl ApiService {
             Found::Nothing => Err(ApiError::NOT_FOUND),
         }
     }
+}
+
+/// What a head takes in memory, in bytes, as far as its sender decides that.
+fn kept_of(head: &Parts) -> usize {
+    /// Of one header field, beside its text.
+    const FIELD: usize = 128;
+    /// Of HTTP/2, at least: a field that is kept may keep the whole frame that it came in.
+    const FRAME: usize = 16 * 1024;
+    let field = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + FIELD;
+    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    let bytes = target + head.headers.iter().map(field).sum::<usize>();
+    if head.version < Version::HTTP_2 { bytes } else { bytes.max(FRAME) }
 }
 
 fn render(result: Result<Reply, ApiError>, about: &About, head: &Parts) -> Response<Bytes> {

@@ -29,6 +29,10 @@ const FRAME_SIZE_ERROR: u32 = 6;
 
 /// `:status: 200` as an encoder writes it (RFC 7541, appendix A).
 const STATUS_200: u8 = 0x88;
+/// Other statuses, as an encoder writes each for the first time: a name of the static table, and a Huffman code.
+const STATUS_201: &[u8] = &[0x48, 0x82, 0x10, 0x03];
+const STATUS_431: &[u8] = &[0x48, 0x83, 0x69, 0x90, 0xff];
+const STATUS_503: &[u8] = &[0x48, 0x83, 0x6c, 0x0c, 0xff];
 
 /// A frame (RFC 9113, section 4.1).
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -215,6 +219,46 @@ async fn a_head_that_is_too_large_is_refused_and_the_connection_goes_on() {
     peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, 3, &head(&server, 2)), 1).await;
     let answer = peer.next(&[HEADERS, RST_STREAM, GOAWAY]).await.unwrap();
     assert_eq!((answer.stream, answer.payload[0]), (3, STATUS_200));
+}
+
+#[on_each_database]
+async fn a_head_of_too_many_fields_is_431_at_once_and_the_connection_goes_on() {
+    let server = Server::with(|limits| limits.headers = 10).await;
+    let mut peer = Peer::connect(&server, &[]).await;
+    // A field of one letter, put into the table and then named by one byte; `head` has two fields besides.
+    let fields = |count: usize| [vec![0x40], text("a"), text(""), vec![0xbe; count - 1]].concat();
+    let many = [head(&server, 3), fields(9)].concat();
+    peer.pour(&frame(HEADERS, END_HEADERS, 1, &many), 1).await;
+    let answer = peer.next(&[HEADERS, GOAWAY]).await.unwrap();
+    assert_eq!((answer.kind, answer.stream, answer.flags & END_STREAM), (HEADERS, 1, END_STREAM));
+    assert!(answer.payload.starts_with(STATUS_431), "{:x?}", answer.payload);
+    let few = [head(&server, 2), fields(8)].concat();
+    peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, 3, &few), 1).await;
+    let answer = peer.next(&[HEADERS, GOAWAY]).await.unwrap();
+    assert_eq!((answer.stream, answer.payload[0]), (3, STATUS_200));
+}
+
+#[on_each_database]
+async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held() {
+    /// How many heads fit: over HTTP/2 each counts as a frame of 16 KiB.
+    const FIT: u32 = 32;
+    let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = 512 * 1024).await;
+    let mut peer = Peer::connect(&server, &[]).await;
+    // Whoever waits to be asked for his body is answered at once.
+    let head = [head(&server, 3), field("expect", "100-continue")].concat();
+    for n in 0..=FIT {
+        peer.pour(&frame(HEADERS, END_HEADERS, 2 * n + 1, &head), 1).await;
+    }
+    let refused = peer.next(&[HEADERS, GOAWAY]).await.unwrap();
+    assert!(refused.payload.starts_with(STATUS_503), "{:x?}", refused.payload);
+    // Any of them may have been the last one. Of the others the first finds no room for its body, and leaves some.
+    let others = [1, 3, 5].into_iter().filter(|stream| *stream != refused.stream);
+    for (stream, is_served) in others.zip([false, true]) {
+        peer.pour(&frame(DATA, END_STREAM, stream, b"{\"name\":\"A\"}"), 1).await;
+        let answer = peer.next(&[HEADERS, GOAWAY]).await.unwrap();
+        assert_eq!((answer.stream, answer.payload.starts_with(STATUS_201)), (stream, is_served));
+    }
+    assert_eq!(server.names().await, ["A"]);
 }
 
 #[on_each_database]

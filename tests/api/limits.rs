@@ -2,20 +2,24 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, stream};
-use http::Request;
+use http::{Request, Version};
 use http_body_util::{BodyExt, Full, StreamBody};
 use hyper::body::Frame;
+use invoicing_server::{Settings, TargetPolicy};
 use invoicing_tests::{World, on_each_database};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use crate::serving::Server;
+use crate::serving::{PATIENCE, Server};
+
+/// Fewest bytes that a service must be allowed to hold.
+const SMALLEST: usize = 320 * 1024;
 
 fn get(world: &World) -> Request<Full<Bytes>> {
     let request = Request::get("/api/v1/clients").header("authorization", format!("Bearer {}", world.key));
@@ -48,7 +52,7 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
 
 #[on_each_database]
 async fn an_answer_that_is_held_counts_until_it_is_gone() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
+    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
     for n in 0..100 {
         let client = serde_json::json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
         world.company.clients().create(&serde_json::from_value(client).unwrap()).await.unwrap();
@@ -59,7 +63,7 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
         world.invoicing.service().answer(request.body(Full::<Bytes>::default()).unwrap())
     };
     let held = page().await.into_body().collect().await.unwrap().to_bytes();
-    assert!(held.len() > 256 * 1024);
+    assert!(held.len() > SMALLEST);
     assert_eq!(page().await.status(), 503);
     drop(held);
     assert_eq!(page().await.status(), 200);
@@ -67,7 +71,7 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
 
 #[on_each_database]
 async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
-    let world = World::with(|settings| settings.requests.buffered_bytes = 256 * 1024).await;
+    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
     let post = || {
         let request = Request::post("/api/v1/clients").header("content-type", "application/json");
         request.header("authorization", format!("Bearer {}", world.key))
@@ -155,4 +159,73 @@ async fn a_thousand_pipelined_requests_are_answered_in_order_once_the_peer_reads
         let heard = peer.answer().await.expect("an answer");
         assert_eq!((heard.status, heard.headers["x-request-id"].to_str().unwrap()), (200, &*format!("r{n}")));
     }
+}
+
+#[on_each_database]
+async fn answers_without_a_body_are_not_kept_for_a_peer_that_reads_none() {
+    /// More than the buffers of the system take.
+    const MANY: usize = 8 * 1024 * 1024;
+    let server = Server::start().await;
+    let request = "HEAD / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\nx";
+    let piece = request.repeat(50);
+    let mut peer = server.connect().await;
+    let mut taken = 0;
+    let flood = async {
+        while taken < MANY && peer.try_send(piece.as_bytes()).await {
+            taken += piece.len();
+        }
+    };
+    timeout(PATIENCE, flood).await.expect("the connection stays open");
+    assert!(taken < MANY, "the server reads on");
+    server.is_well().await;
+}
+
+#[on_each_database]
+async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1() {
+    let world = World::new().await;
+    for (version, expects, closes) in [
+        (Version::HTTP_11, true, true),
+        (Version::HTTP_10, true, true),
+        (Version::HTTP_11, false, false),
+        (Version::HTTP_2, true, false),
+    ] {
+        let mut request = Request::get("/api/v1/clients").version(version);
+        if expects {
+            request = request.header("expect", "100-continue");
+        }
+        let answer =
+            world.invoicing.service().answer(request.body(Full::new(Bytes::from("x"))).unwrap()).await;
+        assert_eq!(answer.headers().contains_key("connection"), closes, "{version:?}");
+    }
+}
+
+#[on_each_database]
+async fn whoever_sends_no_body_is_answered_once() {
+    let world = World::with(|settings| settings.requests.body_time_ms = 300).await;
+    let begun = Instant::now();
+    let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());
+    let request = Request::post("/api/v1/clients").header("content-type", "application/json");
+    let request = request.header("authorization", format!("Bearer {}", world.key)).body(never).unwrap();
+    assert_eq!(world.invoicing.service().answer(request).await.status(), 408);
+    assert!(begun.elapsed() < Duration::from_secs(5), "it waited twice: {:?}", begun.elapsed());
+}
+
+#[on_each_database]
+async fn the_smallest_limit_on_bytes_is_enough_for_the_largest_request() {
+    let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
+    let request = Request::post("/api/v1/clients").header("content-type", "application/json");
+    let request =
+        request.header("authorization", format!("Bearer {}", world.key)).header("x", "x".repeat(30_000));
+    let body = format!("{{\"name\":\"A\"}}{}", " ".repeat(256 * 1024 - 12));
+    let answer = world.invoicing.service().answer(request.body(Full::new(Bytes::from(body))).unwrap()).await;
+    assert_eq!(answer.status(), 201);
+}
+
+#[test]
+fn settings_are_written_in_one_way() {
+    let read = serde_json::from_value::<Settings>;
+    let policy = TargetPolicy { allow_http: true, allow_private: true };
+    let settings = read(json!({ "target": { "allowHttp": true, "allowPrivate": true } })).unwrap();
+    assert_eq!(settings, Settings { target: policy, ..Settings::default() });
+    assert!(read(json!({ "target": { "allow_http": true } })).is_err());
 }

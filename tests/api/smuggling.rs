@@ -303,6 +303,19 @@ async fn a_caller_that_waits_for_100_continue_is_not_asked_for_a_body_nobody_wan
     let headers = [JSON, "content-length: 1000000", "expect: 100-continue"];
     let mut peer = server.connect().await;
     peer.send(&server.request("POST", "/api/v1/clients", &headers, "")).await;
-    assert_eq!(peer.answer().await.unwrap().status, 413);
+    let heard = peer.answer().await.unwrap();
+    assert_eq!((heard.status, &heard.headers["connection"]), (413, &"close".parse().unwrap()));
     tokio::time::timeout(PATIENCE, peer.closed()).await.unwrap();
+}
+
+#[on_each_database]
+async fn nothing_is_served_after_a_body_that_was_not_waited_for() {
+    let server = Server::start().await;
+    let mut request =
+        server.request("GET", "/api/v1/clients", &["content-length: 1", "expect: 100-continue"], "x");
+    request.extend(hidden(&server));
+    let mut peer = server.connect().await;
+    peer.send(&request).await;
+    assert_eq!(statuses(&mut peer).await, [200]);
+    assert!(server.names().await.is_empty());
 }

@@ -3,12 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
+mod http2;
 mod process;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -26,6 +27,11 @@ const SLOWEST: Duration = Duration::from_secs(2);
 const PER_CONNECTION: usize = 24;
 /// Longer than any test here: time limits are not what ends the connections.
 const NEVER_MS: u64 = 600_000;
+
+/// Limits on connections with which nobody is late.
+fn patient() -> Value {
+    json!({ "headerReadMs": NEVER_MS })
+}
 
 /// How many of those connections this process may open. It says so where they are fewer.
 fn allowed(wanted: usize) -> usize {
@@ -107,8 +113,7 @@ async fn well_served(server: &Server) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
     let idle_count = allowed(IDLE + SLOW) - SLOW;
-    let limits = json!({ "bodyTimeMs": NEVER_MS });
-    let server = Server::start(&json!({ "headerReadMs": NEVER_MS, "requests": limits }));
+    let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));
     let server = Arc::new(server);
     well_served(&server).await;
     let before = server.memory();
@@ -134,7 +139,7 @@ async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_is_served_when_more_connect_than_may() {
     let count = allowed(2_000);
-    let server = Server::start(&json!({ "connections": 500, "headerReadMs": NEVER_MS }));
+    let server = Server::start(&json!({ "serve": { "connections": 500, "headerReadMs": NEVER_MS } }));
     let server = Arc::new(server);
     let mut streams = Vec::new();
     for _ in 0..count {
@@ -151,7 +156,7 @@ async fn a_client_is_served_when_more_connect_than_may() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_without_file_descriptors_lets_idle_connections_go() {
     let count = allowed(1_000);
-    let server = Server::start(&json!({ "files": 300, "headerReadMs": NEVER_MS }));
+    let server = Server::start(&json!({ "files": 300, "serve": patient() }));
     let server = Arc::new(server);
     let mut streams = Vec::new();
     for _ in 0..count {
@@ -189,7 +194,7 @@ async fn answers_that_nobody_takes_have_a_limit_in_bytes() {
     /// A page of 100 clients with 8,000 bytes of notes each.
     const ANSWER_KIB: usize = 900;
     let limits = json!({ "bufferedBytes": HELD_KIB * 1024, "inFlight": IN_FLIGHT });
-    let server = Server::start(&json!({ "headerReadMs": NEVER_MS, "requests": limits }));
+    let server = Server::start(&json!({ "serve": patient(), "requests": limits }));
     let mut client = server.connect().await;
     for n in 0..100 {
         let body = json!({ "name": format!("Client {n}"), "notes": "😀".repeat(2_000) }).to_string();
@@ -213,7 +218,7 @@ async fn answers_that_nobody_takes_have_a_limit_in_bytes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_take_no_answers_are_dropped() {
     const CONNECTIONS: usize = 4;
-    let server = Server::start(&json!({ "answerMs": 1_000, "headerReadMs": NEVER_MS }));
+    let server = Server::start(&json!({ "serve": { "answerMs": 1_000, "headerReadMs": NEVER_MS } }));
     let mut client = server.connect().await;
     let body = json!({ "name": "Client", "notes": "😀".repeat(2_000) }).to_string();
     for _ in 0..2 {
@@ -230,4 +235,56 @@ async fn connections_that_take_no_answers_are_dropped() {
     timeout(PATIENCE * 2, dropped).await.expect("connections that take nothing stay open");
     drop(streams);
     well_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn answers_without_a_body_that_nobody_takes_have_a_limit_too() {
+    /// What is sent, as far as it is taken, in pieces; and what that may cost.
+    const PIECES: usize = 3_000;
+    const MOST_KIB: usize = 4 * 1024;
+    let server = Server::start(&json!({ "serve": patient() }));
+    well_served(&server).await;
+    let before = server.memory();
+    let request = "HEAD / HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1\r\n\r\nx";
+    let piece = request.repeat(50);
+    let mut stream = server.connect().await;
+    for _ in 0..PIECES {
+        let sending = timeout(PATIENCE, stream.write_all(piece.as_bytes()));
+        if !matches!(sending.await, Ok(Ok(()))) {
+            break;
+        }
+    }
+    if let Some((before, after)) = before.zip(server.memory()) {
+        println!("memory: {before} KiB before, {after} KiB with answers without a body that nobody takes");
+        assert!(after < before + MOST_KIB, "{} KiB more", after - before);
+    }
+    drop(stream);
+    well_served(&server).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
+    const CONNECTIONS: usize = 20;
+    const STREAMS: usize = 64;
+    /// As many as pass for less than 32 KiB; in memory they are twice that.
+    const FIELDS: usize = 950;
+    /// What a stream may cost in KiB, with what an allocator keeps.
+    const PER_STREAM: usize = 24;
+    let server = Server::start(&json!({ "serve": patient(), "requests": { "bodyTimeMs": NEVER_MS } }));
+    well_served(&server).await;
+    let before = server.memory();
+    let mut streams = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut stream = server.connect().await;
+        stream.write_all(&http2::heads(&server.key, STREAMS, FIELDS)).await.unwrap();
+        streams.push(stream);
+    }
+    server.is_quiet().await;
+    if let Some((before, after)) = before.zip(server.memory()) {
+        println!("memory: {before} KiB before, {after} KiB with heads of {FIELDS} fields");
+        let most = CONNECTIONS * (PER_CONNECTION + STREAMS * PER_STREAM);
+        assert!(after < before + most, "{} KiB more, not {most}", after - before);
+    }
+    well_served(&server).await;
+    drop(streams);
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 /// Longest time for one answer, whatever else happens.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -73,6 +73,20 @@ impl Server {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         line.trim().trim_end_matches(" kB").parse().ok()
+    }
+
+    /// Waits until it does nothing, as far as the system tells.
+    pub(crate) async fn is_quiet(&self) {
+        let mut before = self.ticks();
+        loop {
+            sleep(Duration::from_millis(500)).await;
+            let now = self.ticks();
+            // Now and then it looks after its connections.
+            if now <= before.map(|before| before + 1) {
+                return;
+            }
+            before = now;
+        }
     }
 
     /// Open sockets; none where the system does not tell.

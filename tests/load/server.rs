@@ -1,12 +1,10 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
 //! `api-server <folder> <settings>`: serves a company without a quota until standard input ends, and says on one line
-//! where it listens and with which key. The settings are JSON: `files`, `connections`, `headerReadMs`, `answerMs`,
-//! `requests`.
+//! where it listens and with which key. The settings are JSON: `files`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
-use std::time::Duration;
 
 use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{Invoicing, RequestLimits, ServeLimits, Settings, serve};
@@ -19,20 +17,8 @@ use tokio::sync::oneshot;
 struct Arguments {
     /// File descriptors that the process may have.
     files: Option<u64>,
-    connections: Option<usize>,
-    header_read_ms: Option<u64>,
-    answer_ms: Option<u64>,
+    serve: ServeLimits,
     requests: RequestLimits,
-}
-
-impl Arguments {
-    fn limits(&self) -> ServeLimits {
-        let mut limits = ServeLimits::default();
-        limits.connections = self.connections.unwrap_or(limits.connections);
-        limits.header_read = self.header_read_ms.map_or(limits.header_read, Duration::from_millis);
-        limits.answer = self.answer_ms.map_or(limits.answer, Duration::from_millis);
-        limits
-    }
 }
 
 #[tokio::main]
@@ -43,7 +29,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(files) = arguments.files {
         rlimit::Resource::NOFILE.set(files, files)?;
     }
-    let settings = Settings { quota: 0, requests: arguments.requests.clone(), ..Settings::default() };
+    let settings = Settings { quota: 0, requests: arguments.requests, ..Settings::default() };
     let invoicing = Invoicing::builder(folder.join("invoicing.db")).settings(settings).open().await?;
     let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await?;
     let key = invoicing.company(company.id).keys().issue("load").await?.key;
@@ -54,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         drop(stop);
     });
-    serve(listener, invoicing.service(), arguments.limits(), async { drop(stopped.await) }).await?;
+    serve(listener, invoicing.service(), arguments.serve, async { drop(stopped.await) }).await?;
     invoicing.close().await;
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! Reading a request's body within limits. What is in it is not looked at here.
 
 use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
@@ -40,35 +41,70 @@ impl BodyLimits {
     }
 }
 
+/// A request's body that knows whether its end has been seen.
+pub(crate) struct Coming<'b, B> {
+    body: Pin<&'b mut B>,
+    ended: bool,
+}
+
+impl<'b, B: Body> Coming<'b, B> {
+    pub(crate) fn new(body: Pin<&'b mut B>) -> Self {
+        let ended = body.is_end_stream();
+        Self { body, ended }
+    }
+
+    /// Whether all of it has been read.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+}
+
+impl<B: Body> Body for Coming<'_, B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let frame = ready!(self.body.as_mut().poll_frame(context));
+        self.ended = frame.is_none() || self.body.is_end_stream();
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.ended
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
 /// Reads the whole body, and counts what has come of it.
 ///
 /// # Errors
 /// `payload_too_large`, also where the length that is announced is; `request_timeout`; `bad_request` where the
 /// body breaks off; `overloaded` where too much is held already.
 pub(crate) async fn read<B>(
-    mut body: Pin<&mut B>,
+    body: &mut B,
     headers: &HeaderMap,
     limits: BodyLimits,
     held: &mut Held,
 ) -> Result<Bytes, ApiError>
 where
-    B: Body<Data: Buf, Error: Into<BoxError>>,
+    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
-    let result = if announced(&*body, headers) > limits.bytes as u64 {
-        Err(ApiError::PayloadTooLarge(limits.bytes))
-    } else {
-        let reading = collect(body.as_mut(), limits.bytes, held);
-        timeout(limits.time, reading).await.unwrap_or(Err(ApiError::RequestTimeout))
-    };
-    if matches!(result, Err(ApiError::PayloadTooLarge(_) | ApiError::Overloaded)) {
-        discard(body, headers).await;
+    if announced(body, headers) > limits.bytes as u64 {
+        return Err(ApiError::PayloadTooLarge(limits.bytes));
     }
-    result
+    let reading = collect(body, limits.bytes, held);
+    timeout(limits.time, reading).await.unwrap_or(Err(ApiError::RequestTimeout))
 }
 
-async fn collect<B>(mut body: Pin<&mut B>, most: usize, held: &mut Held) -> Result<Bytes, ApiError>
+async fn collect<B>(body: &mut B, most: usize, held: &mut Held) -> Result<Bytes, ApiError>
 where
-    B: Body<Data: Buf, Error: Into<BoxError>>,
+    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -88,21 +124,20 @@ where
     Ok(bytes.freeze())
 }
 
-/// Reads and drops a body that nobody wants, within limits.
+/// Reads and drops what has not been read of a body that nobody wants, within limits.
 ///
 /// A server that closes a connection on which unread bytes are waiting resets it, and the reset may overtake the
-/// answer: the caller would see a broken connection instead of the error. A caller that waits for `100 Continue` has
-/// sent nothing yet.
-pub(crate) async fn discard<B>(body: Pin<&mut B>, headers: &HeaderMap)
+/// answer: the caller would see a broken connection instead of the error.
+pub(crate) async fn discard<B>(body: &mut B)
 where
-    B: Body<Data: Buf, Error: Into<BoxError>>,
+    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
-    if body.is_end_stream() || headers.contains_key(header::EXPECT) {
+    if body.is_end_stream() {
         return;
     }
     let mut body = Limited::new(body, UNWANTED_BYTES);
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
-    // Whether it came to its end changes nothing for the answer.
+    // Whether it came to its end is for the caller to ask.
     let _ = timeout(UNWANTED_TIME, reading).await;
 }
 
@@ -120,7 +155,6 @@ mod tests {
 
     use futures_util::{Stream, StreamExt, stream};
     use http::HeaderValue;
-    use http_body::Frame;
     use http_body_util::{Full, StreamBody};
     use invoicing_core::ErrorCode;
 
@@ -148,8 +182,8 @@ mod tests {
     }
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
-        let body = pin!(StreamBody::new(chunks(texts)));
-        read(body, &HeaderMap::new(), LIMITS, &mut held()).await.map_err(|error| error.code())
+        let mut body = pin!(StreamBody::new(chunks(texts)));
+        read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await.map_err(|error| error.code())
     }
 
     #[tokio::test]
@@ -167,8 +201,8 @@ mod tests {
     #[tokio::test]
     async fn an_announcement_is_believed() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, HeaderValue::from_static("11"))]);
-        let body = pin!(Full::new(Bytes::from_static(b"{}")));
-        let error = read(body, &headers, LIMITS, &mut held()).await.unwrap_err();
+        let mut body = pin!(Full::new(Bytes::from_static(b"{}")));
+        let error = read(&mut body, &headers, LIMITS, &mut held()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
 
@@ -179,8 +213,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
-        let body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(body, &HeaderMap::new(), LIMITS, &mut held()).await.unwrap_err();
+        let mut body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
+        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
     }
 
@@ -191,16 +225,38 @@ mod tests {
             (load.hold(), load.hold())
         };
         first.more(15).unwrap();
-        let body = pin!(StreamBody::new(chunks([Some("012345")])));
-        let error = read(body, &HeaderMap::new(), LIMITS, &mut second).await.unwrap_err();
+        let mut body = pin!(StreamBody::new(chunks([Some("012345")])));
+        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut second).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Overloaded);
     }
 
     #[tokio::test]
-    async fn a_body_that_is_too_large_is_read_to_its_end() {
-        let mut chunks = chunks([Some("01234"); 100]);
-        let body = pin!(StreamBody::new(&mut chunks));
-        assert!(read(body, &HeaderMap::new(), LIMITS, &mut held()).await.is_err());
-        assert!(chunks.next().await.is_none());
+    async fn what_is_left_of_a_body_is_discarded_up_to_its_end_or_the_limit() {
+        let large = "x".repeat(UNWANTED_BYTES / 2).leak();
+        for (texts, ends) in [
+            (vec![Some("01234"); 100], true),
+            (vec![Some(&*large); 2], true),
+            (vec![Some(&*large); 3], false),
+        ] {
+            let body = pin!(StreamBody::new(chunks(texts)));
+            let mut body = Coming::new(body);
+            assert!(!body.has_ended());
+            discard(&mut body).await;
+            assert_eq!(body.has_ended(), ends);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_body_has_ended_when_its_last_byte_is_read_and_not_when_it_broke_off() {
+        let empty = pin!(Full::<Bytes>::default());
+        let mut empty = Coming::new(empty);
+        assert!(empty.has_ended());
+        discard(&mut empty).await;
+        for (texts, ends) in [([Some("{"), Some("}")], true), ([Some("{"), None], false)] {
+            let body = pin!(StreamBody::new(chunks(texts)));
+            let mut body = Coming::new(body);
+            let read = read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await;
+            assert_eq!((read.is_ok(), body.has_ended()), (ends, ends));
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, Version, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body::{Body as _, Frame, SizeHint};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -40,7 +40,7 @@ struct Connection {
     shared: Arc<Shared>,
     member: Arc<Member>,
     stream: Stream,
-    /// Whether there has been a request.
+    /// Whether the head of a request has come.
     begun: AtomicBool,
 }
 
@@ -61,7 +61,12 @@ impl Shared {
         });
         let service = service_fn({
             let connection = Arc::clone(&connection);
-            move |request| Arc::clone(&connection).answer(request)
+            move |request: Request<Incoming>| {
+                // HTTP/2 counts bytes only, and many small fields take more than they count. They are dropped here, as
+                // hyper takes all heads that have come before any of them is answered.
+                let has_few = request.headers().len() <= connection.shared.limits.headers;
+                Arc::clone(&connection).answer(has_few.then_some(request))
+            }
         });
         let builder = limits.builder();
         let mut serving = pin!(builder.serve_connection(TokioIo::new(stream.clone()), service));
@@ -69,7 +74,7 @@ impl Shared {
             biased;
             () = member.told_to_leave() => return,
             result = serving.as_mut() => return end(result, &stream),
-            () = never_began(&connection.begun, limits.header_read) => return,
+            () = never_began(&connection.begun, limits.header_read) => return head_is_late(&stream),
             _ = stopped.changed() => {}
             () = sleep(limits.connection_age) => {}
         }
@@ -83,7 +88,11 @@ impl Shared {
 }
 
 impl Connection {
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Departing>, Infallible> {
+    /// Answers a request; none had too many header fields.
+    async fn answer(
+        self: Arc<Self>,
+        request: Option<Request<Incoming>>,
+    ) -> Result<Response<Departing>, Infallible> {
         self.begun.store(true, Ordering::Relaxed);
         self.stream.head_is_read();
         // Declared before the body, so that it is dropped after it.
@@ -92,12 +101,9 @@ impl Connection {
             // The connection is dropped at its next turn.
             None => pending().await,
         };
-        let (head, body) = request.into_parts();
-        let request = (head, ArrivingBody::new(body, arriving));
-        let service = self.shared.service.clone();
-        let response = match framing::check(&request.0) {
-            Ok(()) => service.answer(Request::from_parts(request.0, request.1)).await,
-            Err(error) => refuse(service, request, error).await,
+        let response = match request.map(|request| request.map(|body| ArrivingBody::new(body, arriving))) {
+            Some(request) => self.answer_one(request).await,
+            None => too_many_headers(),
         };
         // What has been heard since was the request's body.
         self.stream.head_is_read();
@@ -107,19 +113,24 @@ impl Connection {
             Departing { body, unsent: Some(self.member.answer(Instant::now() + time)) }
         }))
     }
+
+    /// A request whose framing is in doubt is refused; on HTTP/1 nothing after it is read.
+    async fn answer_one(&self, request: Request<ArrivingBody>) -> Response<Body> {
+        let service = self.shared.service.clone();
+        let Err(error) = framing::check(&request) else { return service.answer(request).await };
+        let closes = request.version() < Version::HTTP_2;
+        let mut response = service.refuse(request, error).await;
+        if closes {
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
 }
 
-/// Answers a request whose framing is in doubt; on HTTP/1 nothing after it is read.
-async fn refuse(
-    service: ApiService,
-    (head, body): (http::request::Parts, ArrivingBody),
-    error: ApiError,
-) -> Response<Body> {
-    let closes = head.version < Version::HTTP_2;
-    let mut response = service.refuse(&head, body, error).await;
-    if closes {
-        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
-    }
+/// What hyper answers over HTTP/1.
+fn too_many_headers() -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     response
 }
 
@@ -206,9 +217,10 @@ impl http_body::Body for Departing {
     }
 }
 
-/// Ready when the time is over and there has been no request.
+/// Ready when the time for the first head is over and none has come.
 ///
-/// hyper's own limit begins only when it knows the version of HTTP; until then a peer could wait for ever.
+/// hyper's own limit begins only when it knows the version of HTTP: with the first byte, for which a peer could wait for
+/// ever.
 async fn never_began(begun: &AtomicBool, limit: Duration) {
     sleep(limit).await;
     if begun.load(Ordering::Relaxed) {
@@ -220,12 +232,22 @@ async fn never_began(begun: &AtomicBool, limit: Duration) {
 fn end(result: Result<(), Box<dyn std::error::Error + Send + Sync>>, stream: &Stream) {
     let Err(error) = result else { return };
     let timed_out = error.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_timeout);
-    if timed_out && stream.is_in_head() {
+    // HTTP/2 times out where a ping is not answered.
+    if timed_out && !stream.is_http_2() {
+        head_is_late(stream);
+    } else {
+        tracing::debug!(error, "a connection ended early");
+    }
+}
+
+/// Says so to a peer that has sent a part of a head over HTTP/1; anybody else is left without a word.
+fn head_is_late(stream: &Stream) {
+    if stream.is_in_head() && !stream.is_http_2() {
         let id = Env::system().uuid();
         stream.write_last(&head_took_too_long(id));
         tracing::debug!(request_id = %id, "the head of a request did not arrive in time");
     } else {
-        tracing::debug!(error, "a connection ended early");
+        tracing::debug!("nothing came for too long");
     }
 }
 

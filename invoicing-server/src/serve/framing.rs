@@ -3,9 +3,8 @@
 //! hyper itself refuses what cannot be read, two lengths that differ, and a `Transfer-Encoding` that does not end in
 //! `chunked`; where there are a length and `chunked`, it drops the length and closes after the answer.
 
-use http::request::Parts;
 use http::uri::Authority;
-use http::{HeaderMap, Version, header};
+use http::{HeaderMap, Request, Version, header};
 
 use crate::http::error::ApiError;
 
@@ -13,19 +12,19 @@ use crate::http::error::ApiError;
 ///
 /// # Errors
 /// `bad_request` and `expectation_failed`. Nothing that follows on the connection is to be read then.
-pub(super) fn check(head: &Parts) -> Result<(), ApiError> {
-    if head.version < Version::HTTP_2 {
-        host(head)?;
-        transfer_encoding(&head.headers)?;
+pub(super) fn check<B>(request: &Request<B>) -> Result<(), ApiError> {
+    if request.version() < Version::HTTP_2 {
+        host(request)?;
+        transfer_encoding(request.headers())?;
     }
-    expectation(&head.headers)
+    expectation(request.headers())
 }
 
 /// Exactly one, of a form that could be a host (RFC 9112, section 3.2); HTTP/1.0 may leave it out.
-fn host(head: &Parts) -> Result<(), ApiError> {
-    let mut hosts = head.headers.get_all(header::HOST).iter();
+fn host<B>(request: &Request<B>) -> Result<(), ApiError> {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
     let right = match (hosts.next(), hosts.next()) {
-        (None, _) => head.version < Version::HTTP_11,
+        (None, _) => request.version() < Version::HTTP_11,
         (Some(host), None) => {
             let host = host.as_bytes();
             host.is_empty() || (!host.contains(&b'@') && Authority::try_from(host).is_ok())
@@ -57,15 +56,13 @@ fn expectation(headers: &HeaderMap) -> Result<(), ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use http::Request;
-
     use super::*;
 
-    fn head(version: Version, headers: &[(&str, &str)]) -> Parts {
+    fn head(version: Version, headers: &[(&str, &str)]) -> Request<()> {
         let request = headers.iter().fold(Request::builder().version(version), |request, (name, value)| {
             request.header(*name, *value)
         });
-        request.body(()).unwrap().into_parts().0
+        request.body(()).unwrap()
     }
 
     fn status(version: Version, headers: &[(&str, &str)]) -> Option<u16> {

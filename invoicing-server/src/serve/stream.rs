@@ -3,11 +3,16 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+
+/// What HTTP/2 begins with (RFC 9113, section 3.4).
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+/// Instead of how much of the preface has come: something else has.
+const OTHER: usize = usize::MAX;
 
 /// One end of a connection; clones are the same one.
 #[derive(Debug, Clone)]
@@ -18,13 +23,15 @@ struct Shared {
     tcp: TcpStream,
     /// Whether the peer has sent something since the head of its last request.
     heard: AtomicBool,
+    /// How much of the preface has come.
+    preface: AtomicUsize,
 }
 
 impl Stream {
     pub(super) fn new(tcp: TcpStream) -> Self {
         // Answers are written whole; without this the last segment of one could wait for an acknowledgement.
         let _ = tcp.set_nodelay(true);
-        Self(Arc::new(Shared { tcp, heard: AtomicBool::new(false) }))
+        Self(Arc::new(Shared { tcp, heard: AtomicBool::new(false), preface: AtomicUsize::new(0) }))
     }
 
     /// The head of a request is complete.
@@ -37,10 +44,27 @@ impl Stream {
         self.0.heard.load(Ordering::Relaxed)
     }
 
+    /// Whether the peer speaks HTTP/2, as far as it has said.
+    pub(super) fn is_http_2(&self) -> bool {
+        self.0.preface.load(Ordering::Relaxed) == PREFACE.len()
+    }
+
     /// Writes some last bytes, where they can be written at once.
     pub(super) fn write_last(&self, bytes: &[u8]) {
         // A peer that takes nothing any more is told nothing.
         let _ = self.0.tcp.try_write(bytes);
+    }
+}
+
+impl Shared {
+    fn hear(&self, bytes: &[u8]) {
+        self.heard.fetch_or(!bytes.is_empty(), Ordering::Relaxed);
+        let come = self.preface.load(Ordering::Relaxed);
+        if let Some(missing) = PREFACE.get(come..) {
+            let now = missing.len().min(bytes.len());
+            let come = if bytes[..now] == missing[..now] { come + now } else { OTHER };
+            self.preface.store(come, Ordering::Relaxed);
+        }
     }
 }
 
@@ -50,12 +74,12 @@ impl AsyncRead for Stream {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Shared { tcp, heard } = &*self.0;
+        let before = buffer.filled().len();
         loop {
-            ready!(tcp.poll_read_ready(context))?;
-            match tcp.try_read_buf(buffer) {
-                Ok(read) => {
-                    heard.fetch_or(read > 0, Ordering::Relaxed);
+            ready!(self.0.tcp.poll_read_ready(context))?;
+            match self.0.tcp.try_read_buf(buffer) {
+                Ok(_) => {
+                    self.0.hear(&buffer.filled()[before..]);
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}

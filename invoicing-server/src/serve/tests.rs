@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
+use tokio::time::sleep;
 
 use super::*;
 use crate::{Invoicing, MemoryStore, Settings};
@@ -20,6 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const NEVER: Duration = Duration::from_hours(1);
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 const LAST_GET: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+
+/// What HTTP/2 begins with, an empty `SETTINGS`, and the head of `GET /`, which ends the stream.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+const SETTINGS: &[u8] = &[0, 0, 0, 4, 0, 0, 0, 0, 0];
+const HEADERS: &[u8] = &[0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x86, 0x84, 0x41, 1, b'x'];
 
 struct Server {
     address: SocketAddr,
@@ -65,6 +71,13 @@ impl Server {
         stream.read_exact(&mut answer).await.unwrap();
         assert!(answer.starts_with(b"HTTP/1.1 100 Continue"));
         stream
+    }
+
+    /// That it answers somebody else, after what it has been sent before.
+    async fn is_well(&self) {
+        let mut stream = self.connect().await;
+        stream.write_all(LAST_GET).await.unwrap();
+        assert!(rest(stream).await.starts_with("HTTP/1.1 401"));
     }
 
     async fn stop(self) {
@@ -208,20 +221,60 @@ async fn connections_from_one_address_are_limited_where_that_is_wanted() {
 
 #[tokio::test]
 async fn half_a_head_is_answered_408_in_time_and_silence_is_not() {
-    let header_read = Duration::from_millis(50);
+    let header_read = Duration::from_millis(300);
     let server = Server::start(ServeLimits { header_read, ..ServeLimits::default() }).await;
-    for (sent, expected) in
-        [(b"".as_slice(), ""), (b"G", "HTTP/1.1 408"), (b"GET / HTTP/1.1\r\nhost", "HTTP/1.1 408")]
-    {
+    for sent in [b"G".as_slice(), b"P", b"GET / HTTP/1.1\r\nhost"] {
         let mut stream = server.connect().await;
         stream.write_all(sent).await.unwrap();
-        let answer = rest(stream).await;
-        assert!(answer.starts_with(expected) && answer.is_empty() == expected.is_empty(), "{answer}");
-        if !expected.is_empty() {
-            assert!(answer.contains("\r\nx-request-id: 0"), "{answer}");
-            assert!(answer.ends_with("\"message\":\"The request did not arrive in time\"}}"), "{answer}");
-        }
+        assert_408(&rest(stream).await);
     }
+    for sent in [b"".as_slice(), PREFACE] {
+        let mut stream = server.connect().await;
+        stream.write_all(sent).await.unwrap();
+        assert!(!rest(stream).await.contains("HTTP/1.1"));
+    }
+    server.stop().await;
+}
+
+fn assert_408(answer: &str) {
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
+    assert!(answer.contains("\r\nx-request-id: 0"), "{answer}");
+    assert!(answer.ends_with("\"message\":\"The request did not arrive in time\"}}"), "{answer}");
+}
+
+#[tokio::test]
+async fn half_a_head_that_begins_late_is_answered_408_too() {
+    let header_read = Duration::from_secs(1);
+    let server = Server::start(ServeLimits { header_read, ..ServeLimits::default() }).await;
+    let mut streams = [server.connect().await, server.connect().await];
+    // The first head's time runs from the opening, and hyper's only from the first byte.
+    sleep(header_read / 10).await;
+    for stream in &mut streams {
+        stream.write_all(b"GET / HT").await.unwrap();
+    }
+    for stream in streams {
+        assert_408(&rest(stream).await);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_peer_of_http_2_that_answers_no_ping_hears_nothing_of_http_1() {
+    let header_read = Duration::from_secs(1);
+    let server = Server::start(ServeLimits { header_read, ..ServeLimits::default() }).await;
+    let mut stream = server.connect().await;
+    stream.write_all(&[PREFACE, SETTINGS, HEADERS].concat()).await.unwrap();
+    let mut heard = Vec::new();
+    while !heard.ends_with(b"}}") {
+        heard.push(timeout(PATIENCE, stream.read_u8()).await.expect("an answer").unwrap());
+    }
+    // Half a frame: something has come since the last head.
+    stream.write_all(&SETTINGS[..4]).await.unwrap();
+    server.is_well().await;
+    // From here on time passes as soon as nobody has anything to do.
+    tokio::time::pause();
+    let after = rest(stream).await;
+    assert!(!after.contains("HTTP/1.1"), "{after}");
     server.stop().await;
 }
 
