@@ -44,6 +44,7 @@ pub struct DocumentSettings {
 /// | Limit | Default | Beyond it |
 /// |---|---|---|
 /// | [`in_flight`](Self::in_flight) | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`documents_in_flight`](Self::documents_in_flight) | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
@@ -58,9 +59,13 @@ pub struct RequestLimits {
     /// Requests that are worked on at once. One whose body is still coming does not count, nor one whose answer is
     /// being sent.
     pub in_flight: usize,
+    /// Requests at once that may wait for the document store: downloads, and links to them. They count by themselves, so
+    /// that a store which does not answer keeps nothing else from being answered.
+    pub documents_in_flight: usize,
     /// Bytes of requests whose body is coming, with their heads, and of answers that have not been sent, all together:
     /// a head with 128 bytes for each field, and over HTTP/2 with 16 KiB at least. The answers of
-    /// [`in_flight`](Self::in_flight) requests may come on top.
+    /// [`in_flight`](Self::in_flight) requests may come on top, and the documents of
+    /// [`documents_in_flight`](Self::documents_in_flight).
     pub buffered_bytes: usize,
     /// Longest time for the body of a request in milliseconds, from the head on. At most 600,000.
     pub body_time_ms: u64,
@@ -105,7 +110,12 @@ impl Default for Settings {
 
 impl Default for RequestLimits {
     fn default() -> Self {
-        Self { in_flight: 256, buffered_bytes: 64 * 1024 * 1024, body_time_ms: 10_000 }
+        Self {
+            in_flight: 256,
+            documents_in_flight: 64,
+            buffered_bytes: 64 * 1024 * 1024,
+            body_time_ms: 10_000,
+        }
     }
 }
 
@@ -155,6 +165,9 @@ impl Settings {
         let requests = &self.requests;
         if requests.in_flight == 0 {
             return refuse("requests.inFlight", "must be at least 1");
+        }
+        if requests.documents_in_flight == 0 {
+            return refuse("requests.documentsInFlight", "must be at least 1");
         }
         // A body, and 64 KiB for its head.
         if requests.buffered_bytes < body::MOST_BYTES + 64 * 1024 {

@@ -47,9 +47,12 @@ pub type Body = Full<Bytes>;
 /// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;
 /// - a 403 counts nothing, and shows the quota as if nobody had touched it; without a quota there are no `RateLimit`
 ///   headers;
+/// - a document behind a signed URL has an `ETag` and may be asked for in parts (`Range`) and under conditions
+///   (`If-None-Match`, `If-Range`); its 304 and 416 have no body;
 /// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with 408
 ///   `request_timeout`; `GET` ignores a body;
-/// - more requests than are [worked on at once](crate::RequestLimits::in_flight) are answered with 503 `overloaded` and
+/// - more requests than are [worked on at once](crate::RequestLimits::in_flight), or than may
+///   [wait for documents](crate::RequestLimits::documents_in_flight), are answered with 503 `overloaded` and
 ///   `Retry-After`: nothing was done, and nothing counts in the quota.
 ///
 /// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
@@ -137,9 +140,15 @@ impl ApiService {
         if let Found::Endpoint(endpoint, params) = &found
             && !endpoint.needs_key()
         {
-            let _working = self.load().work()?;
+            let _working = self.load().work_on_documents()?;
             return handlers::frozen_document(&self.invoicing, params, head).await;
         }
+        let of_documents = match &found {
+            Found::Endpoint(endpoint, _) if endpoint.asks_the_document_store() => {
+                Some(self.load().work_on_documents()?)
+            }
+            _ => None,
+        };
         let call = {
             let _working = self.load().work()?;
             self.call(head, found, rate).await?
@@ -153,7 +162,7 @@ impl ApiService {
         } else {
             Bytes::new()
         };
-        let _working = self.load().go_on().await;
+        let _working = if of_documents.is_none() { self.load().go_on().await } else { None };
         handlers::serve(&call, bytes).await
     }
 

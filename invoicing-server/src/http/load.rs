@@ -14,14 +14,21 @@ use crate::config::RequestLimits;
 #[derive(Debug)]
 pub(crate) struct Load {
     free: Semaphore,
+    /// For work that waits for the document store: where that hangs, everything else goes on.
+    documents: Semaphore,
     held: AtomicUsize,
     most_held: usize,
 }
 
 impl Load {
     pub(crate) fn new(limits: &RequestLimits) -> Self {
-        let free = Semaphore::new(limits.in_flight.min(Semaphore::MAX_PERMITS));
-        Self { free, held: AtomicUsize::new(0), most_held: limits.buffered_bytes }
+        let places = |count: usize| Semaphore::new(count.min(Semaphore::MAX_PERMITS));
+        Self {
+            free: places(limits.in_flight),
+            documents: places(limits.documents_in_flight),
+            held: AtomicUsize::new(0),
+            most_held: limits.buffered_bytes,
+        }
     }
 
     /// A place for work that waits for nobody outside.
@@ -29,10 +36,22 @@ impl Load {
     /// # Errors
     /// `overloaded`, at once, when there is none.
     pub(crate) fn work(&self) -> Result<SemaphorePermit<'_>, ApiError> {
+        self.place(&self.free)
+    }
+
+    /// A place for work that waits for the document store.
+    ///
+    /// # Errors
+    /// `overloaded`, at once, when there is none.
+    pub(crate) fn work_on_documents(&self) -> Result<SemaphorePermit<'_>, ApiError> {
+        self.place(&self.documents)
+    }
+
+    fn place<'l>(&self, of: &'l Semaphore) -> Result<SemaphorePermit<'l>, ApiError> {
         if self.held.load(Ordering::Relaxed) >= self.most_held {
             return Err(ApiError::Overloaded);
         }
-        self.free.try_acquire().map_err(|_| ApiError::Overloaded)
+        of.try_acquire().map_err(|_| ApiError::Overloaded)
     }
 
     /// The same for a request that was let in already: it waits for its turn, before any that was not.
