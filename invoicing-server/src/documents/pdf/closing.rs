@@ -96,11 +96,11 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
         column.space(7.0);
         to.put_in(&mut column, (Field::Own, label), LABEL, parent, Tag::P)?;
         columns.push(column);
-        let side = |x, width, height, from| Mark { x, width, height, from, ink: Ink::Hairline };
-        marks.push(side(x, width, SIDE, Edge::Top(0.0)));
-        marks.push(side(x, width, SIDE, Edge::Bottom(0.0)));
-        marks.push(side(x, SIDE, BOX_HEIGHT, Edge::Top(0.0)));
-        marks.push(side(x + width - SIDE, SIDE, BOX_HEIGHT, Edge::Top(0.0)));
+        let side = |x, width, edge| Mark { x, width, edge, ink: Ink::Hairline };
+        marks.push(side(x, width, Edge::Top(SIDE)));
+        marks.push(side(x, width, Edge::Bottom(SIDE)));
+        marks.push(side(x, SIDE, Edge::Side));
+        marks.push(side(x + width - SIDE, SIDE, Edge::Side));
     }
     to.push(Strip { marks, height: BOX_HEIGHT, gap: 4.0, ..strip(columns, 0.0) })
 }
@@ -148,9 +148,7 @@ fn signed(
 }
 
 fn beside_bar(strip: Strip) -> Strip {
-    let height = strip.height;
-    let bar = Mark { x: LEFT, width: BAR, height, from: Edge::Top(0.0), ink: Ink::Accent };
-    Strip { marks: vec![bar], ..strip }
+    strip.rule((LEFT, LEFT + BAR), Edge::Side, Ink::Accent)
 }
 
 /// `14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z`.

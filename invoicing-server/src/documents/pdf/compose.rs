@@ -145,8 +145,8 @@ impl Strip {
     }
 
     /// A line across, from one place to another.
-    pub(super) fn rule(mut self, (x, end): (f32, f32), height: f32, from: Edge, ink: Ink) -> Self {
-        self.marks.push(Mark { x, width: end - x, height, from, ink });
+    pub(super) fn rule(mut self, (x, end): (f32, f32), edge: Edge, ink: Ink) -> Self {
+        self.marks.push(Mark { x, width: end - x, edge, ink });
         self
     }
 }

@@ -1,7 +1,8 @@
 //! Pages that fill from top to bottom.
 //!
-//! A document is a sequence of strips: a heading, a row, a line of a paragraph. A strip is never torn unless it is
-//! taller than a page; one that is kept with the next is never left behind it. What a strip says is not known here.
+//! A document is a sequence of strips: a heading, a row, a line of a paragraph. One that is kept with the next is never
+//! left behind it, and none is torn, unless what is kept together is taller than a page: then the tallest of it is torn.
+//! Only a list, which has no tall strip, goes on over the page between any two. What a strip says is not known here.
 
 use std::rc::Rc;
 
@@ -16,6 +17,10 @@ pub(super) const LEFT: f32 = 50.0;
 pub(super) const RIGHT: f32 = PAGE.0 - LEFT;
 const TOP: f32 = 50.0;
 const BOTTOM: f32 = PAGE.1 - 58.0;
+/// No shorter strip is torn. A page of shorter ones is a list: a heading and a text have a taller one.
+const TORN: f32 = (BOTTOM - TOP) / 10.0;
+/// Less than the height of any line: so much less room leaves the last line of a strip over.
+const LITTLE: f32 = 1.0;
 /// Most room between what is repeated at the top of a page and the first strip.
 const BELOW_REPEATED: f32 = 5.0;
 /// No honest quote is longer, and a text of line breaks only must not fill the memory.
@@ -50,16 +55,17 @@ pub(super) struct Slot {
 pub(super) struct Mark {
     pub(super) x: f32,
     pub(super) width: f32,
-    pub(super) height: f32,
-    pub(super) from: Edge,
+    pub(super) edge: Edge,
     pub(super) ink: Ink,
 }
 
-/// Which edge of its strip a mark keeps its distance from.
+/// Where in its strip a mark stands, and how tall it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Edge {
     Top(f32),
     Bottom(f32),
+    /// From the top to the bottom, in each part of a torn strip.
+    Side,
 }
 
 /// What stays together.
@@ -81,23 +87,25 @@ pub(super) struct Strip {
 
 impl Strip {
     /// The strip as it is repeated: to be seen, but no part of the structure.
-    fn untagged(mut strip: Self) -> Self {
+    fn repeated(mut strip: Self) -> Self {
         strip.columns.iter_mut().flatten().for_each(|slot| slot.node = None);
-        strip
+        Self { gap: 0.0, ..strip }
     }
 
-    /// Tears the strip so that the first part is at most as tall as `room`. Takes at least a line of some column.
-    fn tear(&mut self, room: f32) -> Self {
-        let mut first = Self { padding: self.padding, ..Self::default() };
+    /// Tears the strip so that the first part is at most as tall as `room`. `None`, and it stays as it is, where a part
+    /// would be without a line.
+    fn tear(&mut self, room: f32) -> Option<Self> {
+        let room = room.min(self.height - LITTLE);
         let fits =
-            |column: &[Slot]| column.partition_point(|slot| slot.top + slot.height + self.padding <= room);
-        let none = self.columns.iter().all(|column| fits(column) == 0);
-        let taken: Vec<usize> =
-            self.columns.iter().map(|column| fits(column).max(usize::from(none)).min(column.len())).collect();
+            |column: &Vec<Slot>| column.partition_point(|slot| slot.top + slot.height + self.padding <= room);
+        let taken: Vec<usize> = self.columns.iter().map(fits).collect();
+        let whole = self.columns.iter().zip(&taken).all(|(column, taken)| column.len() == *taken);
+        if whole || taken.iter().all(|taken| *taken == 0) {
+            return None;
+        }
+        let mut first = Self { gap: self.gap, padding: self.padding, ..Self::default() };
         for (column, taken) in self.columns.iter_mut().zip(taken) {
             let rest = column.split_off(taken);
-            let end = column.last().map_or(0.0, |slot| slot.top + slot.height);
-            first.height = first.height.max(end + self.padding);
             first.columns.push(std::mem::replace(column, rest));
             let up = column.first().map_or(0.0, |slot| slot.top - self.padding);
             for slot in column {
@@ -105,16 +113,16 @@ impl Strip {
                 slot.baseline -= up;
             }
         }
-        let (above, below) = self.marks.iter().partition(|mark| matches!(mark.from, Edge::Top(_)));
-        (first.marks, self.marks) = (above, below);
-        let end = |column: &Vec<Slot>| column.last().map_or(0.0, |slot| slot.top + slot.height);
-        self.height = self.columns.iter().map(end).fold(0.0, f32::max) + self.padding;
+        first.marks =
+            self.marks.iter().filter(|mark| !matches!(mark.edge, Edge::Bottom(_))).copied().collect();
+        self.marks.retain(|mark| !matches!(mark.edge, Edge::Top(_)));
+        for part in [&mut first, &mut *self] {
+            let ends =
+                part.columns.iter().filter_map(|column| column.last()).map(|slot| slot.top + slot.height);
+            part.height = ends.fold(0.0, f32::max) + part.padding;
+        }
         self.gap = 0.0;
-        first
-    }
-
-    fn is_empty(&self) -> bool {
-        self.columns.iter().all(Vec::is_empty)
+        Some(first)
     }
 }
 
@@ -203,53 +211,65 @@ impl Flow {
     }
 
     fn release(&mut self) -> Result<(), TooLong> {
-        let chain = std::mem::take(&mut self.waiting);
-        let height: f32 = chain.iter().map(|strip| strip.gap + strip.height).sum();
-        if !self.fresh && self.y + height > BOTTOM {
+        let mut chain = std::mem::take(&mut self.waiting);
+        if !self.fresh && self.fitting(&mut chain) < chain.len() {
             self.next_page()?;
         }
-        chain.into_iter().try_for_each(|strip| self.place(strip))
-    }
-
-    fn place(&mut self, mut strip: Strip) -> Result<(), TooLong> {
-        if self.fresh {
-            strip.gap = self.fresh_gap(&strip);
-        }
-        while self.y + strip.gap + strip.height > BOTTOM {
-            let whole =
-                BOTTOM - TOP - self.repeated.as_ref().map_or(0.0, |strip| strip.height + BELOW_REPEATED);
-            if strip.height <= whole {
-                self.next_page()?;
-                strip.gap = self.fresh_gap(&strip);
-                break;
-            }
-            self.y += strip.gap;
-            let part = strip.tear(BOTTOM - self.y);
-            self.put(&part);
-            if strip.is_empty() {
-                break;
-            }
+        while self.fitting(&mut chain) < chain.len() {
+            self.fill(&mut chain);
             self.next_page()?;
         }
-        if !strip.is_empty() || !strip.marks.is_empty() {
-            self.y += strip.gap;
-            self.put(&strip);
-        }
-        self.fresh = false;
-        self.strips += 1;
-        if strip.repeats {
-            self.repeated = Some(Strip::untagged(strip));
+        for strip in chain {
+            self.place(strip);
         }
         Ok(())
     }
 
-    /// The room above the first strip of a page: none at the very top, a little below what is repeated.
-    fn fresh_gap(&self, strip: &Strip) -> f32 {
-        if self.repeated.is_some() { strip.gap.min(BELOW_REPEATED) } else { 0.0 }
+    /// How many strips the page has room for.
+    fn fitting(&self, chain: &mut [Strip]) -> usize {
+        // None above the first at the very top, a little below what is repeated.
+        if let (true, Some(first)) = (self.fresh, chain.first_mut()) {
+            first.gap = if self.repeated.is_some() { first.gap.min(BELOW_REPEATED) } else { 0.0 };
+        }
+        let mut end = self.y;
+        let fits = |strip: &&Strip| {
+            end += strip.gap + strip.height;
+            end <= BOTTOM
+        };
+        chain.iter().take_while(fits).count()
+    }
+
+    /// Fills the fresh page from a chain that is taller.
+    fn fill(&mut self, chain: &mut Vec<Strip>) {
+        let fitting = self.fitting(chain);
+        let mut tall: Vec<usize> = (0..=fitting).filter(|at| chain[*at].height > TORN).collect();
+        tall.sort_by(|a, b| chain[*b].height.total_cmp(&chain[*a].height));
+        let torn = tall.into_iter().find_map(|at| {
+            let above: f32 = chain[..at].iter().map(|strip| strip.gap + strip.height).sum();
+            let room = BOTTOM - self.y - above - chain[at].gap;
+            chain[at].tear(room).map(|part| (at, part))
+        });
+        let whole = torn.as_ref().map_or(fitting.max(1), |(at, _)| *at);
+        for strip in chain.drain(..whole) {
+            self.place(strip);
+        }
+        if let Some((_, part)) = torn {
+            self.put(&part);
+        }
+    }
+
+    fn place(&mut self, strip: Strip) {
+        self.put(&strip);
+        self.fresh = false;
+        self.strips += 1;
+        if strip.repeats {
+            self.repeated = Some(Strip::repeated(strip));
+        }
     }
 
     fn put(&mut self, strip: &Strip) {
-        let (top, bottom) = (self.y, self.y + strip.height);
+        let top = self.y + strip.gap;
+        let bottom = top + strip.height;
         let Some(page) = self.pages.last_mut() else { return };
         page.texts.extend(strip.columns.iter().flatten().map(|slot| Text {
             x: slot.x,
@@ -259,11 +279,12 @@ impl Flow {
             node: slot.node,
         }));
         page.rectangles.extend(strip.marks.iter().map(|mark| {
-            let y = match mark.from {
-                Edge::Top(distance) => top + distance,
-                Edge::Bottom(distance) => bottom - distance - mark.height,
+            let (y, height) = match mark.edge {
+                Edge::Top(height) => (top, height),
+                Edge::Bottom(height) => (bottom - height, height),
+                Edge::Side => (top, strip.height),
             };
-            Rectangle { x: mark.x, y, width: mark.width, height: mark.height, ink: mark.ink }
+            Rectangle { x: mark.x, y, width: mark.width, height, ink: mark.ink }
         }));
         #[cfg(test)]
         page.extents.push(Extent {

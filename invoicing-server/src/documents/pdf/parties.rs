@@ -4,7 +4,7 @@ use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
 use super::compose::{Column, Composer, Field, Look, Side, WIDTH, heading, strip};
-use super::flow::{Edge, Ink, LEFT, RIGHT};
+use super::flow::{Edge, Ink, LEFT, RIGHT, Strip};
 use super::french;
 use super::tags::NodeId;
 use crate::documents::{DocumentInput, RenderError};
@@ -31,10 +31,9 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
     let section = to.tags.add(None, Tag::Div);
     let (title, title_width) = title(to, input.quote, section)?;
     let issuer = issuer(to, input.company, section, WIDTH - title_width - GUTTER)?;
-    let rule = (LEFT, RIGHT);
-    let top = strip([title, issuer], 0.0);
-    let top = super::flow::Strip { height: top.height + 16.0, ..top };
-    to.push(top.rule(rule, 1.5, Edge::Bottom(0.0), Ink::Accent))?;
+    to.push(strip([title, issuer], 0.0).kept())?;
+    let rule = Strip { height: 16.0, ..Strip::default() };
+    to.push(rule.rule((LEFT, RIGHT), Edge::Bottom(1.5), Ink::Accent))?;
 
     let facts = to.tags.add(None, Tag::Div);
     let dates = dates(to, input, facts)?;

@@ -128,7 +128,7 @@ impl Grid {
             let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
             columns.push(self.cell(to, index, (Field::Own, label), HEAD, cell)?);
         }
-        Ok(strip(columns, PADDING).rule((LEFT, RIGHT), 0.8, Edge::Bottom(0.0), Ink::Text))
+        Ok(strip(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text))
     }
 }
 
@@ -223,7 +223,7 @@ impl Table<'_> {
             let look = if Grid::side(place) == Side::Left { TEXT } else { FIGURES };
             columns.push(self.grid.cell(to, place, (field, &text), look, cell)?);
         }
-        let strip = strip(columns, PADDING).rule((LEFT, RIGHT), 0.4, Edge::Bottom(0.0), Ink::Hairline);
+        let strip = strip(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
         to.push(if keep { strip.kept() } else { strip })
     }
 

@@ -43,7 +43,7 @@ pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
         right.add(&amount, figures, Side::Right, cell);
         let mut strip = strip([left, right], 3.0).gap(if index == 0 { 16.0 } else { 0.0 });
         if let Some((height, ink)) = row.rule {
-            strip = strip.rule((X, RIGHT), height, Edge::Top(0.0), ink);
+            strip = strip.rule((X, RIGHT), Edge::Top(height), ink);
         }
         to.push(if index == last { strip } else { strip.kept() })?;
     }
