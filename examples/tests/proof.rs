@@ -5,7 +5,9 @@
 use std::path::PathBuf;
 
 use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
-use invoicing_server::{Invoicing, Signature};
+use invoicing_server::{
+    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, Signature, SignedCopy,
+};
 use serde_json::{Value, json};
 
 /// A signed quote: its documents and its detail, as files.
@@ -18,8 +20,9 @@ impl Signed {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).open().await.unwrap();
-        let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await;
-        let company = invoicing.company(company.unwrap().id);
+        let issuer = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await;
+        let issuer = issuer.unwrap();
+        let company = invoicing.company(issuer.id);
         let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap().client.id;
         let line = json!({"description": "Peinture", "quantity": 12.5, "unitPrice": 40, "tvaRate": 10});
         let new = NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client) };
@@ -40,6 +43,24 @@ impl Signed {
         files.write("sent.pdf", &sent.bytes);
         files.write("signed.pdf", &signed.bytes);
         files.write("detail.json", &quotes.detail(id).await.unwrap());
+        let answer = quotes.document(id).await.unwrap();
+        files.write("document.json", &serde_json::to_vec(&answer).unwrap());
+        // Other pages around the genuine copy and its proof.
+        let mut quote = quotes.get(id).await.unwrap();
+        quote.lines[0].description = "Peinture, ravalement et toiture".into();
+        let repainted = DocumentInput {
+            company: &issuer,
+            quote: &quote,
+            client_address: None,
+            work_site: None,
+            issued_on: quote.created_at.to_chrono().date_naive(),
+            signed_copy: Some(SignedCopy {
+                file_name: &sent.file_name,
+                sha256: ContentHash::of(&sent.bytes),
+                bytes: &sent.bytes,
+            }),
+        };
+        files.write("repainted.pdf", &PdfRenderer::new().render(&repainted).unwrap());
         files
     }
 
@@ -102,6 +123,28 @@ async fn verify_proof_tells_what_belongs_together_from_what_does_not() {
     assert_eq!(ours.verify("sent.pdf", "detail.json", &[]).0, Some(1), "a copy that is not signed");
     ours.write("other.json", &other.read("detail.json"));
     assert_eq!(ours.verify("signed.pdf", "other.json", &[]).0, Some(1), "the detail of another quote");
+}
+
+#[tokio::test]
+async fn verify_proof_does_not_vouch_for_pages_that_it_has_not_checked() {
+    let signed = Signed::new().await;
+    for pdf in ["signed.pdf", "repainted.pdf"] {
+        let (code, said) = signed.verify(pdf, "detail.json", &[]);
+        assert_eq!(code, Some(3), "{pdf}: {said}");
+        assert!(said.contains("The pages shown were NOT checked"), "{pdf}: {said}");
+        assert!(!said.contains("The PDF and the detail"), "{pdf}: {said}");
+    }
+    let document = signed.path("document.json");
+    let by_hash = ["--sha256", &signed.sha256];
+    let by_answer = ["--document", document.to_str().unwrap()];
+    for options in [by_hash, by_answer] {
+        let (code, said) = signed.verify("signed.pdf", "detail.json", &options);
+        assert_eq!(code, Some(0), "{options:?}: {said}");
+        let (code, said) = signed.verify("repainted.pdf", "detail.json", &options);
+        assert_eq!(code, Some(1), "{options:?}: {said}");
+        assert!(said.contains("do NOT belong together"), "{options:?}: {said}");
+    }
+    assert_eq!(signed.verify("signed.pdf", "detail.json", &["--document", "none.json"]).0, Some(2));
 }
 
 #[tokio::test]

@@ -22,15 +22,16 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Everything that must hold. After something without which the rest has no meaning, the list ends.
-    pub(crate) fn findings(&self, sha256: Option<&str>) -> Vec<Finding> {
+    /// Everything that must hold, the PDF's own hash being each of these too. After something without which the rest has
+    /// no meaning, the list ends.
+    pub(crate) fn findings(&self, hashes: &[String]) -> Vec<Finding> {
         let mut findings = Vec::new();
         let mut note = |holds: bool, what: String| {
             findings.push(Finding { holds, what });
             holds
         };
-        if let Some(expected) = sha256 {
-            note(self.pdf_sha256 == expected, format!("the PDF's own SHA-256 is {expected}"));
+        for expected in hashes {
+            note(self.pdf_sha256 == *expected, format!("the PDF's own SHA-256 is {expected}"));
         }
         let Some(signature) = &self.quote.terms.signature else {
             note(false, format!("the detail of {} has a signature", self.quote.number));
