@@ -1,7 +1,10 @@
-//! Golden documents: what they say, read back by tools that know nothing of how they were made.
+//! Golden documents: what they say, read back by tools that know nothing of how they were made, and that their bytes
+//! are the same in every process.
 //!
-//! `UPDATE_GOLDEN=1` writes the golden files anew. Without poppler's `pdftotext` and without `qpdf` the tests say so
-//! and pass, unless `REQUIRE_PDF_TOOLS` is set. The documents stay in `CARGO_TARGET_TMPDIR`, to be looked at.
+//! `UPDATE_GOLDEN=1` writes the golden files anew. The bytes depend on the input, the fonts and the crates of the
+//! renderer (krilla, parley and what compresses for them), and change with them; what was frozen stays as it is.
+//! Without poppler's `pdftotext` and without `qpdf` the tests say so and pass, unless `REQUIRE_PDF_TOOLS` is set. The
+//! documents stay in `CARGO_TARGET_TMPDIR`, to be looked at.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +15,7 @@ use invoicing_tests::documents::{Paper, few_lines, line, many_lines};
 use sha2::{Digest, Sha256};
 
 /// A tool's output; `None` where the tool is missing and need not be there.
-fn run(tool: &str, arguments: &[&str]) -> Option<Vec<u8>> {
+pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<Vec<u8>> {
     let output = match Command::new(tool).args(arguments).output() {
         Ok(output) => output,
         Err(error) => {
@@ -62,13 +65,14 @@ fn check(name: &str, paper: &Paper, pages: std::ops::RangeInclusive<usize>) -> P
         assert!(pages.contains(&count), "{count} pages");
     }
     if let Some(text) = run("pdftotext", &["-layout", path, "-"]) {
-        compare(name, &narrowed(&String::from_utf8(text).unwrap()));
+        compare(&format!("{name}.txt"), &narrowed(&String::from_utf8(text).unwrap()));
     }
+    compare(&format!("{name}.sha256"), &format!("{}\n", sha256_hex(&bytes)));
     file
 }
 
 fn compare(name: &str, text: &str) {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(format!("{name}.txt"));
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(name);
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&golden, text).unwrap();
     }
@@ -76,7 +80,8 @@ fn compare(name: &str, text: &str) {
     let differs = text.lines().zip(expected.lines()).find(|(is, expected)| is != expected);
     assert!(
         text == expected,
-        "{} differs, first in {differs:?}; UPDATE_GOLDEN=1 writes it anew",
+        "{} differs, first in {differs:?}; if a change of the layout, the fonts or a crate of the renderer is meant to do \
+         that, UPDATE_GOLDEN=1 writes it anew",
         golden.display()
     );
 }
