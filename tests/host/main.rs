@@ -11,6 +11,7 @@ mod golden_documents;
 mod imports;
 mod invoices;
 mod keys;
+mod large_documents;
 mod meanwhile;
 mod moving;
 mod nodes;
