@@ -97,8 +97,8 @@ fn length_counts_as_given_and_as_normalised() {
 fn a_policy_is_strict_unless_its_settings_say_otherwise() {
     let read = |json| serde_json::from_str::<TargetPolicy>(json);
     assert_eq!(read("{}").unwrap(), STRICT);
-    assert_eq!(read(r#"{"allow_private": true}"#).unwrap(), PRIVATE);
-    assert!(read(r#"{"allow_privat": true}"#).is_err());
+    assert_eq!(read(r#"{"allowPrivate": true}"#).unwrap(), PRIVATE);
+    assert!(read(r#"{"allowPrivat": true}"#).is_err());
     assert_eq!(TargetPolicy::default(), STRICT);
 }
 
