@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -20,19 +20,40 @@ const FORMAT: u32 = 1;
 /// It is written beside the file, synced to disk and renamed over it, so that a crash leaves the old or the new one.
 /// The folder must exist. A file of the same name with `.lock` behind it is locked from the first use until the last
 /// clone is dropped: a second process, or a second `FileCheckpoint` for the same path, gets
-/// [`CheckpointError::InUse`]. It stays behind, and may be removed when nothing uses it.
+/// [`CheckpointError::InUse`]. It stays behind, and may be removed when nothing uses it. Where a future was dropped
+/// while the file was being written, dropping the last clone waits until that is done, so that the next finds it free.
 ///
 /// The content is JSON with a version. Fields that this release does not know are ignored; a file that is damaged, or of
 /// a version that it does not know, is an error and never a new beginning.
 #[derive(Debug, Clone)]
-pub struct FileCheckpoint(Arc<Inner>);
+pub struct FileCheckpoint(Arc<Owner>);
+
+/// What the clones share. Work off the thread has its own hold of what is inside, and may outlive it.
+#[derive(Debug)]
+struct Owner(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// Taken at the first use. Whoever reads or writes holds the mutex: a save that was abandoned half-way is through
-    /// before the next begins, and cannot put an older checkpoint over a newer one.
-    lock: Mutex<Option<Lock>>,
+    /// Whoever reads or writes holds the mutex: a save that was abandoned half-way is through before the next begins,
+    /// and cannot put an older checkpoint over a newer one.
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+enum State {
+    Unused,
+    Locked {
+        _lock: Lock,
+    },
+    /// Nobody has it any more, and another one may have the file.
+    Closed,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        *self.0.state() = State::Closed;
+    }
 }
 
 /// The content of the file.
@@ -53,7 +74,7 @@ struct Header {
 impl FileCheckpoint {
     /// Keeps the checkpoint at this path. Nothing is read or written yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Inner { path: path.into(), lock: Mutex::new(None) }))
+        Self(Arc::new(Owner(Arc::new(Inner { path: path.into(), state: Mutex::new(State::Unused) }))))
     }
 }
 
@@ -84,24 +105,36 @@ impl FileCheckpoint {
         action: &'static str,
         work: impl FnOnce(&Path) -> Result<T, CheckpointError> + Send + 'static,
     ) -> Result<T, CheckpointError> {
-        let inner = self.0.clone();
-        let done = tokio::task::spawn_blocking(move || inner.alone(work)).await;
-        done.map_err(|error| io_error(&self.0.path, action)(io::Error::other(error)))?
+        let Owner(inner) = &*self.0;
+        let shared = Arc::clone(inner);
+        let done = tokio::task::spawn_blocking(move || shared.alone(work)).await;
+        done.map_err(|error| io_error(&inner.path, action)(io::Error::other(error)))?
     }
 }
 
 impl Inner {
     /// Does some work while nobody else uses the file.
     fn alone<T>(&self, work: impl FnOnce(&Path) -> Result<T, CheckpointError>) -> Result<T, CheckpointError> {
-        // A panic while it is held leaves either a lock or none, and either is right.
-        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
-        if lock.is_none() {
-            *lock = Some(Lock::take(&self.path).map_err(|refused| match refused {
-                Refused::InUse => CheckpointError::InUse { path: self.path.clone() },
-                Refused::Io(error) => io_error(&self.path, "locked")(error),
-            })?);
+        let mut state = self.state();
+        match *state {
+            State::Locked { .. } => {}
+            State::Unused => *state = State::Locked { _lock: self.lock()? },
+            // Only work that was abandoned before it began comes here: nobody hears of it.
+            State::Closed => return Err(CheckpointError::InUse { path: self.path.clone() }),
         }
         work(&self.path)
+    }
+
+    fn lock(&self) -> Result<Lock, CheckpointError> {
+        Lock::take(&self.path).map_err(|refused| match refused {
+            Refused::InUse => CheckpointError::InUse { path: self.path.clone() },
+            Refused::Io(error) => io_error(&self.path, "locked")(error),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic while it is held leaves a state that is right.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -100,6 +100,27 @@ async fn a_file_is_used_by_one_at_a_time() {
     assert_eq!(second.load("quotes").await.unwrap(), Some(checkpoint(3, &[])));
 }
 
+/// As where a catch-up is aborted and begun again in the same process.
+#[tokio::test]
+async fn a_file_is_free_once_dropped_though_a_save_was_abandoned() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("quotes.json");
+    for since in 1..=50 {
+        let store = FileCheckpoint::new(&path);
+        let read = store.load("quotes").await.unwrap();
+        assert!(read.is_none_or(|read| read.since.as_millis() < since));
+        // Polled once each: the work has been given to other threads, and is in whatever state when it is abandoned.
+        let checkpoint = checkpoint(since, &[1]);
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                saved = store.save("quotes", &checkpoint) => saved.unwrap(),
+                () = std::future::ready(()) => {}
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_file_of_an_earlier_release_is_read_and_unknown_fields_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
