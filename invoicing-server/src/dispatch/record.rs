@@ -1,7 +1,7 @@
 //! What became of a batch of attempts, in one transaction: attempt rows, ends, retries, streaks, switched-off
 //! webhooks.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
@@ -11,7 +11,7 @@ use super::{DispatchReport, Endpoints, Job};
 use crate::Error;
 use crate::store::deliveries::{self, AttemptRow};
 use crate::store::news::News;
-use crate::store::webhooks::{self, DisabledReason};
+use crate::store::webhooks::{self, DisabledReason, Standing};
 use crate::store::{Tx, claims};
 
 /// When a delivery that was given back is looked at again, in milliseconds: not at once, as the reason was trouble.
@@ -59,9 +59,10 @@ pub(super) async fn record(
     let mut batch = Batch::of(attempted);
     let mut recorded = Recorded::default();
     recorded.report.attempts = batch.attempts.len() as u64;
+    let mut standings = Standings::default();
     if batch.is_troubled() {
-        let webhooks: BTreeSet<WebhookId> = attempted.iter().map(|attempted| attempted.job.webhook).collect();
-        webhooks::lock(tx.connection(), &webhooks).await?;
+        let webhooks: HashSet<WebhookId> = attempted.iter().map(|attempted| attempted.job.webhook).collect();
+        standings.0 = webhooks::standings(tx.connection(), webhooks.into_iter()).await?;
     }
     if !batch.attempts.is_empty() {
         deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
@@ -77,10 +78,9 @@ pub(super) async fn record(
     let in_time = |ids: &[i64]| ids.iter().filter(|id| !late.contains(id)).count() as u64;
     recorded.report.delivered = in_time(&batch.delivered);
     recorded.report.failed = in_time(&batch.failed);
-    streaks(tx, &ends(attempted, &late), endpoints, now).await?;
-    let mut known = HashMap::new();
-    retries(tx, &mut batch, &mut recorded, &mut known, token).await?;
-    skips(tx, &mut batch, &mut known, endpoints).await?;
+    streaks(tx, &ends(attempted, &late), &mut standings, endpoints, now).await?;
+    retries(tx, &mut batch, &mut recorded, &standings, token).await?;
+    skips(&mut batch, &standings, endpoints);
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;
         recorded.report.skipped += ids.len() as u64;
@@ -145,6 +145,7 @@ fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, We
 async fn streaks(
     tx: &mut Tx,
     ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+    standings: &mut Standings,
     endpoints: &Arc<Endpoints>,
     now: Timestamp,
 ) -> Result<(), Error> {
@@ -156,8 +157,7 @@ async fn streaks(
     }
     for ((company, webhook), ends) in ends.iter().filter(|(_, ends)| !smooth(ends)) {
         // Off already: nothing counts.
-        let Some(failures) = webhooks::streak(tx.connection(), *company, *webhook).await? else { continue };
-        let mut streak = Streak(failures);
+        let Some(mut streak) = standings.streak(*webhook) else { continue };
         for end in ends {
             streak = streak.after(*end);
             if streak.disables() {
@@ -166,6 +166,7 @@ async fn streaks(
         }
         if streak.disables() {
             disable(tx, *company, *webhook, streak, now).await?;
+            standings.disabled(*webhook);
             let (endpoints, webhook) = (Arc::clone(endpoints), *webhook);
             tx.on_commit(move || endpoints.forget(webhook));
             tx.announce(News::Webhook(webhook));
@@ -189,16 +190,26 @@ async fn disable(
     Ok(())
 }
 
-/// Why the webhooks of a batch are off, those that are, as it was read in its transaction.
-type KnownOff = HashMap<WebhookId, Option<&'static str>>;
+/// The webhooks of a troubled batch as they stand in its transaction.
+#[derive(Default)]
+struct Standings(HashMap<WebhookId, Standing>);
 
-async fn why_off(tx: &mut Tx, known: &mut KnownOff, job: &Job) -> Result<Option<&'static str>, Error> {
-    if let Some(reason) = known.get(&job.webhook) {
-        return Ok(*reason);
+impl Standings {
+    /// `None` where the webhook is off.
+    fn streak(&self, webhook: WebhookId) -> Option<Streak> {
+        self.0.get(&webhook).filter(|standing| standing.off.is_none()).map(|standing| standing.streak)
     }
-    let reason = webhooks::off(tx.connection(), job.company, job.webhook).await?;
-    known.insert(job.webhook, reason);
-    Ok(reason)
+
+    /// Why its deliveries are skipped, if they are.
+    fn off(&self, webhook: WebhookId) -> Option<&'static str> {
+        self.0.get(&webhook).map_or(Some(deliveries::REMOVED), |standing| standing.off)
+    }
+
+    fn disabled(&mut self, webhook: WebhookId) {
+        if let Some(standing) = self.0.get_mut(&webhook) {
+            standing.off = Some(deliveries::DISABLED);
+        }
+    }
 }
 
 /// Puts back what is to be attempted again; where the webhook is off by now, it is skipped instead.
@@ -206,7 +217,7 @@ async fn retries(
     tx: &mut Tx,
     batch: &mut Batch,
     recorded: &mut Recorded,
-    known: &mut KnownOff,
+    standings: &Standings,
     token: i64,
 ) -> Result<(), Error> {
     if batch.retries.is_empty() {
@@ -215,7 +226,7 @@ async fn retries(
     let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
     deliveries::count_attempts(tx.connection(), &ids, token).await?;
     for (job, at) in &batch.retries {
-        if let Some(reason) = why_off(tx, known, job).await? {
+        if let Some(reason) = standings.off(job.webhook) {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             deliveries::retry(tx.connection(), job.delivery, *at, token).await?;
@@ -227,19 +238,13 @@ async fn retries(
 }
 
 /// Skips what was not attempted as its webhook was off, and gives it back where the webhook is on by now.
-async fn skips(
-    tx: &mut Tx,
-    batch: &mut Batch,
-    known: &mut KnownOff,
-    endpoints: &Arc<Endpoints>,
-) -> Result<(), Error> {
+fn skips(batch: &mut Batch, standings: &Standings, endpoints: &Endpoints) {
     for job in std::mem::take(&mut batch.off) {
-        if let Some(reason) = why_off(tx, known, &job).await? {
+        if let Some(reason) = standings.off(job.webhook) {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             endpoints.forget(job.webhook);
             batch.given_back.push(job);
         }
     }
-    Ok(())
 }

@@ -1,15 +1,16 @@
 //! Webhook registrations. Their secrets are sealed and opened here, so that no caller can forget it.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::fmt;
 
-use invoicing_core::{CompanyId, EventKind, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventKind, Streak, Timestamp, WebhookId};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::Tx;
 use super::companies::one_row;
-use super::connection::{Connection, Sql, locked, on, run, sql_with};
+use super::connection::{Connection, Sql, on, run, sql_with};
+use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer};
@@ -33,14 +34,10 @@ const ENABLE: &str = "UPDATE webhook SET disabled_at = NULL, disabled_reason = N
 const REMOVE: &str = "UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
 const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook \
      WHERE company_id = $1 AND id = $2";
-const OFF: &str =
-    "SELECT disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE company_id = $1 AND id = $2";
 /// In the order of their ids, so that nobody waits for somebody who waits for him.
-const LOCK: Sql =
-    sql_with!("SELECT failures FROM webhook WHERE id", uuids "$1", " ORDER BY id", postgres " FOR UPDATE");
-const STREAK: Sql = locked!(
-    "SELECT failures FROM webhook \
-     WHERE company_id = $1 AND id = $2 AND disabled_at IS NULL AND removed_at IS NULL"
+const STANDINGS: Sql = sql_with!(
+    "SELECT id, failures, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE id", uuids "$1",
+    " ORDER BY id", postgres " FOR UPDATE"
 );
 const RESET_STREAKS: Sql = sql_with!(
     "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id", uuids "$1", ""
@@ -296,41 +293,32 @@ pub(crate) async fn endpoint(
     }))
 }
 
-/// Why deliveries to a webhook are skipped, if they are.
-pub(crate) async fn off(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: WebhookId,
-) -> Result<Option<&'static str>, Error> {
-    let row: Option<(bool, bool)> =
-        on!(connection, |c| sqlx::query_as(OFF).bind(company.0).bind(id.0).fetch_optional(c))?;
-    Ok(match row {
-        None | Some((_, true)) => Some(super::deliveries::REMOVED),
-        Some((true, false)) => Some(super::deliveries::DISABLED),
-        Some((false, false)) => None,
-    })
+/// What a recording has to know of a webhook.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Standing {
+    /// Deliveries that failed in a row.
+    pub(crate) streak: Streak,
+    /// Why its deliveries are skipped, if they are.
+    pub(crate) off: Option<&'static str>,
 }
 
-/// Lets nobody else change these before the end of the transaction.
-pub(crate) async fn lock(connection: &mut Connection, webhooks: &BTreeSet<WebhookId>) -> Result<(), Error> {
-    if connection.is_shared() {
-        let ids = Uuids(webhooks.iter().map(|id| id.0).collect());
-        run!(connection, |c, dialect| sqlx::query(LOCK.of(dialect)).bind(ids).execute(c))?;
-    }
-    Ok(())
-}
-
-/// The streak of failures, or `None` where the webhook is disabled or removed.
-pub(crate) async fn streak(
+/// How these stand, those that exist. Nobody else changes them before the end of the transaction.
+pub(crate) async fn standings(
     connection: &mut Connection,
-    company: CompanyId,
-    id: WebhookId,
-) -> Result<Option<u32>, Error> {
-    let failures: Option<i64> = on!(connection, |c, dialect| sqlx::query_scalar(STREAK.of(dialect))
-        .bind(company.0)
-        .bind(id.0)
-        .fetch_optional(c))?;
-    Ok(failures.map(|failures| u32::try_from(failures).unwrap_or(u32::MAX)))
+    webhooks: impl Iterator<Item = WebhookId>,
+) -> Result<HashMap<WebhookId, Standing>, Error> {
+    let ids = Uuids(webhooks.map(|id| id.0).collect());
+    let rows: Vec<(Uuid, i64, bool, bool)> =
+        on!(connection, |c, dialect| sqlx::query_as(STANDINGS.of(dialect)).bind(ids).fetch_all(c))?;
+    let standing = |(id, failures, disabled, removed)| {
+        let off = match (disabled, removed) {
+            (_, true) => Some(deliveries::REMOVED),
+            (true, false) => Some(deliveries::DISABLED),
+            (false, false) => None,
+        };
+        (WebhookId(id), Standing { streak: Streak(u32::try_from(failures).unwrap_or(u32::MAX)), off })
+    };
+    Ok(rows.into_iter().map(standing).collect())
 }
 
 pub(crate) async fn set_streak(
