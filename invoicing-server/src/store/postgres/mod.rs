@@ -46,8 +46,10 @@ pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
 pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
 const SWEEP_LOCK: i64 = LOCKS | 3;
 
-/// Whether somebody copies into the database, for which there is a table that no migration makes.
-pub(super) const COPYING: &str = "SELECT to_regclass('invoicing_copy') IS NOT NULL";
+/// Whether somebody copies into the database, for which there is a table that no migration makes. Looked up by a query, which
+/// sees what has been committed by now: `to_regclass` may answer with what the session knew before it waited for a lock.
+pub(super) const COPYING: &str = "SELECT EXISTS (SELECT 1 FROM pg_tables \
+     WHERE schemaname = current_schema() AND tablename = 'invoicing_copy')";
 
 /// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
 /// and one whose machine is gone are not waited for.
