@@ -13,7 +13,10 @@ const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0006_held_series.sql"),
 ];
 #[cfg(feature = "postgres")]
-const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial.sql")];
+const POSTGRES: &[&str] = &[
+    include_str!("../../migrations/postgres/0001_initial.sql"),
+    include_str!("../../migrations/postgres/0002_room_for_claims.sql"),
+];
 
 /// The schema that this version works with.
 #[cfg(all(feature = "sqlite", feature = "postgres"))]

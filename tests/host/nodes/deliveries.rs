@@ -1,10 +1,12 @@
 //! Webhooks: dispatchers on several nodes share what is due, and follow what another node decides.
 
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
 use invoicing_server::{Env, Secret, WebhookChange};
 use invoicing_tests::{Received, Receiver, Reply, World, on_postgres};
+use sqlx::{Connection, PgConnection};
 use webhook_verify::Verifier;
 
 use super::{MINUTE, Nodes, TOLD, comes_to};
@@ -267,10 +269,39 @@ async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     receiver.reply_always(Reply::status(200));
-    receiver.take();
+    let hung = receiver.received().len();
     world.company.webhooks().enable(hook).await.unwrap();
     let event = emit_for(&company, 1).await[0];
-    assert!(receiver.wait_for(1, TOLD).await, "{:?}", delivery(&world, event, hook).await);
+    assert!(receiver.wait_for(hung + 1, TOLD).await, "{:?}", delivery(&world, event, hook).await);
     running.stop().await;
     assert_eq!(delivery(&world, event, hook).await.status, DeliveryStatus::Delivered);
+}
+
+/// Each delivery, and the page of the table that its row is on.
+async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
+    let pages = "SELECT id, (ctid::text::point)[0]::bigint FROM delivery WHERE status = 'pending'";
+    let rows: Vec<(i64, i64)> = sqlx::query_as(pages).fetch_all(connection).await.unwrap();
+    rows.into_iter().collect()
+}
+
+/// A row that moves to another page costs an entry in each index, and the old ones have to be cleared away.
+#[on_postgres(worker_threads = 4)]
+async fn a_claim_leaves_every_row_where_it_is() {
+    const EVENTS: usize = 120;
+    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_secs(2), 200));
+    hook(&world, &receiver.url).await;
+    emit_for(&world.company, EVENTS).await;
+    let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
+    let before = pages(&mut connection).await;
+    assert_eq!(before.len(), EVENTS);
+    assert!(before.values().collect::<HashSet<_>>().len() > 2, "more than fit on two pages");
+
+    let running = Running::start(world.invoicing.dispatcher());
+    let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0";
+    comes_to("all are claimed", async || usize::try_from(world.count(claimed).await) == Ok(EVENTS)).await;
+    assert_eq!(pages(&mut connection).await, before);
+    running.stop().await;
+    connection.close().await.unwrap();
 }
