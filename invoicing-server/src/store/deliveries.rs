@@ -53,8 +53,7 @@ macro_rules! attempted {
              SELECT d.company_id, d.event_id, d.webhook_id, d.attempts_in_all + 1, ",
             concat!($at, ", ", $took, ", ", $status, ", ", $failure),
             " FROM ",
-            $attempts_and_deliveries,
-            " WHERE true ON CONFLICT DO NOTHING"
+            $attempts_and_deliveries
         )
     };
 }
