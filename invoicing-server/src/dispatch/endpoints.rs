@@ -21,6 +21,8 @@ use crate::store::{OpenError, Store, reading};
 
 /// How long is believed what another node may have changed: as long as its news may be missed.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);
+/// How long is believed that a webhook is off: for a batch. It is asked again before anything is skipped.
+const OFF_BELIEVED_FOR: Duration = Duration::from_millis(100);
 
 /// What a delivery to a webhook is made with.
 pub(super) struct Ready {
@@ -39,10 +41,14 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// Whether it is still believed although another node may have changed it. That it cannot be sent to is not: a
-    /// delivery would end for a reason that is gone.
+    /// Whether it is still believed although another node may have changed it. That it cannot be used is not: a delivery
+    /// would end for a reason that is gone.
     fn is_believed(&self, read_before: Duration) -> bool {
-        matches!(self, Self::Ready(_)) && read_before <= BELIEVED_FOR
+        match self {
+            Self::Ready(_) => read_before <= BELIEVED_FOR,
+            Self::Off => read_before <= OFF_BELIEVED_FOR,
+            Self::Unusable(_) => false,
+        }
     }
 }
 

@@ -28,10 +28,12 @@ use crate::invoicing::Inner;
 const POLL_MS: i64 = 5_000;
 /// Most outcomes in one transaction.
 const BATCH: usize = 512;
-/// While other attempts are under way, so many outcomes are waited for, but no longer than this: a transaction costs as much
-/// as dozens of outcomes in it.
+/// So many outcomes are waited for, as a transaction costs as much as dozens of outcomes in it: for a moment while other
+/// attempts are under way, and longer where the last transaction was begun a moment ago. What ends after a quiet time
+/// is recorded at once.
 const GATHERED: usize = 128;
 const GATHERING: Duration = Duration::from_millis(5);
+const SPACING: Duration = Duration::from_millis(20);
 /// Most webhooks that are claimed for at once: other writers share the same queue.
 const CLAIM_LANES: usize = 64;
 /// Most deliveries that one claim takes for a webhook.
@@ -83,6 +85,8 @@ pub(super) struct Engine<'a> {
     outcomes: Vec<Attempted>,
     /// When the first of them came.
     gathering_since: Option<Instant>,
+    /// When the last recording was begun.
+    recorded_at: Option<Instant>,
     recording: Option<BoxFuture<'a, Kept>>,
     claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
     looking: Option<BoxFuture<'a, Looked>>,
@@ -106,6 +110,7 @@ impl<'a> Engine<'a> {
             full: Vec::new(),
             outcomes: Vec::new(),
             gathering_since: None,
+            recorded_at: None,
             recording: None,
             claiming: None,
             looking: None,
@@ -341,9 +346,14 @@ impl<'a> Engine<'a> {
 
     /// How much longer outcomes are gathered; `None` where they are not.
     fn gathering(&self) -> Option<Duration> {
-        let enough = self.outcomes.len() >= GATHERED || self.attempts.is_empty() || self.stopping;
-        let since = self.gathering_since.filter(|_| !enough && self.recording.is_none())?;
-        GATHERING.checked_sub(since.elapsed()).filter(|left| !left.is_zero())
+        let since = self.gathering_since.filter(|_| self.recording.is_none())?;
+        if self.outcomes.len() >= GATHERED || self.stopping {
+            return None;
+        }
+        let others_may_end = (!self.attempts.is_empty()).then(|| since + GATHERING);
+        let spaced = self.recorded_at.map(|at| at + SPACING);
+        let left = others_may_end.max(spaced)?.saturating_duration_since(Instant::now());
+        Some(left).filter(|left| !left.is_zero())
     }
 
     fn start_recording(&mut self) {
@@ -351,6 +361,7 @@ impl<'a> Engine<'a> {
             return;
         }
         self.gathering_since = None;
+        self.recorded_at = Some(Instant::now());
         let rest = self.outcomes.split_off(self.outcomes.len().min(BATCH));
         let batch = Arc::new(std::mem::replace(&mut self.outcomes, rest));
         if !self.outcomes.is_empty() {
