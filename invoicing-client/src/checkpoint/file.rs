@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
@@ -35,9 +36,10 @@ struct Owner(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     path: PathBuf,
-    /// Whoever reads or writes holds the mutex: a save that was abandoned half-way is through before the next begins,
-    /// and cannot put an older checkpoint over a newer one.
+    /// Whoever reads or writes holds the mutex: a save that was abandoned half-way is through before the next begins.
     state: Mutex<State>,
+    /// Saves that were asked for.
+    saves: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,8 @@ enum State {
     Unused,
     Locked {
         _lock: Lock,
+        /// Which save was the last one: one that was abandoned and begins late does not put an older checkpoint over it.
+        saved: u64,
     },
     /// Nobody has it any more, and another one may have the file.
     Closed,
@@ -74,14 +78,18 @@ struct Header {
 impl FileCheckpoint {
     /// Keeps the checkpoint at this path. Nothing is read or written yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Owner(Arc::new(Inner { path: path.into(), state: Mutex::new(State::Unused) }))))
+        Self(Arc::new(Owner(Arc::new(Inner {
+            path: path.into(),
+            state: Mutex::new(State::Unused),
+            saves: AtomicU64::new(0),
+        }))))
     }
 }
 
 impl CheckpointStore for FileCheckpoint {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
         let resource = resource.to_owned();
-        Box::pin(async move { self.off_thread("read", move |path| read(path, resource)).await })
+        Box::pin(async move { self.off_thread("read", move |path, _| read(path, resource)).await })
     }
 
     fn save<'a>(
@@ -92,8 +100,16 @@ impl CheckpointStore for FileCheckpoint {
         let content =
             Content { version: FORMAT, resource: resource.to_owned(), checkpoint: checkpoint.clone() };
         Box::pin(async move {
-            self.off_thread("written", move |path| write(path, &content).map_err(io_error(path, "written")))
-                .await
+            let Owner(inner) = &*self.0;
+            let number = inner.saves.fetch_add(1, Ordering::Relaxed) + 1;
+            let save = move |path: &Path, saved: &mut u64| {
+                if number > *saved {
+                    write(path, &content).map_err(io_error(path, "written"))?;
+                    *saved = number;
+                }
+                Ok(())
+            };
+            self.off_thread("written", save).await
         })
     }
 }
@@ -103,7 +119,7 @@ impl FileCheckpoint {
     async fn off_thread<T: Send + 'static>(
         &self,
         action: &'static str,
-        work: impl FnOnce(&Path) -> Result<T, CheckpointError> + Send + 'static,
+        work: impl FnOnce(&Path, &mut u64) -> Result<T, CheckpointError> + Send + 'static,
     ) -> Result<T, CheckpointError> {
         let Owner(inner) = &*self.0;
         let shared = Arc::clone(inner);
@@ -114,15 +130,19 @@ impl FileCheckpoint {
 
 impl Inner {
     /// Does some work while nobody else uses the file.
-    fn alone<T>(&self, work: impl FnOnce(&Path) -> Result<T, CheckpointError>) -> Result<T, CheckpointError> {
+    fn alone<T>(
+        &self,
+        work: impl FnOnce(&Path, &mut u64) -> Result<T, CheckpointError>,
+    ) -> Result<T, CheckpointError> {
         let mut state = self.state();
-        match *state {
-            State::Locked { .. } => {}
-            State::Unused => *state = State::Locked { _lock: self.lock()? },
-            // Only work that was abandoned before it began comes here: nobody hears of it.
-            State::Closed => return Err(CheckpointError::InUse { path: self.path.clone() }),
+        if let State::Unused = *state {
+            *state = State::Locked { _lock: self.lock()?, saved: 0 };
         }
-        work(&self.path)
+        match &mut *state {
+            State::Locked { saved, .. } => work(&self.path, saved),
+            // Only work that was abandoned before it began comes here: nobody hears of it.
+            State::Unused | State::Closed => Err(CheckpointError::InUse { path: self.path.clone() }),
+        }
     }
 
     fn lock(&self) -> Result<Lock, CheckpointError> {

@@ -9,7 +9,16 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct Lock {
     /// `None` on file systems that have no locks: two processes are then not noticed.
-    _file: Option<File>,
+    file: Option<File>,
+}
+
+impl Drop for Lock {
+    /// A process that is just being started by this one has the open file too, and closing it here would not unlock it.
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.file.as_ref().map(File::unlock) {
+            tracing::debug!(%error, "the lock goes with the file");
+        }
+    }
 }
 
 /// Why there is no lock.
@@ -25,10 +34,10 @@ impl Lock {
         let options = File::options().create(true).truncate(false).write(true).open(beside(path));
         let file = options.map_err(Refused::Io)?;
         match file.try_lock() {
-            Ok(()) => Ok(Self { _file: Some(file) }),
+            Ok(()) => Ok(Self { file: Some(file) }),
             Err(TryLockError::WouldBlock) => Err(Refused::InUse),
             Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
-                Ok(Self { _file: None })
+                Ok(Self { file: None })
             }
             Err(TryLockError::Error(error)) => Err(Refused::Io(error)),
         }

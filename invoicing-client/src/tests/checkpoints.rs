@@ -122,6 +122,25 @@ async fn a_file_is_free_once_dropped_though_a_save_was_abandoned() {
 }
 
 #[tokio::test]
+async fn a_save_that_was_abandoned_does_not_come_after_a_later_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileCheckpoint::new(folder.path().join("quotes.json"));
+    for round in 0..100 {
+        let [abandoned, last] = [checkpoint(2 * round, &[]), checkpoint(2 * round + 1, &[])];
+        for _ in 0..3 {
+            tokio::select! {
+                biased;
+                saved = store.save("quotes", &abandoned) => saved.unwrap(),
+                () = std::future::ready(()) => {}
+            }
+        }
+        store.save("quotes", &last).await.unwrap();
+        // Whatever was abandoned is through when this is answered, or comes later and is seen the next time.
+        assert_eq!(store.load("quotes").await.unwrap(), Some(last));
+    }
+}
+
+#[tokio::test]
 async fn a_file_of_an_earlier_release_is_read_and_unknown_fields_are_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
