@@ -80,7 +80,7 @@ impl Target {
     }
 
     async fn begin(&mut self) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
-        let mut tx = self.connection.begin().await?;
+        let mut tx = self.connection.begin_with(postgres::BEGIN).await?;
         sqlx::raw_sql(NO_LIMITS).execute(&mut *tx).await?;
         Ok(tx)
     }

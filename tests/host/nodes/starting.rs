@@ -9,7 +9,7 @@ use invoicing_server::{
     Error, Invoicing, MemoryStore, OpenError, PostgresSettings, SealingError, SweepReport,
 };
 use invoicing_tests::{Place, World, on_postgres};
-use sqlx::{Connection, Executor, PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Transaction};
 
 use super::{Nodes, call, comes_to};
 use crate::support::{DAY, draft_of};
@@ -69,8 +69,19 @@ const WAITING: &str = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a O
 
 #[on_postgres(worker_threads = 4)]
 async fn a_copy_that_begins_while_a_service_opens_keeps_it_out() {
+    for level in ["read committed", "repeatable read", "serializable"] {
+        assert_copy_keeps_out(level).await;
+    }
+}
+
+/// In a database whose transactions have this level by default.
+async fn assert_copy_keeps_out(level: &str) {
     let place = Place::empty().await;
     let mut copy = PgConnection::connect(place.url()).await.unwrap();
+    let database: String =
+        sqlx::query_scalar("SELECT current_database()::text").fetch_one(&mut copy).await.unwrap();
+    let level = format!("ALTER DATABASE \"{database}\" SET default_transaction_isolation = '{level}'");
+    copy.execute(AssertSqlSafe(level)).await.unwrap();
     let mut copying = copy.begin().await.unwrap();
     copying.execute(SERVICE_LOCK).await.unwrap();
     let begins = async {

@@ -46,10 +46,13 @@ pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
 pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
 const SWEEP_LOCK: i64 = LOCKS | 3;
 
+/// Whoever has waited for a lock goes by what was committed meanwhile, whatever level the database has by default.
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+
 /// Whether somebody copies into the database, for which there is a table that no migration makes. Looked up by a query, which
 /// sees what has been committed by now: `to_regclass` may answer with what the session knew before it waited for a lock.
-pub(super) const COPYING: &str = "SELECT EXISTS (SELECT 1 FROM pg_tables \
-     WHERE schemaname = current_schema() AND tablename = 'invoicing_copy')";
+pub(super) const COPYING: &str = "SELECT EXISTS (SELECT 1 FROM pg_class \
+     WHERE relname = 'invoicing_copy' AND pg_table_is_visible(oid))";
 
 /// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
 /// and one whose machine is gone are not waited for.

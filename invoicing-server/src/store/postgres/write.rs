@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::super::connection::Connection;
 use super::again::{Failed, Tries};
-use super::{Shared, outcome};
+use super::{BEGIN, Shared, outcome};
 use crate::Error;
 use crate::dispatch::{FreshJob, Job};
 use crate::store::claims;
@@ -79,7 +79,7 @@ async fn begin(shared: &Shared, left: Duration) -> Result<(Unfinished, Uuid), Fa
     let (id, now) = (shared.env.uuid(), shared.env.now().as_millis());
     let limits = shared.limits();
     let begin =
-        format!("BEGIN{limits}; INSERT INTO outcome (id, at, given_up) VALUES ('{id}', {now}, false)");
+        format!("{BEGIN}{limits}; INSERT INTO outcome (id, at, given_up) VALUES ('{id}', {now}, false)");
     session.begin(begin).await.map_err(Failed::of)?;
     let (env, handoff, ids) = (shared.env.clone(), Arc::clone(&shared.handoff), Arc::clone(&shared.ids));
     let tx = Tx::new(Connection::Postgres(session), env, handoff, ids);
