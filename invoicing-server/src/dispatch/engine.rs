@@ -29,8 +29,7 @@ const POLL_MS: i64 = 5_000;
 /// Most outcomes in one transaction.
 const BATCH: usize = 512;
 /// So many outcomes are waited for, as a transaction costs as much as dozens of outcomes in it: for a moment while other
-/// attempts are under way, and longer where the last transaction was begun a moment ago. What ends after a quiet time
-/// is recorded at once.
+/// attempts are under way, and longer where the last transaction was begun a moment ago.
 const GATHERED: usize = 128;
 const GATHERING: Duration = Duration::from_millis(5);
 const SPACING: Duration = Duration::from_millis(20);
@@ -344,20 +343,21 @@ impl<'a> Engine<'a> {
         self.outcomes.push(attempted);
     }
 
-    /// How much longer outcomes are gathered; `None` where they are not.
-    fn gathering(&self) -> Option<Duration> {
+    /// Until when outcomes are gathered; `None` where they are not. Also when that is over: whoever sleeps until then must
+    /// not take it for nothing to do.
+    fn gathered_until(&self) -> Option<Instant> {
         let since = self.gathering_since.filter(|_| self.recording.is_none())?;
         if self.outcomes.len() >= GATHERED || self.stopping {
             return None;
         }
         let others_may_end = (!self.attempts.is_empty()).then(|| since + GATHERING);
         let spaced = self.recorded_at.map(|at| at + SPACING);
-        let left = others_may_end.max(spaced)?.saturating_duration_since(Instant::now());
-        Some(left).filter(|left| !left.is_zero())
+        others_may_end.max(spaced)
     }
 
     fn start_recording(&mut self) {
-        if self.recording.is_some() || self.outcomes.is_empty() || self.gathering().is_some() {
+        let is_gathering = self.gathered_until().is_some_and(|until| until > Instant::now());
+        if self.recording.is_some() || self.outcomes.is_empty() || is_gathering {
             return;
         }
         self.gathering_since = None;
@@ -425,7 +425,8 @@ impl<'a> Engine<'a> {
         let next =
             due.into_iter().chain(poll).min().map_or(POLL_MS, |at| at.as_millis() - self.now().as_millis());
         let nap = Duration::from_millis(u64::try_from(next.min(POLL_MS)).unwrap_or(0));
-        self.gathering().map_or(nap, |left| left.min(nap))
+        let gathered = self.gathered_until().map(|until| until.saturating_duration_since(Instant::now()));
+        gathered.map_or(nap, |left| left.min(nap))
     }
 
     fn now(&self) -> Timestamp {

@@ -45,7 +45,8 @@ struct Batch {
     /// Whose webhook was off when the attempt was to be made.
     off: Vec<Job>,
     skipped: HashMap<&'static str, Vec<i64>>,
-    given_back: Vec<Job>,
+    /// What was not attempted, and from when on it is looked at again.
+    given_back: Vec<(Job, Timestamp)>,
 }
 
 /// Records a batch.
@@ -56,7 +57,7 @@ pub(super) async fn record(
 ) -> Result<Recorded, Error> {
     let now = tx.env().now();
     let token = tx.handoff().token();
-    let mut batch = Batch::of(attempted);
+    let mut batch = Batch::of(attempted, now);
     let mut recorded = Recorded::default();
     recorded.report.attempts = batch.attempts.len() as u64;
     let mut standings = Standings::default();
@@ -80,28 +81,28 @@ pub(super) async fn record(
     recorded.report.failed = in_time(&batch.failed);
     streaks(tx, &ends(attempted, &late), &mut standings, endpoints, now).await?;
     retries(tx, &mut batch, &mut recorded, &standings, token).await?;
-    skips(&mut batch, &standings, endpoints);
+    skips(&mut batch, &standings, endpoints, now);
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;
         recorded.report.skipped += ids.len() as u64;
     }
     if !batch.given_back.is_empty() {
-        let ids: Vec<i64> = batch.given_back.iter().map(|job| job.delivery).collect();
+        let ids: Vec<i64> = batch.given_back.iter().map(|(job, _)| job.delivery).collect();
         claims::release(tx.connection(), &ids, token, now).await?;
-        let later = now.plus_millis(GIVEN_BACK_MS);
-        recorded.due.extend(batch.given_back.iter().map(|job| (job.webhook, later)));
+        recorded.due.extend(batch.given_back.iter().map(|(job, at)| (job.webhook, *at)));
     }
     Ok(recorded)
 }
 
 impl Batch {
-    fn of(attempted: &[Attempted]) -> Self {
+    fn of(attempted: &[Attempted], now: Timestamp) -> Self {
         let mut batch = Self::default();
+        let later = now.plus_millis(GIVEN_BACK_MS);
         for Attempted { job, what, .. } in attempted {
             match what {
                 What::Made(made) => batch.made(job, made),
                 What::Off => batch.off.push(job.clone()),
-                What::GivenBack => batch.given_back.push(job.clone()),
+                What::GivenBack => batch.given_back.push((job.clone(), later)),
             }
         }
         batch
@@ -238,13 +239,13 @@ async fn retries(
 }
 
 /// Skips what was not attempted as its webhook was off, and gives it back where the webhook is on by now.
-fn skips(batch: &mut Batch, standings: &Standings, endpoints: &Endpoints) {
+fn skips(batch: &mut Batch, standings: &Standings, endpoints: &Endpoints, now: Timestamp) {
     for job in std::mem::take(&mut batch.off) {
         if let Some(reason) = standings.off(job.webhook) {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             endpoints.forget(job.webhook);
-            batch.given_back.push(job);
+            batch.given_back.push((job, now));
         }
     }
 }
