@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, Plan};
-use invoicing_server::Error;
+use invoicing_server::{CompanyHandle, Error};
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 
 use crate::support::{Running, delivery, emit, emit_for, hook, hook_for};
@@ -343,6 +343,29 @@ async fn a_hanging_endpoint_does_not_delay_the_others() {
     running.kill().await;
 }
 
+/// A company of which nothing is late.
+struct Bystander {
+    company: CompanyHandle,
+    receiver: Receiver,
+}
+
+impl Bystander {
+    async fn of(world: &World) -> Self {
+        let (company, _) = world.another("Autre", Plan::Pro).await;
+        let receiver = Receiver::start().await;
+        hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await;
+        Self { company, receiver }
+    }
+
+    /// One event after another is delivered soon.
+    async fn is_served(&self, events: usize) {
+        for n in 1..=events {
+            emit_for(&self.company, 1).await;
+            assert!(self.receiver.wait_for(n, SOON).await, "delivery {n}");
+        }
+    }
+}
+
 #[on_each_database]
 async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
     let world = World::on_system_clock(|settings| {
@@ -357,16 +380,11 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
         hook(&world, &hanging.url).await;
     }
     emit(&world, 500).await;
-    let (other, _) = world.another("Autre", Plan::Pro).await;
-    let good = Receiver::start().await;
-    hook_for(&other, &good.url, &[EventKind::QuoteCreated]).await;
+    let bystander = Bystander::of(&world).await;
     let running = Running::start(world.invoicing.dispatcher());
     assert!(hanging.wait_for(2, SOON).await);
-    for n in 1..=20 {
-        emit_for(&other, 1).await;
-        assert!(good.wait_for(n, SOON).await, "delivery {n}");
-    }
-    assert_eq!(other.events().list(None, 100).await.unwrap().len(), 20);
+    bystander.is_served(20).await;
+    assert_eq!(bystander.company.events().list(None, 100).await.unwrap().len(), 20);
     running.kill().await;
     let counted = world.count("SELECT count(*) FROM delivery WHERE status = 'pending'").await;
     assert!(counted >= 950, "{counted} of 1000 left");
@@ -386,15 +404,10 @@ async fn assert_forty_webhooks_delay_nobody(crowd: &Receiver, scarce: usize) {
         }
         emit_for(company, 16).await;
     }
-    let (other, _) = world.another("Autre", Plan::Pro).await;
-    let good = Receiver::start().await;
-    hook_for(&other, &good.url, &[EventKind::QuoteCreated]).await;
+    let bystander = Bystander::of(&world).await;
     let running = Running::start(world.invoicing.dispatcher());
     assert!(crowd.wait_for(scarce, LONG).await, "{} came", crowd.received().len());
-    for n in 1..=20 {
-        emit_for(&other, 1).await;
-        assert!(good.wait_for(n, SOON).await, "delivery {n}");
-    }
+    bystander.is_served(20).await;
     running.kill().await;
 }
 
@@ -422,16 +435,11 @@ async fn endpoints_that_were_late_leave_places_to_others() {
         hook(&world, &late.url).await;
     }
     emit(&world, 10).await;
-    let (other, _) = world.another("Autre", Plan::Pro).await;
-    let good = Receiver::start().await;
-    hook_for(&other, &good.url, &[EventKind::QuoteCreated]).await;
+    let bystander = Bystander::of(&world).await;
     let running = Running::start(world.invoicing.dispatcher());
     // All places, and again, with those that had found none; from then on every one was late.
     assert!(late.wait_for(17, LONG).await);
-    for n in 1..=10 {
-        emit_for(&other, 1).await;
-        assert!(good.wait_for(n, SOON).await, "delivery {n}");
-    }
+    bystander.is_served(10).await;
     running.kill().await;
 }
 

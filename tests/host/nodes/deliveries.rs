@@ -290,7 +290,8 @@ async fn a_claim_leaves_every_row_where_it_is() {
     const EVENTS: usize = 120;
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
     let receiver = Receiver::start().await;
-    receiver.reply_always(Reply::Slow(Duration::from_secs(2), 200));
+    // Nothing ends before all has been seen.
+    receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
     hook(&world, &receiver.url).await;
     emit_for(&world.company, EVENTS).await;
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
