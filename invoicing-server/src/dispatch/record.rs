@@ -65,9 +65,6 @@ pub(super) async fn record(
         let webhooks: HashSet<WebhookId> = attempted.iter().map(|attempted| attempted.job.webhook).collect();
         standings.0 = webhooks::standings(tx.connection(), webhooks.into_iter()).await?;
     }
-    if !batch.attempts.is_empty() {
-        deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
-    }
     let mut late = HashSet::new();
     for (status, ids) in
         [(DeliveryStatus::Delivered, &batch.delivered), (DeliveryStatus::Failed, &batch.failed)]
@@ -81,6 +78,9 @@ pub(super) async fn record(
     recorded.report.failed = in_time(&batch.failed);
     streaks(tx, &ends(attempted, &late), &mut standings, endpoints, now).await?;
     retries(tx, &mut batch, &mut recorded, &standings, token).await?;
+    if !batch.attempts.is_empty() {
+        deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
+    }
     skips(&mut batch, &standings, endpoints, now);
     for (reason, ids) in &batch.skipped {
         deliveries::skip(tx.connection(), ids, reason, now, token).await?;

@@ -45,12 +45,12 @@ macro_rules! of_webhook {
     };
 }
 
-/// A row per attempt: delivery, when it began, how long it took, status or failure.
+/// A row per attempt: delivery, when it began, how long it took, status or failure. It is counted already.
 macro_rules! attempted {
     ($at:literal, $took:literal, $status:literal, $failure:literal, $attempts_and_deliveries:literal) => {
         concat!(
             "INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure) \
-             SELECT d.company_id, d.event_id, d.webhook_id, d.attempts_in_all + 1, ",
+             SELECT d.company_id, d.event_id, d.webhook_id, d.attempts_in_all, ",
             concat!($at, ", ", $took, ", ", $status, ", ", $failure),
             " FROM ",
             $attempts_and_deliveries
@@ -141,7 +141,8 @@ impl AttemptRow {
     }
 }
 
-/// Adds a row per attempt. Before the deliveries' counts are moved, as the rows are numbered by them.
+/// Adds a row per attempt. After the deliveries' counts are moved: the rows are numbered by them, and from then on nobody
+/// else moves them.
 pub(crate) async fn insert_attempts(
     connection: &mut Connection,
     attempts: &[AttemptRow],

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
 use invoicing_server::{Env, Secret, WebhookChange};
 use invoicing_tests::{Received, Receiver, Reply, World, on_postgres};
-use sqlx::{Connection, PgConnection};
+use sqlx::{Connection, Executor, PgConnection};
 use webhook_verify::Verifier;
 
-use super::{MINUTE, Nodes, TOLD, comes_to};
+use super::{MINUTE, Nodes, TOLD, WAITING, comes_to};
 use crate::support::{Running, delivery, emit_for, hook, hook_for};
 
 /// Long enough for anything.
@@ -136,6 +136,30 @@ async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
     let late = nodes.all[2].dispatcher().run_once().await.unwrap();
     assert_eq!(early.delivered + late.delivered, 20);
     assert_once(&receiver, 20);
+    nodes.world.assert_all_ended().await;
+}
+
+/// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
+#[on_postgres(worker_threads = 4)]
+async fn attempts_that_two_nodes_record_at_once_have_a_number_each() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_secs(3), 200));
+    let id = hook(&nodes.world, &receiver.url).await.webhook.id;
+    let slow = Running::start(nodes.all[1].dispatcher());
+    emit_for(&nodes.company(1), 1).await;
+    assert!(receiver.wait_for(1, LONG).await);
+    nodes.world.advance(2 * MINUTE);
+    let heir = Running::start(nodes.all[2].dispatcher());
+    assert!(receiver.wait_for(2, LONG).await);
+    let mut between = PgConnection::connect(nodes.world.place().url()).await.unwrap();
+    between.execute("BEGIN; SELECT FROM delivery FOR UPDATE").await.unwrap();
+    comes_to("two that record", async || nodes.world.count(WAITING).await == 2).await;
+    between.close().await.unwrap();
+    assert_eq!(slow.stop().await.attempts + heir.stop().await.attempts, 2);
+    let log = nodes.world.company.webhooks().log(id, 10).await.unwrap();
+    let numbers: HashSet<u32> = log.iter().map(|attempt| attempt.number).collect();
+    assert_eq!((log.len(), numbers), (2, HashSet::from([1, 2])), "{log:?}");
     nodes.world.assert_all_ended().await;
 }
 

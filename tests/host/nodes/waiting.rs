@@ -8,13 +8,11 @@ use invoicing_server::CompanyHandle;
 use invoicing_tests::{Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
-use super::{call, comes_to};
+use super::{WAITING, call, comes_to};
 use crate::support::{client_of, draft_of, emit_for, hook_for, issued_over, payment, quote_at, signature};
 
 const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
      WHERE table_schema = 'public' AND column_name = 'company_id'";
-const WAITING: &str = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-
 /// A transaction in the middle of changing everything that a company has, and which does not end.
 async fn in_the_middle_of_changing(world: &World, company: &CompanyHandle) -> PgConnection {
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
