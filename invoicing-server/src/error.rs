@@ -48,6 +48,12 @@ impl Error {
         source.downcast_ref::<Refused>().is_some_and(|refused| refused.code == "57014")
     }
 
+    /// Whether the answer to a commit was lost, and nobody has found out yet what became of it.
+    pub(crate) fn is_unknown(&self) -> bool {
+        let Self::StorageUnavailable(source) = self else { return false };
+        source.is::<Unknown>()
+    }
+
     /// A row that does not hold what this version writes.
     pub(crate) fn bad_row(
         table: &'static str,
@@ -86,6 +92,11 @@ impl From<sqlx::Error> for Error {
         }
     }
 }
+
+/// See [`Error::is_unknown`].
+#[derive(Debug, thiserror::Error)]
+#[error("it is not known yet whether it was committed")]
+pub(crate) struct Unknown;
 
 /// What a database said when it refused a statement, without the details in which PostgreSQL shows the row: there are
 /// secrets in rows.

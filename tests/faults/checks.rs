@@ -11,7 +11,7 @@ use invoicing_server::{AttemptRecord, ClientQuery, CompanyHandle, EventRecord, P
 use invoicing_tests::Received;
 use serde_json::Value;
 
-use crate::process::Site;
+use crate::process::{REPEATED_IDS, Site};
 
 /// Events in one answer.
 const PAGE: u32 = 1_000;
@@ -77,6 +77,7 @@ pub(crate) fn said_wrong<'a>(said: &'a [Vec<Value>], field: &str) -> Option<&'a 
 /// Checks everything. `said`: what was said by each process, or by several at once, in order.
 pub(crate) async fn check(site: &Site, said: &[Vec<Value>], received: &[Received]) -> Figures {
     assert_eq!(said_wrong(said, "failed"), None);
+    assert_eq!(site.count(REPEATED_IDS).await, 0, "two deliveries share a row id");
     let invoicing = site.open().await;
     let mut figures = Figures { received: received.len(), ..Figures::default() };
     let came = came(received);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// Longer than a node takes to give up on its database.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// Longer than a node takes to give up on its database: 8 s of tries and 20 s for the end of a commit.
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// An answer, and when the request was sent and answered.
 #[derive(Debug, Clone)]

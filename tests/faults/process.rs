@@ -21,6 +21,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// Deliveries that have not ended, and those that somebody holds.
 pub(crate) const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 pub(crate) const CLAIMED: &str = "SELECT count(*) FROM delivery WHERE claim <> 0";
+/// Row ids that were given out more than once.
+pub(crate) const REPEATED_IDS: &str = "SELECT count(*) - count(DISTINCT id) FROM delivery";
 /// Connections of others to the database.
 const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity \
      WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()";

@@ -63,8 +63,10 @@ pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Ar
     let mut tries = 0;
     loop {
         let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&inner.endpoints));
-        let recorded =
-            inner.store.write(move |tx| Box::pin(async move { record(tx, &shared, &endpoints).await }));
+        // Recorded again, it would be recorded twice where the first time is yet found to have been committed.
+        let recorded = inner.store.write_until_known(Arc::clone(&stopping), move |tx| {
+            Box::pin(async move { record(tx, &shared, &endpoints).await })
+        });
         let error = match recorded.await {
             Ok(recorded) => return recorded,
             Err(error) => error,
@@ -72,7 +74,7 @@ pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Ar
         log_unrecorded(&error, batch.len());
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_too_slow();
         tries += u32::from(stopping.load(Ordering::Relaxed));
-        if unavailable && tries < STOPPING_TRIES {
+        if unavailable && !error.is_unknown() && tries < STOPPING_TRIES {
             tokio::time::sleep(TROUBLE).await;
         } else if unavailable || batch.len() == 1 {
             tracing::error!("{} outcomes are lost; their attempts will be made again", batch.len());

@@ -179,12 +179,13 @@ pub(super) mod postgres {
     use crate::store::deliveries::small;
     use crate::store::lists::{Ids, Uuids};
 
-    /// `$3` for which webhooks, `$5` how many of each. What somebody else is claiming is passed over. The update goes by
+    /// `$3` for which webhooks, `$5` how many of each, `$6` when leases have run out by. What somebody else is claiming is
+    /// passed over. The update goes by
     /// an array, which the planner takes for a few rows and looks up one by one, and not by a join.
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
-         AND held_until <= $4 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
+         AND held_until <= $6 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
          claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 \
          WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
          SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims FROM claimed c \
@@ -197,16 +198,19 @@ pub(super) mod postgres {
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
 
+    /// `held_until` of what nobody holds.
+    const NOT_HELD: i64 = 0;
     /// When a webhook is looked at again of which is not known when, in milliseconds.
     const AGAIN_MS: i64 = 250;
 
     /// Webhook, row id, company, event, attempts, claims.
     type Found = (Uuid, i64, Uuid, Uuid, i64, i64);
 
-    /// Claims due deliveries of several webhooks.
+    /// Claims due deliveries of several webhooks; those that others hold only where their leases may be taken for run out.
     pub(in crate::store) async fn claim(
         connection: &mut Connection,
         claimant: Claimant,
+        may_take_over: bool,
         wanted: &[(WebhookId, usize)],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let webhooks = || Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect());
@@ -218,6 +222,7 @@ pub(super) mod postgres {
             .bind(webhooks())
             .bind(claimant.now.as_millis())
             .bind(Ids(&rooms))
+            .bind(if may_take_over { claimant.now.as_millis() } else { NOT_HELD })
             .fetch_all(c))?;
         let mut claimed: HashMap<WebhookId, Claimed> =
             wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();

@@ -38,6 +38,7 @@ compile_error!("one of the features `sqlite` and `postgres` is needed");
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
@@ -292,6 +293,26 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         either!(self, |database| database.write(operation).await)
+    }
+
+    /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
+    /// that as long as it takes, unless it is said to be enough. See [`Error::is_unknown`].
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
+    pub(crate) async fn write_until_known<T, F>(
+        &self,
+        enough: Arc<AtomicBool>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        match self {
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(database) => database.write(operation).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.write_until_known(enough, operation).await,
+        }
     }
 
     /// As [`Self::write`], for an operation on one company: those of one company come one after the other.

@@ -8,7 +8,7 @@ use chrono_tz::Tz;
 use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
 
 use super::connection::Connection;
-use super::ids::DeliveryIds;
+use super::ids::{DeliveryIds, OwnIds};
 use super::news::News;
 #[cfg(feature = "sqlite")]
 use super::sqlite::Known;
@@ -29,6 +29,7 @@ pub(crate) struct Tx {
     #[cfg(feature = "sqlite")]
     known: Known,
     ids: Arc<DeliveryIds>,
+    own_ids: OwnIds,
     /// What caches must hear of once it is committed.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
     /// What other nodes must hear of once it is committed.
@@ -110,6 +111,7 @@ impl Tx {
             #[cfg(feature = "sqlite")]
             known: Known::default(),
             ids,
+            own_ids: OwnIds::default(),
             hooks: Vec::new(),
             news: Vec::new(),
             opens_handoff: false,
@@ -232,7 +234,7 @@ impl Tx {
 
     /// Row ids for some deliveries, in turn; the first of them.
     pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
-        self.ids.take(&mut self.connection, deliveries).await
+        self.ids.take(&mut self.own_ids, &mut self.connection, deliveries).await
     }
 
     #[cfg(feature = "sqlite")]
@@ -255,6 +257,7 @@ impl Tx {
     /// Does what had to wait for the commit.
     pub(super) fn committed(&mut self) -> Aftermath {
         self.hooks.drain(..).for_each(|hook| hook());
+        self.ids.give(&mut self.own_ids);
         let mut news = std::mem::take(&mut self.news);
         let mut untaken = Vec::new();
         if !self.fresh.is_empty() {

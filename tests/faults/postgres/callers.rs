@@ -61,9 +61,9 @@ impl Callers {
         *self.shared.addresses.lock().expect("no panic") = addresses(nodes);
     }
 
-    /// Whether every node has answered so to something that was asked after an instant.
+    /// Whether every node has answered so after an instant.
     pub(super) fn all_answered(&self, status: u16, since: Instant) -> bool {
-        let so = |answer: &Answer| answer.status == status && answer.sent >= since;
+        let so = |answer: &Answer| answer.status == status && answer.answered >= since;
         self.shared.answers.iter().all(|answers| answers.lock().expect("no panic").iter().rev().any(so))
     }
 

@@ -8,17 +8,17 @@ use invoicing_core::{ClientId, NewClient, NewCompany, Plan};
 use invoicing_server::{
     CompanyHandle, Error, Invoicing, PageQuery, PostgresSettings, Settings, TargetPolicy,
 };
-use invoicing_tests::new_quote;
 use invoicing_tests::postgres::{Cluster, Options};
+use invoicing_tests::{Receiver, Reply, new_quote};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::fleet::{receivers, take, urls};
 use super::proxy::{Fate, Fault, Proxy};
-use super::{hasty, on_new_database};
+use super::{ATTEMPT, hasty, on_new_database, wait_until};
 use crate::business::{Failure, Say, Writer};
-use crate::process::Site;
+use crate::process::{PATIENCE, Site};
 use crate::{checks, tell, times};
 
 /// Writers per company.
@@ -29,11 +29,11 @@ const CUT: u64 = 300;
 const LONG: Duration = Duration::from_mins(2);
 
 /// A service whose connections lead through the proxy.
-async fn open(site: &Site, proxy: &Proxy) -> Invoicing {
+async fn open(site: &Site, url: String) -> Invoicing {
     // What a claim that was cut has left behind is free again when its lease is over.
     let settings: Settings = serde_json::from_value(hasty()).expect("settings");
     let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
-    let builder = Invoicing::on_postgres(PostgresSettings::new(proxy.url("invoicing"))).settings(settings);
+    let builder = Invoicing::on_postgres(PostgresSettings::new(url)).settings(settings);
     site.with_documents(builder).open().await.expect("it opens")
 }
 
@@ -44,7 +44,7 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let receivers = receivers(1).await;
     let site = on_new_database(&cluster, urls(&receivers)).await;
     let proxy = Proxy::start(cluster.port()).await;
-    let invoicing = open(&site, &proxy).await;
+    let invoicing = open(&site, proxy.url("invoicing")).await;
     let companies = companies(&invoicing, &site.hooks).await;
     let said = Arc::new(Mutex::new(Vec::<Value>::new()));
     let (stop, stopped) = watch::channel(false);
@@ -148,7 +148,7 @@ async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let site = on_new_database(&cluster, Vec::new()).await;
     let proxy = Proxy::start(cluster.port()).await;
-    let invoicing = open(&site, &proxy).await;
+    let invoicing = open(&site, proxy.url("invoicing")).await;
     let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
     let mut longest = Duration::ZERO;
     for (fate, happened) in [(Fate::Unheard, 1), (Fate::Lost, 0)] {
@@ -168,6 +168,45 @@ async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most
     let figures = checks::check(&site, &[], &[]).await;
     tell("database away in the middle of a commit", &format_args!("{figures}; told after {longest:.1?}"));
     assert_eq!(figures.events, 1);
+}
+
+/// Longer than any call waits for the end of its commit.
+const PAST_ALL_CALLS: Duration = Duration::from_secs(23);
+
+/// The dispatcher writes down what came of an attempt, and does not hear for long whether that was committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_attempt_whose_record_is_in_doubt_for_long_is_on_record_once() {
+    let Some(cluster) = Cluster::start(&Options::default()) else { return };
+    let in_doubt = async |database: &'static str, fate: Fate| {
+        let receiver = Receiver::start().await;
+        // Time enough to choose the commit that follows the answer.
+        receiver.reply_always(Reply::Slow(ATTEMPT / 2, 200));
+        let url = cluster.create_database(database).await;
+        let site = Site::on_postgres(url, hasty(), vec![receiver.url.clone()]);
+        let proxy = Proxy::start(cluster.port()).await;
+        let invoicing = open(&site, proxy.url(database)).await;
+        let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
+        let (stop, mut until) = watch::channel(false);
+        let (dispatcher, mut dispatching) = (invoicing.dispatcher(), JoinSet::new());
+        dispatching
+            .spawn(async move { dispatcher.run(async { _ = until.wait_for(|stop| *stop).await }).await });
+        let client =
+            company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").client.id;
+        company.quotes().create(&new_quote(client)).await.expect("a quote");
+        assert!(receiver.wait_for(1, PATIENCE).await, "nothing is being delivered");
+        proxy.cut_next(Fault { fate, away: Some(LONG) });
+        wait_until("a cut", async || proxy.counts().away == 1).await;
+        tokio::time::sleep(PAST_ALL_CALLS).await;
+        proxy.come_back();
+        site.wait_until_all_ended().await;
+        stop.send_replace(true);
+        let report = dispatching.join_next().await.expect("one").expect("no panic").expect("it ends well");
+        invoicing.close().await;
+        assert_eq!((report.attempts, report.delivered), (1, 1), "{fate:?}: {report:?}");
+        let figures = checks::check(&site, &[], &receiver.take()).await;
+        assert_eq!((figures.delivered, figures.received, figures.doubled), (1, 1, 0), "{fate:?}: {figures}");
+    };
+    tokio::join!(in_doubt("unheard", Fate::Unheard), in_doubt("lost", Fate::Lost));
 }
 
 async fn quotes_of(company: &CompanyHandle, client: ClientId) -> usize {

@@ -131,6 +131,7 @@ async fn hear(shared: &Shared, node: Uuid, hears: &Hears) {
             Ok(()) => return,
             Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
             Err(error) => {
+                shared.absence.noticed();
                 tracing::warn!(%error, "news of other nodes cannot be heard at present");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -154,7 +155,10 @@ async fn hear_on(shared: &Shared, url: &str, node: Uuid, hears: &Hears) -> Resul
             let Ok(received) = tokio::time::timeout(SILENCE, listener.try_recv()).await else {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "silence").into());
             };
-            let Some(notification) = received? else { break Heard::Gap };
+            let Some(notification) = received? else {
+                shared.absence.noticed();
+                break Heard::Gap;
+            };
             match serde_json::from_str::<Message>(notification.payload()) {
                 Ok(Message { from, .. }) if from == node => {}
                 Ok(Message { news, .. }) if news.is_empty() => break Heard::Gap,

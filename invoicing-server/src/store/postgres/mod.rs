@@ -5,6 +5,7 @@
 //! for each other. What cannot be answered at present is tried again for a few seconds ([`again`]); what became of a
 //! commit whose answer was lost is found out ([`outcome`]).
 
+mod absence;
 mod again;
 mod clock;
 mod listen;
@@ -14,6 +15,7 @@ mod write;
 
 use std::str::FromStr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -36,9 +38,11 @@ use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
 use crate::turns::Turns;
+use absence::Absence;
 use again::Failed;
 use clock::Correction;
 use listen::{Announcer, Listening};
+use write::Patience;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -92,6 +96,7 @@ struct Shared {
     ids: Arc<DeliveryIds>,
     announcer: Announcer,
     correction: Correction,
+    absence: Absence,
 }
 
 impl Postgres {
@@ -131,6 +136,7 @@ impl Postgres {
             ids: Arc::new(DeliveryIds::in_blocks()),
             announcer: Announcer::default(),
             correction,
+            absence: Absence::default(),
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -147,7 +153,7 @@ impl Postgres {
 
     /// Waits before the next try; fails where there is to be none.
     pub(super) async fn read_again(&self, tries: &mut Tries, error: Error) -> Result<(), Error> {
-        tries.again(&self.shared.env, Failed::of(error)).await
+        self.shared.again(tries, Failed::of(error)).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
@@ -155,7 +161,21 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        write::run(&self.shared, Instant::now(), operation).await
+        write::run(&self.shared, Instant::now(), Patience::OfCaller, operation).await
+    }
+
+    /// As [`Self::write`], but where the answer to the commit is lost, it is waited for until it is known what became of
+    /// it, however long that takes, unless it is said to be enough.
+    pub(super) async fn write_until_known<T, F>(
+        &self,
+        enough: Arc<AtomicBool>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        write::run(&self.shared, Instant::now(), Patience::UntilKnown(enough), operation).await
     }
 
     /// As [`Self::write`], for an operation that locks the company's row.
@@ -166,7 +186,7 @@ impl Postgres {
     {
         let begun = Instant::now();
         let _turn = self.turns.wait_for(company, again::TRIED_FOR).await?;
-        write::run(&self.shared, begun, operation).await
+        write::run(&self.shared, begun, Patience::OfCaller, operation).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -177,9 +197,11 @@ impl Postgres {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::Postgres(self.shared.session().await?);
-            claims::postgres::claim(&mut connection, claimant, wanted).await
+            let may_take_over = !self.shared.absence.is_recent();
+            claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await
         };
-        match claimed.await {
+        let claimed = claimed.await.map_err(Failed::of).inspect_err(|failed| self.shared.notice(failed));
+        match claimed.map_err(Failed::into_error) {
             Ok(mut claimed) => wanted
                 .iter()
                 .map(|(webhook, _)| (*webhook, Ok(claimed.remove(webhook).unwrap_or_default())))
@@ -237,6 +259,18 @@ impl Postgres {
 }
 
 impl Shared {
+    /// Waits before the next try; fails where there is to be none.
+    async fn again(&self, tries: &mut Tries, failed: Failed) -> Result<(), Error> {
+        self.notice(&failed);
+        tries.again(&self.env, failed).await
+    }
+
+    fn notice(&self, failed: &Failed) {
+        if failed.is_absence() {
+            self.absence.noticed();
+        }
+    }
+
     async fn session(&self) -> Result<Session, sqlx::Error> {
         self.session_within(Duration::MAX).await
     }

@@ -12,9 +12,11 @@ use uuid::Uuid;
 
 use super::super::connection::{Connection, on, run};
 use super::Shared;
+use super::write::Patience;
 use crate::Error;
+use crate::error::Unknown;
 
-/// How long it is asked for. Whoever waits for the operation is told earlier that nobody knows yet.
+/// How long it is asked for where nobody waits for longer. A caller is told earlier that nobody knows yet.
 const ASKED_FOR: Duration = Duration::from_mins(1);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -31,7 +33,9 @@ const PRUNE: &str =
     "DELETE FROM outcome WHERE id = ANY(ARRAY(SELECT id FROM outcome WHERE at < $1 LIMIT $2))";
 
 /// Whether a transaction was committed. Fails where that could not be found out in time.
-pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
+pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience) -> Result<bool, Error> {
+    let is_over =
+        |begun: Instant| begun.elapsed() > ASKED_FOR && (patience.is_short() || shared.pool.is_closed());
     let begun = Instant::now();
     loop {
         match ask(shared, id).await {
@@ -39,11 +43,14 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
                 tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
                 return Ok(committed);
             }
-            Err(error) if begun.elapsed() > ASKED_FOR => {
+            Err(error) if is_over(begun) => {
                 tracing::error!(%error, transaction = %id, "it is not known whether a transaction was committed");
-                return Err(Error::unavailable(error));
+                return Err(Error::unavailable(Unknown));
             }
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(_) => {
+                shared.absence.noticed();
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }

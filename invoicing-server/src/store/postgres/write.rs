@@ -6,6 +6,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -18,35 +19,60 @@ use super::again::{Failed, Tries};
 use super::{BEGIN, Shared, outcome};
 use crate::Error;
 use crate::dispatch::{FreshJob, Job};
+use crate::error::Unknown;
 use crate::store::claims;
 use crate::store::news::News;
 use crate::store::tx::{Aftermath, Tx};
 
-/// How long a commit is waited for. After that nobody waits, but it is still found out what became of it, and what is
+/// How long a commit is waited for. After that no caller waits, but it is still found out what became of it, and what is
 /// committed is handed over.
 const WAITED_FOR: Duration = Duration::from_secs(20);
 
+/// For how long somebody wants to know what became of a commit.
+#[derive(Debug, Clone)]
+pub(super) enum Patience {
+    /// As long as a caller waits for an answer.
+    OfCaller,
+    /// Until it is known, or this says that it is enough.
+    UntilKnown(Arc<AtomicBool>),
+}
+
+impl Patience {
+    /// Whether it ends where that of a caller does.
+    pub(super) fn is_short(&self) -> bool {
+        match self {
+            Self::OfCaller => true,
+            Self::UntilKnown(enough) => enough.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// Runs an operation that was asked for then.
-pub(super) async fn run<T, F>(shared: &Arc<Shared>, begun: Instant, operation: F) -> Result<T, Error>
+pub(super) async fn run<T, F>(
+    shared: &Arc<Shared>,
+    begun: Instant,
+    patience: Patience,
+    operation: F,
+) -> Result<T, Error>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
 {
     let mut tries = Tries::since(begun);
     loop {
-        match attempt(shared, tries.left(), operation.clone()).await {
+        match attempt(shared, tries.left(), &patience, operation.clone()).await {
             Ok(value) => return Ok(value),
-            Err(failed) => {
-                if let Failed::ForNow(_) = failed {
-                    shared.ids.forget();
-                }
-                tries.again(&shared.env, failed).await?;
-            }
+            Err(failed) => shared.again(&mut tries, failed).await?,
         }
     }
 }
 
-async fn attempt<T, F>(shared: &Arc<Shared>, left: Duration, operation: F) -> Result<T, Failed>
+async fn attempt<T, F>(
+    shared: &Arc<Shared>,
+    left: Duration,
+    patience: &Patience,
+    operation: F,
+) -> Result<T, Failed>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
@@ -61,14 +87,18 @@ where
         }
         Err(_panic) => return Err(Failed::ForGood(Error::internal("an operation panicked"))),
     };
-    let shared = Arc::clone(shared);
+    let (shared, asked_for) = (Arc::clone(shared), patience.clone());
     #[expect(
         clippy::disallowed_methods,
         reason = "it ends with the commit, for which closing the pool waits"
     )]
-    let committing = tokio::spawn(async move { commit(&shared, unfinished, id).await });
-    let Ok(committed) = tokio::time::timeout(WAITED_FOR, committing).await else {
-        return Err(Failed::ForGood(Error::unavailable("it is not known yet whether it was committed")));
+    let mut committing = tokio::spawn(async move { commit(&shared, unfinished, id, asked_for).await });
+    let committed = loop {
+        match tokio::time::timeout(WAITED_FOR, &mut committing).await {
+            Ok(committed) => break committed,
+            Err(_) if patience.is_short() => return Err(Failed::ForGood(Error::unavailable(Unknown))),
+            Err(_) => {}
+        }
     };
     committed.map_err(|error| Failed::ForGood(Error::internal(error)))??;
     Ok(value)
@@ -109,7 +139,12 @@ impl Drop for Unfinished {
     }
 }
 
-async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result<(), Failed> {
+async fn commit(
+    shared: &Shared,
+    mut unfinished: Unfinished,
+    id: Uuid,
+    patience: Patience,
+) -> Result<(), Failed> {
     let committed = match unfinished.tx.connection() {
         Connection::Postgres(session) if session.has_failed() => {
             let error = "an operation went on after a statement had failed";
@@ -120,11 +155,12 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
         Connection::SqliteWriter(_) | Connection::SqliteReader(_) => Ok(()),
     };
     if let Err(error) = committed {
+        shared.absence.noticed();
         if is_rolled_back(&error) {
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
         unfinished.tx.connection().abandon();
-        if !outcome::was_committed(shared, id).await.map_err(Failed::ForGood)? {
+        if !outcome::was_committed(shared, id, &patience).await.map_err(Failed::ForGood)? {
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
     }
