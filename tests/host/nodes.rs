@@ -106,10 +106,14 @@ async fn call(node: &Invoicing, method: &str, path: &str, key: &str, body: &'sta
 }
 
 /// Waits until something is so, as what one node has done reaches the others.
-async fn comes_to<F: Future<Output = bool>>(what: &str, mut is_so: impl FnMut() -> F) {
+async fn comes_to<F: Future<Output = bool>>(what: &str, is_so: impl FnMut() -> F) {
+    comes_within(TOLD, what, is_so).await;
+}
+
+async fn comes_within<F: Future<Output = bool>>(limit: Duration, what: &str, mut is_so: impl FnMut() -> F) {
     let begun = Instant::now();
     while !is_so().await {
-        assert!(begun.elapsed() < TOLD, "{what}: not within {TOLD:?}");
+        assert!(begun.elapsed() < limit, "{what}: not within {limit:?}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

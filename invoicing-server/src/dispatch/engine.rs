@@ -6,8 +6,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -91,8 +90,8 @@ pub(super) struct Engine<'a> {
     looking: Option<BoxFuture<'a, Looked>>,
     next_poll: Timestamp,
     stopping: bool,
-    /// Tells a recording that the dispatcher stops.
-    recording_may_end: Arc<AtomicBool>,
+    /// Tells a recording since when it need not be waited for.
+    recording_may_end: Arc<OnceLock<Instant>>,
     report: DispatchReport,
 }
 
@@ -146,7 +145,7 @@ impl<'a> Engine<'a> {
                 biased;
                 () = &mut stop, if !self.stopping => {
                     self.stopping = true;
-                    self.recording_may_end.store(true, Ordering::Relaxed);
+                    self.recording_may_end.get_or_init(Instant::now);
                 }
                 Some(attempted) = self.attempts.next(), if !self.attempts.is_empty() => self.attempted(attempted),
                 Some((batch, recorded)) = OptionFuture::from(self.recording.as_mut()) => {
@@ -437,6 +436,7 @@ impl<'a> Engine<'a> {
 /// Also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
+        self.recording_may_end.get_or_init(Instant::now);
         self.inner.handoff.leave(self.held.drain());
     }
 }

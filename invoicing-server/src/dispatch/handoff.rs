@@ -60,6 +60,8 @@ impl FreshJob {
 #[derive(Debug, Default)]
 struct State {
     running: bool,
+    /// The number of the run under way, or of the last one.
+    run: u64,
     /// The claims of the run under way.
     token: i64,
     /// Whether the one that runs still takes deliveries: not while it is ending.
@@ -191,16 +193,24 @@ impl Handoff {
     /// Takes the right to be the one dispatcher. False where one runs already.
     pub(crate) fn start(&self) -> bool {
         let mut state = self.state();
-        !std::mem::replace(&mut state.running, true)
+        let starts = !std::mem::replace(&mut state.running, true);
+        state.run += u64::from(starts);
+        starts
     }
 
-    /// Takes deliveries from now on: not before what an earlier run left has been released.
-    pub(crate) fn open(&self) {
+    /// The number of the run under way.
+    pub(crate) fn run(&self) -> u64 {
+        self.state().run
+    }
+
+    /// Takes deliveries for a run from now on: not before what an earlier one left has been released, and not where that
+    /// turns out to be done only when another one has started.
+    pub(crate) fn open(&self, run: u64) {
         let mut state = self.state();
-        if state.running {
+        if state.running && state.run == run {
             // Stays odd, and so never 0.
             let token = state.token.wrapping_add(2);
-            *state = State { running: true, open: true, token, ..State::default() };
+            *state = State { running: true, run, open: true, token, ..State::default() };
         }
     }
 
@@ -218,7 +228,7 @@ impl Handoff {
         let mut state = self.state();
         let mut left = std::mem::take(&mut state.left);
         left.extend(untaken);
-        *state = State { token: state.token, left, ..State::default() };
+        *state = State { run: state.run, token: state.token, left, ..State::default() };
     }
 
     /// Makes the dispatcher look at the table: something may have been missed.

@@ -1,8 +1,7 @@
 //! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{Timestamp, WebhookId};
@@ -59,7 +58,11 @@ pub(super) async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec
 /// Records a batch. While the database is unavailable it tries again and again: an outcome that is not recorded is
 /// an attempt made again. Where something else is wrong, every outcome is recorded by itself, and only what still
 /// fails is left to the end of its lease.
-pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Arc<AtomicBool>) -> Recorded {
+pub(super) async fn keep(
+    inner: &Inner,
+    batch: Arc<Vec<Attempted>>,
+    stopping: Arc<OnceLock<Instant>>,
+) -> Recorded {
     let mut tries = 0;
     loop {
         let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&inner.endpoints));
@@ -73,7 +76,7 @@ pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Ar
         };
         log_unrecorded(&error, batch.len());
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_too_slow();
-        tries += u32::from(stopping.load(Ordering::Relaxed));
+        tries += u32::from(stopping.get().is_some());
         if unavailable && !error.is_unknown() && tries < STOPPING_TRIES {
             tokio::time::sleep(TROUBLE).await;
         } else if unavailable || batch.len() == 1 {
@@ -93,7 +96,7 @@ fn log_unrecorded(error: &Error, outcomes: usize) {
 fn one_by_one(
     inner: &Inner,
     batch: Arc<Vec<Attempted>>,
-    stopping: Arc<AtomicBool>,
+    stopping: Arc<OnceLock<Instant>>,
 ) -> BoxFuture<'_, Recorded> {
     Box::pin(async move {
         let mut all = Recorded::default();

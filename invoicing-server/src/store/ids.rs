@@ -66,6 +66,12 @@ impl DeliveryIds {
         }
     }
 
+    /// Gives up what is left: a server that has failed may have lost what was committed, and give it to somebody else.
+    #[cfg(feature = "postgres")]
+    pub(super) fn forget(&self) {
+        *self.left() = 0..0;
+    }
+
     fn left(&self) -> std::sync::MutexGuard<'_, Range<i64>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

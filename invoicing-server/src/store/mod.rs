@@ -37,8 +37,8 @@ pub(crate) mod webhooks;
 compile_error!("one of the features `sqlite` and `postgres` is needed");
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
@@ -253,7 +253,7 @@ impl Store {
         Reading {
             store: self,
             #[cfg(feature = "postgres")]
-            tries: postgres::Tries::since(std::time::Instant::now()),
+            tries: postgres::Tries::since(Instant::now()),
         }
     }
 
@@ -296,11 +296,11 @@ impl Store {
     }
 
     /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
-    /// that as long as it takes, unless it is said to be enough. See [`Error::is_unknown`].
+    /// that as long as it takes, or until a moment after the instant at which it is enough. See [`Error::is_unknown`].
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
     pub(crate) async fn write_until_known<T, F>(
         &self,
-        enough: Arc<AtomicBool>,
+        enough: Arc<OnceLock<Instant>>,
         operation: F,
     ) -> Result<T, Error>
     where

@@ -34,8 +34,8 @@ pub(crate) struct Tx {
     hooks: Vec<Box<dyn FnOnce() + Send>>,
     /// What other nodes must hear of once it is committed.
     news: Vec<News>,
-    /// Opens the hand-off once it is committed.
-    opens_handoff: bool,
+    /// The run of the dispatcher for which it opens the hand-off once it is committed.
+    opens_handoff: Option<u64>,
     /// Events recorded by the operation under way.
     events: u16,
 }
@@ -114,7 +114,7 @@ impl Tx {
             own_ids: OwnIds::default(),
             hooks: Vec::new(),
             news: Vec::new(),
-            opens_handoff: false,
+            opens_handoff: None,
             events: 0,
         }
     }
@@ -222,7 +222,7 @@ impl Tx {
     /// Opens the hand-off once the transaction is committed, after what the same commit hands over: that was planned
     /// for an earlier run of the dispatcher and has been released with the rest.
     pub(crate) fn open_handoff_on_commit(&mut self) {
-        self.opens_handoff = true;
+        self.opens_handoff = Some(self.handoff.run());
     }
 
     /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
@@ -264,15 +264,15 @@ impl Tx {
             news.extend(self.fresh.iter().filter_map(News::of));
             untaken = self.handoff.hand_over(std::mem::take(&mut self.fresh));
         }
-        if std::mem::take(&mut self.opens_handoff) {
-            self.handoff.open();
+        if let Some(run) = self.opens_handoff.take() {
+            self.handoff.open(run);
         }
         Aftermath { news, untaken }
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
-        self.opens_handoff = false;
+        self.opens_handoff = None;
         #[cfg(feature = "sqlite")]
         self.known.clear();
     }

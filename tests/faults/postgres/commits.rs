@@ -4,10 +4,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{ClientId, NewClient, NewCompany, Plan};
-use invoicing_server::{
-    CompanyHandle, Error, Invoicing, PageQuery, PostgresSettings, Settings, TargetPolicy,
-};
+use invoicing_core::{ClientId, NewClient};
+use invoicing_server::{CompanyHandle, Error, Invoicing, PageQuery};
 use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
 use serde_json::{Value, json};
@@ -15,8 +13,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::fleet::{receivers, take, urls};
+use super::here::{Delivering, companies, open};
 use super::proxy::{Fate, Fault, Proxy};
-use super::{ATTEMPT, hasty, on_new_database, wait_until};
+use super::{hasty, on_new_database, wait_until};
 use crate::business::{Failure, Say, Writer};
 use crate::process::{PATIENCE, Site};
 use crate::{checks, tell, times};
@@ -28,15 +27,6 @@ const CUT: u64 = 300;
 /// Longer than any operation waits for its database.
 const LONG: Duration = Duration::from_mins(2);
 
-/// A service whose connections lead through the proxy.
-async fn open(site: &Site, url: String) -> Invoicing {
-    // What a claim that was cut has left behind is free again when its lease is over.
-    let settings: Settings = serde_json::from_value(hasty()).expect("settings");
-    let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
-    let builder = Invoicing::on_postgres(PostgresSettings::new(url)).settings(settings);
-    site.with_documents(builder).open().await.expect("it opens")
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
@@ -44,13 +34,12 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let receivers = receivers(1).await;
     let site = on_new_database(&cluster, urls(&receivers)).await;
     let proxy = Proxy::start(cluster.port()).await;
-    let invoicing = open(&site, proxy.url("invoicing")).await;
+    // What a claim that was cut has left behind is free again when its short lease is over.
+    let invoicing = open(&site, proxy.url("invoicing"), hasty()).await;
     let companies = companies(&invoicing, &site.hooks).await;
     let said = Arc::new(Mutex::new(Vec::<Value>::new()));
     let (stop, stopped) = watch::channel(false);
-    let (stop_delivering, mut until) = watch::channel(false);
-    let (dispatcher, mut dispatching) = (invoicing.dispatcher(), JoinSet::new());
-    dispatching.spawn(async move { dispatcher.run(async { _ = until.wait_for(|stop| *stop).await }).await });
+    let delivering = Delivering::start(invoicing.dispatcher());
 
     proxy.cut(CUT);
     let mut writing = write(&invoicing, &companies, &said, &stopped);
@@ -64,8 +53,7 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     }
     proxy.cut(0);
     site.wait_until_all_ended().await;
-    stop_delivering.send_replace(true);
-    dispatching.join_next().await.expect("one").expect("no panic").expect("it ends well");
+    delivering.stop().await;
     invoicing.close().await;
 
     let counts = proxy.counts();
@@ -96,23 +84,6 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
 
 fn last(said: &Mutex<Vec<Value>>) -> Option<Value> {
     said.lock().expect("no panic").last().cloned()
-}
-
-/// Two companies, the second with automatic invoices.
-async fn companies(invoicing: &Invoicing, hooks: &[String]) -> Vec<(CompanyHandle, bool)> {
-    let mut companies = Vec::new();
-    for automatic in [false, true] {
-        let new = NewCompany { automatic_invoicing: automatic, ..NewCompany::named("Company", Plan::Team) };
-        let company = invoicing.companies().create(&new).await.expect("a company");
-        let handle = invoicing.company(company.id);
-        for url in hooks {
-            let events = invoicing_core::EventKind::ALL.to_vec();
-            let hook = invoicing_server::NewWebhook { url: url.clone(), events };
-            handle.webhooks().register(&hook).await.expect("a webhook");
-        }
-        companies.push((handle, automatic));
-    }
-    companies
 }
 
 /// Writers at work until they are told to stop.
@@ -148,7 +119,7 @@ async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let site = on_new_database(&cluster, Vec::new()).await;
     let proxy = Proxy::start(cluster.port()).await;
-    let invoicing = open(&site, proxy.url("invoicing")).await;
+    let invoicing = open(&site, proxy.url("invoicing"), hasty()).await;
     let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
     let mut longest = Duration::ZERO;
     for (fate, happened) in [(Fate::Unheard, 1), (Fate::Lost, 0)] {
@@ -180,16 +151,13 @@ async fn an_attempt_whose_record_is_in_doubt_for_long_is_on_record_once() {
     let in_doubt = async |database: &'static str, fate: Fate| {
         let receiver = Receiver::start().await;
         // Time enough to choose the commit that follows the answer.
-        receiver.reply_always(Reply::Slow(ATTEMPT / 2, 200));
+        receiver.reply_always(Reply::Slow(Duration::from_secs(2), 200));
         let url = cluster.create_database(database).await;
         let site = Site::on_postgres(url, hasty(), vec![receiver.url.clone()]);
         let proxy = Proxy::start(cluster.port()).await;
-        let invoicing = open(&site, proxy.url(database)).await;
+        let invoicing = open(&site, proxy.url(database), json!({})).await;
         let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
-        let (stop, mut until) = watch::channel(false);
-        let (dispatcher, mut dispatching) = (invoicing.dispatcher(), JoinSet::new());
-        dispatching
-            .spawn(async move { dispatcher.run(async { _ = until.wait_for(|stop| *stop).await }).await });
+        let delivering = Delivering::start(invoicing.dispatcher());
         let client =
             company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").client.id;
         company.quotes().create(&new_quote(client)).await.expect("a quote");
@@ -199,8 +167,7 @@ async fn an_attempt_whose_record_is_in_doubt_for_long_is_on_record_once() {
         tokio::time::sleep(PAST_ALL_CALLS).await;
         proxy.come_back();
         site.wait_until_all_ended().await;
-        stop.send_replace(true);
-        let report = dispatching.join_next().await.expect("one").expect("no panic").expect("it ends well");
+        let report = delivering.stop().await;
         invoicing.close().await;
         assert_eq!((report.attempts, report.delivered), (1, 1), "{fate:?}: {report:?}");
         let figures = checks::check(&site, &[], &receiver.take()).await;

@@ -3,11 +3,13 @@
 //!
 //! Nodes have short leases here, so that what a killed or paused one holds is free within seconds.
 
+mod away;
 mod callers;
 mod commits;
 mod crashes;
 mod failover;
 mod fleet;
+mod here;
 mod killed;
 mod moved;
 mod paused;

@@ -125,6 +125,11 @@ impl Proxy {
         self.shared.next.lock().expect("no panic").push_back(fault);
     }
 
+    /// Cuts everybody, and lets nobody in for so long.
+    pub(super) fn go_away(&self, away: Duration) {
+        self.shared.go_away(Some(away));
+    }
+
     /// Lets everybody in again.
     pub(super) fn come_back(&self) {
         *self.shared.away_until.lock().expect("no panic") = None;

@@ -38,21 +38,6 @@ impl Failed {
         };
         if is_passing { Self::ForNow(error) } else { Self::ForGood(error) }
     }
-
-    pub(super) fn into_error(self) -> Error {
-        let (Self::ForGood(error) | Self::ForNow(error)) = self;
-        error
-    }
-
-    /// Whether it was not the database that said so, or it said that it goes away or comes back.
-    pub(super) fn is_absence(&self) -> bool {
-        let (Self::ForGood(error) | Self::ForNow(error)) = self;
-        let Error::StorageUnavailable(cause) = error else { return false };
-        match cause.downcast_ref::<Refused>() {
-            Some(refused) => ["08", "57P"].iter().any(|away| refused.code.starts_with(away)),
-            None => cause.is::<sqlx::Error>(),
-        }
-    }
 }
 
 /// The tries of one call.
@@ -76,7 +61,7 @@ impl Tries {
     pub(super) async fn again(&mut self, env: &Env, failed: Failed) -> Result<(), Error> {
         let error = match failed {
             Failed::ForNow(error) if self.begun.elapsed() + self.pause <= TRIED_FOR => error,
-            failed => return Err(failed.into_error()),
+            Failed::ForNow(error) | Failed::ForGood(error) => return Err(error),
         };
         tracing::debug!(error = &error as &dyn std::error::Error, "the database is asked again");
         // Up to half as long again, so that those who got into each other's way do not do so again.

@@ -12,7 +12,8 @@ use super::super::connection::{Connection, on};
 use super::Shared;
 use crate::env::Env;
 
-const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+/// And whether this is a standby, which takes no changes.
+const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT), pg_is_in_recovery()";
 /// Differences below this are the way to the server and back, in milliseconds.
 const GRAIN_MS: i64 = 20;
 
@@ -26,13 +27,16 @@ impl Correction {
 }
 
 impl Shared {
-    /// Asks the database for the time.
+    /// Asks the database for the time, and so whether it is there.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
-        let Correction(Some(correction)) = &self.correction else { return Ok(()) };
         let mut connection = Connection::Postgres(self.session().await?);
         let before = self.env.now().as_millis();
-        let there: i64 = on!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
+        let (there, is_standby): (i64, bool) = on!(&mut connection, |c| sqlx::query_as(NOW).fetch_one(c))?;
         let after = self.env.now().as_millis();
+        if !is_standby {
+            self.contact.heard();
+        }
+        let Correction(Some(correction)) = &self.correction else { return Ok(()) };
         // Somewhere in between; whatever lies between them is taken for the same.
         let off = if there < before { there - before } else { (there - after).max(0) };
         if off.abs() >= GRAIN_MS {

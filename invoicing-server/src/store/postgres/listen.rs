@@ -17,6 +17,7 @@ use uuid::Uuid;
 
 use super::super::connection::{Connection, on, run};
 use super::super::news::News;
+use super::contact::BEAT;
 use super::{Shared, options};
 
 const CHANNEL: &str = "invoicing";
@@ -25,9 +26,8 @@ const NOTIFY: &str = "SELECT pg_notify('invoicing', $1)";
 const TOGETHER: usize = 100;
 /// How many are kept for sending; with more, everything is said to have changed.
 const KEPT: usize = 10_000;
-/// How long to wait after trouble, and how often the clock is corrected.
+/// How long to wait after trouble.
 const PAUSE: Duration = Duration::from_secs(1);
-const CORRECTED_EVERY: Duration = Duration::from_secs(5);
 
 /// How long nothing is heard before the connection is made anew.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -131,7 +131,6 @@ async fn hear(shared: &Shared, node: Uuid, hears: &Hears) {
             Ok(()) => return,
             Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
             Err(error) => {
-                shared.absence.noticed();
                 tracing::warn!(%error, "news of other nodes cannot be heard at present");
                 tokio::time::sleep(PAUSE).await;
             }
@@ -155,10 +154,7 @@ async fn hear_on(shared: &Shared, url: &str, node: Uuid, hears: &Hears) -> Resul
             let Ok(received) = tokio::time::timeout(SILENCE, listener.try_recv()).await else {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "silence").into());
             };
-            let Some(notification) = received? else {
-                shared.absence.noticed();
-                break Heard::Gap;
-            };
+            let Some(notification) = received? else { break Heard::Gap };
             match serde_json::from_str::<Message>(notification.payload()) {
                 Ok(Message { from, .. }) if from == node => {}
                 Ok(Message { news, .. }) if news.is_empty() => break Heard::Gap,
@@ -195,7 +191,7 @@ async fn send_waiting(shared: &Shared, node: Uuid) {
 
 async fn correct(shared: &Shared) {
     loop {
-        tokio::time::sleep(CORRECTED_EVERY).await;
+        tokio::time::sleep(BEAT).await;
         if let Err(error) = shared.correct_clock().await {
             tracing::warn!(%error, "the database was not asked for the time");
         }

@@ -5,17 +5,16 @@
 //! for each other. What cannot be answered at present is tried again for a few seconds ([`again`]); what became of a
 //! commit whose answer was lost is found out ([`outcome`]).
 
-mod absence;
 mod again;
 mod clock;
+mod contact;
 mod listen;
 mod outcome;
 mod session;
 mod write;
 
 use std::str::FromStr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -38,9 +37,9 @@ use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
 use crate::turns::Turns;
-use absence::Absence;
 use again::Failed;
 use clock::Correction;
+use contact::Contact;
 use listen::{Announcer, Listening};
 use write::Patience;
 
@@ -96,7 +95,7 @@ struct Shared {
     ids: Arc<DeliveryIds>,
     announcer: Announcer,
     correction: Correction,
-    absence: Absence,
+    contact: Contact,
 }
 
 impl Postgres {
@@ -136,7 +135,7 @@ impl Postgres {
             ids: Arc::new(DeliveryIds::in_blocks()),
             announcer: Announcer::default(),
             correction,
-            absence: Absence::default(),
+            contact: Contact::new(),
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -153,7 +152,7 @@ impl Postgres {
 
     /// Waits before the next try; fails where there is to be none.
     pub(super) async fn read_again(&self, tries: &mut Tries, error: Error) -> Result<(), Error> {
-        self.shared.again(tries, Failed::of(error)).await
+        tries.again(&self.shared.env, Failed::of(error)).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
@@ -165,10 +164,10 @@ impl Postgres {
     }
 
     /// As [`Self::write`], but where the answer to the commit is lost, it is waited for until it is known what became of
-    /// it, however long that takes, unless it is said to be enough.
+    /// it, or until a moment after the instant at which it is enough.
     pub(super) async fn write_until_known<T, F>(
         &self,
-        enough: Arc<AtomicBool>,
+        enough: Arc<OnceLock<Instant>>,
         operation: F,
     ) -> Result<T, Error>
     where
@@ -197,11 +196,10 @@ impl Postgres {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::Postgres(self.shared.session().await?);
-            let may_take_over = !self.shared.absence.is_recent();
+            let may_take_over = self.shared.contact.is_steady();
             claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await
         };
-        let claimed = claimed.await.map_err(Failed::of).inspect_err(|failed| self.shared.notice(failed));
-        match claimed.map_err(Failed::into_error) {
+        match claimed.await {
             Ok(mut claimed) => wanted
                 .iter()
                 .map(|(webhook, _)| (*webhook, Ok(claimed.remove(webhook).unwrap_or_default())))
@@ -259,18 +257,6 @@ impl Postgres {
 }
 
 impl Shared {
-    /// Waits before the next try; fails where there is to be none.
-    async fn again(&self, tries: &mut Tries, failed: Failed) -> Result<(), Error> {
-        self.notice(&failed);
-        tries.again(&self.env, failed).await
-    }
-
-    fn notice(&self, failed: &Failed) {
-        if failed.is_absence() {
-            self.absence.noticed();
-        }
-    }
-
     async fn session(&self) -> Result<Session, sqlx::Error> {
         self.session_within(Duration::MAX).await
     }

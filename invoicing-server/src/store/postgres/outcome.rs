@@ -18,6 +18,8 @@ use crate::error::Unknown;
 
 /// How long it is asked for where nobody waits for longer. A caller is told earlier that nobody knows yet.
 const ASKED_FOR: Duration = Duration::from_mins(1);
+/// How long it is asked for at most: well before the row is forgotten, as the answer would be wrong then.
+const ASKED_FOR_AT_MOST: Duration = Duration::from_mins(30);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a row is kept: 1 h in milliseconds.
@@ -34,33 +36,37 @@ const PRUNE: &str =
 
 /// Whether a transaction was committed. Fails where that could not be found out in time.
 pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience) -> Result<bool, Error> {
-    let is_over =
-        |begun: Instant| begun.elapsed() > ASKED_FOR && (patience.is_short() || shared.pool.is_closed());
     let begun = Instant::now();
+    let is_over = || {
+        let is_short = patience.is_short() || shared.pool.is_closed();
+        begun.elapsed() > if is_short { ASKED_FOR } else { ASKED_FOR_AT_MOST }
+    };
     loop {
         match ask(shared, id).await {
             Ok(committed) => {
                 tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
                 return Ok(committed);
             }
-            Err(error) if is_over(begun) => {
+            Err(error) if is_over() => {
                 tracing::error!(%error, transaction = %id, "it is not known whether a transaction was committed");
                 return Err(Error::unavailable(Unknown));
             }
-            Err(_) => {
-                shared.absence.noticed();
-                tokio::time::sleep(PAUSE).await;
-            }
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
 }
 
-/// On a connection of its own: those of the pool may all be held by transactions about which somebody asks.
+/// On a connection of its own: those of the pool may all be held by transactions about which somebody asks. Where the
+/// server lets no more in, on one of the pool after all.
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let now = shared.env.now().as_millis();
     let asked = async {
-        let mut connection = shared.options.connect().await?;
-        let given_up: bool = sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(&mut connection).await?;
+        let ask = sqlx::query_scalar(ASK).bind(id).bind(now);
+        let given_up: bool = match shared.options.connect().await {
+            Ok(mut connection) => ask.fetch_one(&mut connection).await?,
+            Err(sqlx::Error::Database(_)) => ask.fetch_one(&mut *shared.pool.acquire().await?).await?,
+            Err(error) => return Err(error),
+        };
         Ok(!given_up)
     };
     shared.in_time(asked).await

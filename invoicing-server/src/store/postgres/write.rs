@@ -5,8 +5,7 @@
 //! is also handed over.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -27,14 +26,18 @@ use crate::store::tx::{Aftermath, Tx};
 /// How long a commit is waited for. After that no caller waits, but it is still found out what became of it, and what is
 /// committed is handed over.
 const WAITED_FOR: Duration = Duration::from_secs(20);
+/// How long whoever has had enough waits nevertheless, as the database may have just come back.
+const MOMENT: Duration = Duration::from_secs(5);
+/// How often it is asked whether somebody still wants to wait.
+const WAITED_AT_ONCE: Duration = Duration::from_secs(1);
 
 /// For how long somebody wants to know what became of a commit.
 #[derive(Debug, Clone)]
 pub(super) enum Patience {
     /// As long as a caller waits for an answer.
     OfCaller,
-    /// Until it is known, or this says that it is enough.
-    UntilKnown(Arc<AtomicBool>),
+    /// Until it is known, or a moment after this instant.
+    UntilKnown(Arc<OnceLock<Instant>>),
 }
 
 impl Patience {
@@ -42,7 +45,7 @@ impl Patience {
     pub(super) fn is_short(&self) -> bool {
         match self {
             Self::OfCaller => true,
-            Self::UntilKnown(enough) => enough.load(Ordering::Relaxed),
+            Self::UntilKnown(enough) => enough.get().is_some_and(|enough| enough.elapsed() > MOMENT),
         }
     }
 }
@@ -62,7 +65,12 @@ where
     loop {
         match attempt(shared, tries.left(), &patience, operation.clone()).await {
             Ok(value) => return Ok(value),
-            Err(failed) => shared.again(&mut tries, failed).await?,
+            Err(failed) => {
+                if let Failed::ForNow(_) = failed {
+                    shared.ids.forget();
+                }
+                tries.again(&shared.env, failed).await?;
+            }
         }
     }
 }
@@ -93,11 +101,12 @@ where
         reason = "it ends with the commit, for which closing the pool waits"
     )]
     let mut committing = tokio::spawn(async move { commit(&shared, unfinished, id, asked_for).await });
+    let waited_since = Instant::now();
     let committed = loop {
-        match tokio::time::timeout(WAITED_FOR, &mut committing).await {
+        match tokio::time::timeout(WAITED_AT_ONCE, &mut committing).await {
             Ok(committed) => break committed,
-            Err(_) if patience.is_short() => return Err(Failed::ForGood(Error::unavailable(Unknown))),
-            Err(_) => {}
+            Err(_) if waited_since.elapsed() < WAITED_FOR || !patience.is_short() => {}
+            Err(_) => return Err(Failed::ForGood(Error::unavailable(Unknown))),
         }
     };
     committed.map_err(|error| Failed::ForGood(Error::internal(error)))??;
@@ -155,7 +164,6 @@ async fn commit(
         Connection::SqliteWriter(_) | Connection::SqliteReader(_) => Ok(()),
     };
     if let Err(error) = committed {
-        shared.absence.noticed();
         if is_rolled_back(&error) {
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
@@ -164,6 +172,7 @@ async fn commit(
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
     }
+    shared.contact.heard();
     unfinished.committed = true;
     let Aftermath { mut news, untaken } = unfinished.tx.committed();
     // Its connection is free for others, also while what follows waits for one.
