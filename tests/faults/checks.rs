@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 
 use invoicing_core::{
-    Client, EventId, Invoice, InvoiceStatus, Project, Quote, QuoteStatus, Timestamp, WebhookId,
+    Client, EventId, Invoice, InvoiceStatus, Page, Project, Quote, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{AttemptRecord, ClientQuery, CompanyHandle, EventRecord, PageQuery, PageWindow};
 use invoicing_tests::Received;
@@ -305,48 +305,40 @@ impl Found {
     }
 }
 
-fn window(offset: usize) -> PageWindow {
-    PageWindow { limit: 100, offset: offset as u64, since: None }
+/// Everything of a list, page by page.
+async fn all<T>(page: impl AsyncFn(PageWindow) -> Result<Page<T>, invoicing_server::Error>) -> Vec<T> {
+    let mut all = Vec::new();
+    loop {
+        let window = PageWindow { limit: 100, offset: all.len() as u64, since: None };
+        let Page { data, pagination, .. } = page(window).await.expect("a page");
+        all.extend(data);
+        if !pagination.has_more {
+            return all;
+        }
+    }
 }
 
 async fn clients(handle: &CompanyHandle) -> Vec<Client> {
-    let mut clients = Vec::new();
-    loop {
-        let query = ClientQuery { window: window(clients.len()), ..ClientQuery::default() };
-        let page = handle.clients().list(&query).await.expect("clients");
-        clients.extend(page.data);
-        if !page.pagination.has_more {
-            return clients;
-        }
-    }
+    let page = async |window| handle.clients().list(&ClientQuery { window, ..ClientQuery::default() }).await;
+    all(page).await
 }
 
 async fn quotes(handle: &CompanyHandle) -> Vec<Quote> {
+    let page = async |window| handle.quotes().list(&PageQuery { window, ..PageQuery::default() }).await;
     let mut quotes = Vec::new();
-    loop {
-        let query = PageQuery { window: window(quotes.len()), ..PageQuery::default() };
-        let page = handle.quotes().list(&query).await.expect("quotes");
-        for item in page.data {
-            quotes.push(handle.quotes().get(item.id).await.expect("a quote"));
-        }
-        if !page.pagination.has_more {
-            return quotes;
-        }
+    for item in all(page).await {
+        quotes.push(handle.quotes().get(item.id).await.expect("a quote"));
     }
+    quotes
 }
 
 async fn invoices(handle: &CompanyHandle) -> Vec<Invoice> {
+    let page = async |window| handle.invoices().list(&PageQuery { window, ..PageQuery::default() }).await;
     let mut invoices = Vec::new();
-    loop {
-        let query = PageQuery { window: window(invoices.len()), ..PageQuery::default() };
-        let page = handle.invoices().list(&query).await.expect("invoices");
-        for item in page.data {
-            invoices.push(handle.invoices().get(item.id).await.expect("an invoice"));
-        }
-        if !page.pagination.has_more {
-            return invoices;
-        }
+    for item in all(page).await {
+        invoices.push(handle.invoices().get(item.id).await.expect("an invoice"));
     }
+    invoices
 }
 
 async fn events(handle: &CompanyHandle) -> Vec<EventRecord> {

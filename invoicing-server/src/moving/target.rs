@@ -15,7 +15,7 @@ use super::tables::{TABLES, Table};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
 use crate::env::Env;
-use crate::store::postgres;
+use crate::store::postgres::{self, COPY, TABLE_EXISTS};
 
 /// Most rows in a transaction.
 const BATCH: u32 = 5_000;
@@ -33,7 +33,6 @@ const BEGIN: &str =
 const STANDING: &str = "SELECT at, ahead, source, place, last, rows FROM invoicing_copy";
 const HELD: &str = "SELECT place, last FROM invoicing_copy FOR UPDATE";
 const MOVE: &str = "UPDATE invoicing_copy SET place = $1, last = $2, rows = rows + $3";
-const EXISTS: &str = "SELECT to_regclass($1) IS NOT NULL";
 const FINISHED: &str = "SELECT value FROM setting WHERE name = $1";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
 /// Each node takes ids in blocks, from the sequence's next value on: none may be taken.
@@ -88,7 +87,7 @@ impl Target {
     /// What stands there. Refuses what no copy has put there.
     pub(super) async fn standing(&mut self) -> Result<Standing, CopyError> {
         let mut tx = self.begin().await?;
-        if exists(&mut tx, "invoicing_copy").await? {
+        if exists(&mut tx, COPY).await? {
             return Ok(Standing::Begun(begun(&mut tx).await?));
         }
         if exists(&mut tx, "setting").await? {
@@ -187,7 +186,7 @@ impl From<sqlx::Error> for CopyError {
 }
 
 async fn exists(tx: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar(EXISTS).bind(table).fetch_one(tx).await
+    sqlx::query_scalar(TABLE_EXISTS).bind(table).fetch_one(tx).await
 }
 
 async fn begun(tx: &mut PgConnection) -> Result<Begun, CopyError> {

@@ -148,9 +148,9 @@ impl Connection {
     pub(super) async fn lock_service(&mut self) -> Result<(), Error> {
         #[cfg(feature = "postgres")]
         if self.is_shared() {
-            use super::postgres::{COPYING, SERVICE_LOCK};
+            use super::postgres::{COPY, SERVICE_LOCK, TABLE_EXISTS};
             run!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(c))?;
-            if on!(self, |c| sqlx::query_scalar(COPYING).fetch_one(c))? {
+            if on!(self, |c| sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(c))? {
                 return Err(Error::unavailable("the database is being copied into"));
             }
         }

@@ -14,7 +14,7 @@ use crate::{random, tell, times};
 
 const NODES: usize = 3;
 /// Longer than a commit is waited for whose answer was lost, which is longer than an operation is tried for.
-const TOLD: Duration = Duration::from_secs(25);
+const TOLD: Duration = Duration::from_secs(28);
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(20);
 

@@ -52,10 +52,12 @@ const SWEEP_LOCK: i64 = LOCKS | 3;
 /// Whoever has waited for a lock goes by what was committed meanwhile, whatever level the database has by default.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// Whether somebody copies into the database, for which there is a table that no migration makes. Looked up by a query, which
-/// sees what has been committed by now: `to_regclass` may answer with what the session knew before it waited for a lock.
-pub(super) const COPYING: &str = "SELECT EXISTS (SELECT 1 FROM pg_class \
-     WHERE relname = 'invoicing_copy' AND pg_table_is_visible(oid))";
+/// Whether there is a table. Looked up by a query, which sees what has been committed by now: `to_regclass` may answer with
+/// what the session knew before it waited for a lock.
+pub(crate) const TABLE_EXISTS: &str =
+    "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid))";
+/// The table that is there while somebody copies into the database. No migration makes it.
+pub(crate) const COPY: &str = "invoicing_copy";
 
 /// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
 /// and one whose machine is gone are not waited for.
@@ -337,7 +339,7 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
 /// The schema, and that nobody is copying into it.
 async fn prepare(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await?;
-    if sqlx::query_scalar(COPYING).fetch_one(&mut *connection).await? {
+    if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {
         return Err(OpenError::Copying);
     }
     super::migrate::postgres(&mut connection).await
