@@ -296,7 +296,7 @@ impl Store {
     }
 
     /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
-    /// that as long as it takes, or until a moment after the instant at which it is enough. See [`Error::is_unknown`].
+    /// that as long as it can be found out, or until a moment after the instant at which it is enough. See [`Error::is_unknown`].
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
     pub(crate) async fn write_until_known<T, F>(
         &self,

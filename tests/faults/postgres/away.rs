@@ -6,11 +6,10 @@ use std::time::Duration;
 use invoicing_core::NewClient;
 use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
-use serde_json::json;
 
 use super::here::{Delivering, companies, open};
 use super::proxy::{Fate, Fault, Proxy};
-use super::{LEASE, on_new_database, wait_until};
+use super::{LEASE, hasty, on_new_database, wait_until};
 use crate::process::PATIENCE;
 use crate::{checks, tell};
 
@@ -23,11 +22,12 @@ async fn who_comes_back_first_leaves_to_the_others_what_they_hold() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let receiver = Receiver::start().await;
     // Time enough to choose the commit that follows the answer.
-    receiver.reply_always(Reply::Slow(Duration::from_secs(1), 200));
+    receiver.reply_always(Reply::Slow(Duration::from_secs(2), 200));
     let site = on_new_database(&cluster, vec![receiver.url.clone()]).await;
     let proxies = [Proxy::start(cluster.port()).await, Proxy::start(cluster.port()).await];
     let [holder, other] = &proxies;
-    let settings = json!({ "dispatch": { "leaseMs": 9_000, "attemptTimeoutMs": 3_000 } });
+    let mut settings = hasty();
+    settings["dispatch"]["attemptTimeoutMs"] = 3_000.into();
     let nodes = [
         open(&site, holder.url("invoicing"), settings.clone()).await,
         open(&site, other.url("invoicing"), settings).await,

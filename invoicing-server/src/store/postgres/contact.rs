@@ -1,61 +1,67 @@
 //! Whether this node has been in touch with the database for a while.
 //!
-//! While the database is away nobody can record what came of his attempts, and leases run out all the same. So a node that
-//! has been out of touch leaves what others held to them for some time: whoever holds a claim records first, and nothing
-//! is sent again that has arrived. The database's clock, which is asked for every second, keeps a node in touch that has
-//! nothing else to do; and so does each commit.
+//! While nothing can be committed nobody can record what came of his attempts, and leases run out all the same. So a node
+//! that has been out of touch leaves what others held to them for some time: whoever holds a claim records first, and
+//! nothing is sent again that has arrived. Each commit keeps a node in touch, and one that has nothing else to commit
+//! writes a row of its own every second.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the database is asked for its clock at least.
+/// How often something is committed at least.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
-/// Out of touch is who has heard nothing for longer: as long as an outcome may wait at least before its lease runs out.
+/// Out of touch is who could commit nothing for longer: as long as an outcome may wait at least before its lease runs out.
 const SILENCE: Duration = Duration::from_secs(5);
 /// How long what others held is left to them then: longer than it takes to find the database back and to record.
 const LEFT_FOR: Duration = Duration::from_secs(10);
 
+/// See the module's text. None for a clock that is moved by hand, by which leases do not run out while nothing is heard.
 #[derive(Debug)]
-pub(super) struct Contact(Mutex<State>);
+pub(super) struct Contact(Option<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     last: Instant,
-    /// Since when there was no silence; `None` where there never was one.
-    since: Option<Instant>,
+    /// Since when there was no silence.
+    since: Instant,
 }
 
 impl State {
-    fn heard(&mut self, now: Instant) {
-        if now.saturating_duration_since(self.last) > SILENCE {
-            self.since = Some(now);
+    /// Whether there was a silence before.
+    fn heard(&mut self, now: Instant) -> bool {
+        let was_silent = now.saturating_duration_since(self.last) > SILENCE;
+        if was_silent {
+            self.since = now;
         }
         self.last = now;
+        was_silent
     }
 
     fn is_steady(&self, now: Instant) -> bool {
         now.saturating_duration_since(self.last) <= SILENCE
-            && self.since.is_none_or(|since| now.saturating_duration_since(since) >= LEFT_FOR)
+            && now.saturating_duration_since(self.since) >= LEFT_FOR
     }
 }
 
 impl Contact {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(State { last: Instant::now(), since: None }))
+    /// Of a node that has just come: perhaps it had to wait for the database, as the others had.
+    pub(super) fn new(clock_is_real: bool) -> Self {
+        let now = Instant::now();
+        Self(clock_is_real.then(|| Mutex::new(State { last: now, since: now })))
     }
 
-    /// The database has answered, and takes changes.
-    pub(super) fn heard(&self) {
-        self.state().heard(Instant::now());
+    /// Something was committed. Whether there was a silence before.
+    pub(super) fn heard(&self) -> bool {
+        self.state().is_some_and(|mut state| state.heard(Instant::now()))
     }
 
     /// Whether claims of others that have run out may be taken over.
     pub(super) fn is_steady(&self) -> bool {
-        self.state().is_steady(Instant::now())
+        self.state().is_none_or(|state| state.is_steady(Instant::now()))
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Option<MutexGuard<'_, State>> {
+        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -67,20 +73,21 @@ mod tests {
     fn whoever_was_out_of_touch_takes_over_nothing_for_a_while() {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
-        let mut state = State { last: start, since: None };
-        assert!(state.is_steady(at(5)), "a node that has just started");
-        for second in 1..=5 {
-            state.heard(at(second));
+        let mut state = State { last: start, since: start };
+        for second in 1..10 {
+            assert!(!state.heard(at(second)));
+            assert!(!state.is_steady(at(second)), "{second}: a node that has just come");
         }
         assert!(state.is_steady(at(10)));
-        assert!(!state.is_steady(at(11)), "silence, though nobody has said so yet");
-        state.heard(at(40));
+        assert!(state.is_steady(at(14)));
+        assert!(!state.is_steady(at(15)), "silence, though nobody has said so yet");
+        assert!(state.heard(at(40)));
         for second in 41..50 {
             assert!(!state.is_steady(at(second)), "{second}");
-            state.heard(at(second));
+            assert!(!state.heard(at(second)));
         }
         assert!(state.is_steady(at(50)));
-        state.heard(at(56));
+        assert!(state.heard(at(56)));
         assert!(!state.is_steady(at(65)), "out of touch again");
     }
 }

@@ -79,7 +79,7 @@ impl Announcer {
     }
 }
 
-/// The task that listens and sends.
+/// The task that listens and sends, and keeps in touch with the database.
 pub(super) struct Listening {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
@@ -102,7 +102,7 @@ impl Listening {
 }
 
 async fn work(shared: Arc<Shared>, hears: Hears, mut stopped: watch::Receiver<bool>) {
-    let node = shared.env.uuid();
+    let node = shared.node;
     let stop = async move {
         // Also where the sender is gone.
         let _ = stopped.wait_for(|stopped| *stopped).await;

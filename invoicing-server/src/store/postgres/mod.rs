@@ -21,6 +21,7 @@ use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use uuid::Uuid;
 
 #[cfg(feature = "sqlite")]
 pub(crate) use super::migrate::postgres as migrate;
@@ -90,6 +91,8 @@ pub(crate) struct Postgres {
 struct Shared {
     pool: PgPool,
     options: PgConnectOptions,
+    /// Tells this node from the others.
+    node: Uuid,
     settings: PostgresSettings,
     answer_limit: Duration,
     env: Env,
@@ -127,9 +130,11 @@ impl Postgres {
             .await?;
         prepare(&pool).await?;
         let correction = Correction::of(&env);
+        let contact = Contact::new(env.correction().is_some());
         let shared = Shared {
             pool,
             options,
+            node: env.uuid(),
             settings,
             answer_limit,
             env,
@@ -137,7 +142,7 @@ impl Postgres {
             ids: Arc::new(DeliveryIds::in_blocks()),
             announcer: Announcer::default(),
             correction,
-            contact: Contact::new(),
+            contact,
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -166,7 +171,7 @@ impl Postgres {
     }
 
     /// As [`Self::write`], but where the answer to the commit is lost, it is waited for until it is known what became of
-    /// it, or until a moment after the instant at which it is enough.
+    /// it, for half an hour at most, or until a moment after the instant at which it is enough.
     pub(super) async fn write_until_known<T, F>(
         &self,
         enough: Arc<OnceLock<Instant>>,
@@ -199,7 +204,9 @@ impl Postgres {
         let claimed = async {
             let mut connection = Connection::Postgres(self.shared.session().await?);
             let may_take_over = self.shared.contact.is_steady();
-            claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await
+            let claimed = claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await?;
+            self.shared.heard();
+            Ok::<_, Error>(claimed)
         };
         match claimed.await {
             Ok(mut claimed) => wanted
@@ -259,6 +266,14 @@ impl Postgres {
 }
 
 impl Shared {
+    /// Something was committed.
+    fn heard(&self) {
+        if self.contact.heard() {
+            // What another server has never seen it may give to somebody else.
+            self.ids.forget();
+        }
+    }
+
     async fn session(&self) -> Result<Session, sqlx::Error> {
         self.session_within(Duration::MAX).await
     }

@@ -18,12 +18,12 @@ use crate::error::Unknown;
 
 /// How long it is asked for where nobody waits for longer. A caller is told earlier that nobody knows yet.
 const ASKED_FOR: Duration = Duration::from_mins(1);
-/// How long it is asked for at most: well before the row is forgotten, as the answer would be wrong then.
-const ASKED_FOR_AT_MOST: Duration = Duration::from_mins(30);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a row is kept: 1 h in milliseconds.
 const KEPT_MS: i64 = 60 * 60 * 1_000;
+/// Of these, for how long no row means no commit, whatever the clocks of the nodes say. Nobody asks for longer.
+const BELIEVED_MS: i64 = KEPT_MS / 2;
 /// Rows that are forgotten in one statement.
 const BATCH: i64 = 10_000;
 
@@ -37,12 +37,18 @@ const PRUNE: &str =
 /// Whether a transaction was committed. Fails where that could not be found out in time.
 pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience) -> Result<bool, Error> {
     let begun = Instant::now();
+    // Also of a machine that has slept since. The time is in the id.
+    let is_old = || shared.env.now().as_millis() - millis_of(id) > BELIEVED_MS;
     let is_over = || {
         let is_short = patience.is_short() || shared.pool.is_closed();
-        begun.elapsed() > if is_short { ASKED_FOR } else { ASKED_FOR_AT_MOST }
+        is_old() || (is_short && begun.elapsed() > ASKED_FOR)
     };
     loop {
         match ask(shared, id).await {
+            Ok(false) if is_old() => {
+                tracing::error!(transaction = %id, "it cannot be known any more whether a transaction was committed");
+                return Err(Error::unavailable(Unknown));
+            }
             Ok(committed) => {
                 tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
                 return Ok(committed);
@@ -61,15 +67,22 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let now = shared.env.now().as_millis();
     let asked = async {
-        let ask = sqlx::query_scalar(ASK).bind(id).bind(now);
-        let given_up: bool = match shared.options.connect().await {
-            Ok(mut connection) => ask.fetch_one(&mut connection).await?,
-            Err(sqlx::Error::Database(_)) => ask.fetch_one(&mut *shared.pool.acquire().await?).await?,
-            Err(error) => return Err(error),
-        };
-        Ok(!given_up)
+        let mut connection = shared.options.connect().await?;
+        sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(&mut connection).await
     };
-    shared.in_time(asked).await
+    let given_up: bool = match shared.in_time(asked).await {
+        Err(sqlx::Error::Database(_)) => {
+            let mut connection = Connection::Postgres(shared.session().await?);
+            on!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
+        }
+        asked => asked?,
+    };
+    Ok(!given_up)
+}
+
+/// When a `UUIDv7` was made, in milliseconds.
+fn millis_of(id: Uuid) -> i64 {
+    i64::try_from(id.as_u128() >> 80).unwrap_or(i64::MAX)
 }
 
 /// Forgets old ones, a few at a time.

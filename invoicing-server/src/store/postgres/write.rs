@@ -36,7 +36,7 @@ const WAITED_AT_ONCE: Duration = Duration::from_secs(1);
 pub(super) enum Patience {
     /// As long as a caller waits for an answer.
     OfCaller,
-    /// Until it is known, or a moment after this instant.
+    /// Until it is known, as long as that can be found out, or a moment after this instant.
     UntilKnown(Arc<OnceLock<Instant>>),
 }
 
@@ -172,7 +172,7 @@ async fn commit(
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
     }
-    shared.contact.heard();
+    shared.heard();
     unfinished.committed = true;
     let Aftermath { mut news, untaken } = unfinished.tx.committed();
     // Its connection is free for others, also while what follows waits for one.
