@@ -180,8 +180,8 @@ pub(super) mod postgres {
     use crate::store::lists::{Ids, Uuids};
 
     /// `$3` for which webhooks, `$5` how many of each, `$6` when leases have run out by. What somebody else is claiming is
-    /// passed over. The update goes by
-    /// an array, which the planner takes for a few rows and looks up one by one, and not by a join.
+    /// passed over. The update goes by an array, which the planner takes for a few rows and looks up one by one, and not
+    /// by a join.
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \

@@ -205,7 +205,9 @@ impl Postgres {
             let mut connection = Connection::Postgres(self.shared.session().await?);
             let may_take_over = self.shared.contact.is_steady();
             let claimed = claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await?;
-            self.shared.heard();
+            if claimed.values().any(|(jobs, _)| !jobs.is_empty()) {
+                self.shared.heard();
+            }
             Ok::<_, Error>(claimed)
         };
         match claimed.await {
