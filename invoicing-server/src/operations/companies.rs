@@ -2,63 +2,53 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use chrono_tz::Tz;
-use futures_util::future::BoxFuture;
 use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan};
 
-use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
+use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Services, Webhooks};
 use crate::Error;
-use crate::invoicing::Inner;
+use crate::env::Env;
 use crate::store::news::News;
-use crate::store::{Tx, companies, reading, series};
-
-/// How long a number is waited for: longer than anybody holds one.
-const NUMBER_TIME_LIMIT: Duration = Duration::from_secs(10);
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// How often whoever waits for a number looks whether he can have one.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(8);
+use crate::store::{CompanyReader, CompanyTx, Operation, ServiceTables, Tables};
 
 /// The companies of the service.
 #[derive(Debug, Clone)]
-pub struct Companies(pub(crate) Arc<Inner>);
+pub struct Companies(pub(crate) Arc<Services>);
 
 impl Companies {
     /// Opens a company.
     pub async fn create(&self, new: &NewCompany) -> Result<Company, Error> {
         Tz::from_str(&new.time_zone)
             .map_err(|_| Invalid::new("timeZone", "must be an IANA time zone such as Europe/Paris"))?;
-        let company = new.create(CompanyId(self.0.env.uuid()), self.0.env.now())?;
-        self.0
-            .store
-            .write(move |tx| {
-                Box::pin(async move {
-                    companies::insert(tx.connection(), &company).await?;
-                    Ok(company)
-                })
+        let Services { store, env, .. } = &*self.0;
+        let company = new.create(CompanyId(env.uuid()), env.now())?;
+        store
+            .write_service(async move |mut tx| {
+                tx.companies().insert(&company).await?;
+                Ok(company)
             })
             .await
     }
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        reading!(self.0.store, |c| companies::list(c))
+        self.0.store.read_service(async |mut tx| tx.companies().list().await).await
     }
 }
 
 /// One company: every operation on its records starts here. Cheap to clone; holds no lock and no connection.
 ///
-/// A handle can be made for an id that does not exist; its operations then say [`Error::NotFound`].
+/// A handle can be made for an id that does not exist; its operations then return [`Error::NotFound`].
 #[derive(Debug, Clone)]
 pub struct CompanyHandle {
-    pub(super) inner: Arc<Inner>,
+    pub(super) services: Arc<Services>,
     pub(super) id: CompanyId,
 }
 
 impl CompanyHandle {
-    pub(crate) fn new(inner: Arc<Inner>, id: CompanyId) -> Self {
-        Self { inner, id }
+    pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
+        Self { services, id }
     }
 
     /// Which company.
@@ -68,8 +58,8 @@ impl CompanyHandle {
 
     /// Its record.
     pub async fn details(&self) -> Result<Company, Error> {
-        let found = reading!(self.inner.store, |c| companies::find(c, self.id))?;
-        found.map(|(company, _)| company).ok_or(Error::NotFound)
+        let (company, _) = self.read(async |mut tx| tx.company_row().find().await).await?;
+        Ok(company)
     }
 
     /// Changes the plan. Keys lose or gain the API with it at once, also on other nodes where requests are counted; without
@@ -78,18 +68,15 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
-        let keys = Arc::clone(&self.inner);
-        self.change(move |tx, company| {
-            if company.automatic_invoicing && !plan.has_automatic_invoicing() {
-                return Err(
-                    Conflict::new(format!("automatic conversion is not part of the plan {plan}")).into()
-                );
+        self.write(async move |mut tx| {
+            let mut company = tx.company().clone();
+            if company.automatic_invoicing {
+                check_automatic_invoicing(plan)?;
             }
             company.plan = plan;
-            let id = company.id;
-            tx.on_commit(move || keys.keys.set_plan(id, plan));
-            tx.announce(News::Plan(id));
-            Ok(())
+            tx.company_row().set_record(&company).await?;
+            tx.notify(News::Plan { company: company.id, plan });
+            Ok(company)
         })
         .await
     }
@@ -97,9 +84,10 @@ impl CompanyHandle {
     /// Changes what documents say about the company. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.check()?;
-        self.change(move |_, company| {
-            company.identity = identity;
-            Ok(())
+        self.write(async move |mut tx| {
+            let company = Company { identity, ..tx.company().clone() };
+            tx.company_row().set_record(&company).await?;
+            Ok(company)
         })
         .await
     }
@@ -109,80 +97,38 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the plan does not include it.
     pub async fn set_automatic_invoicing(&self, on: bool) -> Result<Company, Error> {
-        self.change(move |_, company| {
-            if on && !company.plan.has_automatic_invoicing() {
-                let plan = company.plan;
-                return Err(
-                    Conflict::new(format!("automatic conversion is not part of the plan {plan}")).into()
-                );
+        self.write(async move |mut tx| {
+            if on {
+                check_automatic_invoicing(tx.company().plan)?;
             }
-            company.automatic_invoicing = on;
-            Ok(())
+            let company = Company { automatic_invoicing: on, ..tx.company().clone() };
+            tx.company_row().set_record(&company).await?;
+            Ok(company)
         })
         .await
     }
 
-    async fn change<F>(&self, change: F) -> Result<Company, Error>
+    /// Reads records of the company.
+    pub(super) async fn read<T, F>(&self, operation: F) -> Result<T, Error>
     where
-        F: FnOnce(&mut Tx, &mut Company) -> Result<(), Error> + Clone + Send + 'static,
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        let id = self.id;
-        self.write(move |tx| {
-            Box::pin(async move {
-                let mut company = tx.unit(id).await?.company;
-                change(tx, &mut company)?;
-                companies::set_record(tx, &company).await?;
-                Ok(company)
-            })
-        })
-        .await
+        self.services.store.read(self.id, operation).await
     }
 
+    /// Changes records of the company in one transaction.
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.inner.store.write_of(self.id, operation).await
+        self.services.store.write_company(self.id, operation).await
     }
 
-    /// As [`Self::write`], for an operation that takes or holds a number: `None` says that somebody else holds the series,
-    /// and that nothing has changed. Then it is run again once nobody does.
-    ///
-    /// Each time the others are left so much time to get a number before.
-    pub(super) async fn write_numbered<T, F>(&self, leave: Duration, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Option<T>, Error>> + Clone + Send + 'static,
-    {
-        let begun = Instant::now();
-        loop {
-            if !leave.is_zero() {
-                tokio::time::sleep(leave).await;
-            }
-            if let Some(done) = self.write(operation.clone()).await? {
-                return Ok(done);
-            }
-            self.numbers_are_free(begun).await?;
-        }
-    }
-
-    /// Looks again and again, as another process may hold them.
-    async fn numbers_are_free(&self, begun: Instant) -> Result<(), Error> {
-        let _turn = self.inner.looking.wait_for(self.id, NUMBER_TIME_LIMIT).await?;
-        let mut pause = FIRST_PAUSE;
-        while begun.elapsed() < NUMBER_TIME_LIMIT {
-            if !self.numbers_are_held().await? {
-                return Ok(());
-            }
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
-        }
-        Err(Error::unavailable("the numbers of the company are held"))
-    }
-
-    async fn numbers_are_held(&self) -> Result<bool, Error> {
-        reading!(self.inner.store, |c| series::is_held(c, self.id, self.inner.env.now()))
+    pub(super) fn env(&self) -> &Env {
+        &self.services.env
     }
 
     /// Its API keys.
@@ -219,4 +165,11 @@ impl CompanyHandle {
     pub fn events(&self) -> Events<'_> {
         Events(self)
     }
+}
+
+fn check_automatic_invoicing(plan: Plan) -> Result<(), Error> {
+    if plan.has_automatic_invoicing() {
+        return Ok(());
+    }
+    Err(Conflict::new(format!("automatic conversion is not part of the plan {plan}")).into())
 }

@@ -1,10 +1,10 @@
 //! Projects: opened and moved by the host; their completion is an event.
 
-use invoicing_core::{ClientId, Invalid, Project, ProjectId, ProjectStatus, QuoteId};
+use invoicing_core::{Client, ClientId, Invalid, Project, ProjectId, ProjectStatus, QuoteId};
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::store::{clients, projects, quotes, reading};
+use crate::store::{CompanyTx, Tables};
 
 /// The projects of a company.
 #[derive(Debug, Clone, Copy)]
@@ -25,64 +25,52 @@ impl Projects<'_> {
     /// Opens a project.
     pub async fn create(&self, new: &NewProject) -> Result<Project, Error> {
         let NewProject { name, client_id, quote_ids } = new.clone();
-        let company = self.0.id;
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let client = match client_id {
-                        Some(id) => {
-                            Some(clients::find(tx.connection(), company, id).await.map_err(|error| {
-                                missing(error, "clientId", "must be a client of the company")
-                            })?)
-                        }
-                        None => None,
-                    };
-                    for id in &quote_ids {
-                        let found = quotes::find_pieces(tx.connection(), company, *id).await;
-                        found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
+            .write(async move |mut tx| {
+                let client = find_client(&mut tx, client_id).await?;
+                for id in &quote_ids {
+                    let found = tx.quotes().exists(*id).await?;
+                    if !found {
+                        return Err(Invalid::new("quoteIds", "must be quotes of the company").into());
                     }
-                    let id = ProjectId(tx.env().uuid());
-                    let project = Project::open(id, &name, client.as_ref(), quote_ids, unit.at)?;
-                    projects::insert(tx.connection(), company, &project).await?;
-                    tx.finish(&unit, &[]).await?;
-                    Ok(project)
-                })
+                }
+                let id = ProjectId(tx.env().uuid());
+                let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.stamp())?;
+                tx.projects().insert(&project).await?;
+                tx.finish(&[]).await?;
+                Ok(project)
             })
             .await
     }
 
     /// Moves a project. Each move to COMPLETED emits `project.completed`; the same status again does nothing.
     pub async fn set_status(&self, id: ProjectId, status: ProjectStatus) -> Result<Project, Error> {
-        let company = self.0.id;
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let project = projects::find(tx.connection(), company, id).await?;
-                    let Some(changed) = project.set_status(status, unit.at)? else { return Ok(project) };
-                    projects::update(tx.connection(), company, &changed.record).await?;
-                    tx.finish(&unit, &changed.events).await?;
-                    Ok(changed.record)
-                })
+            .write(async move |mut tx| {
+                let project = tx.projects().find(id).await?;
+                let Some(changed) = project.set_status(status, tx.stamp())? else { return Ok(project) };
+                tx.projects().update(&changed.record).await?;
+                tx.finish(&changed.events).await?;
+                Ok(changed.record)
             })
             .await
     }
 
     /// One project.
     pub async fn get(&self, id: ProjectId) -> Result<Project, Error> {
-        reading!(self.0.inner.store, |c| projects::find(c, self.0.id, id))
+        self.0.read(async move |mut tx| tx.projects().find(id).await).await
     }
 
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
-        reading!(self.0.inner.store, |c| projects::list(c, self.0.id))
+        self.0.read(async |mut tx| tx.projects().list().await).await
     }
 }
 
-fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
-    match error {
-        Error::NotFound => Invalid::new(field, rule).into(),
-        error => error,
+async fn find_client(tx: &mut CompanyTx<'_>, id: Option<ClientId>) -> Result<Option<Client>, Error> {
+    let Some(id) = id else { return Ok(None) };
+    match tx.clients().find(id).await {
+        Err(Error::NotFound) => Err(Invalid::new("clientId", "must be a client of the company").into()),
+        found => found.map(Some),
     }
 }

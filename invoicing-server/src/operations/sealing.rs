@@ -1,4 +1,4 @@
-//! Sealing what is stored: taking keys into use, sealing again with a new one, and what is still sealed with an old one.
+//! Sealing of stored secrets: keys taken into use, secrets sealed again, and the keys that are still needed.
 
 use std::sync::Arc;
 
@@ -6,10 +6,9 @@ use invoicing_core::Conflict;
 use uuid::Uuid;
 
 use crate::Error;
-use crate::invoicing::Inner;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
-use crate::store::sealed::{SealedWith, reseal_webhooks};
-use crate::store::{Store, Tx, reading, settings};
+use crate::store::sealed::SealedWith;
+use crate::store::{ServiceTables, ServiceTx, Store, settings};
 
 /// Secrets that are sealed again in one transaction: other writers wait for no more.
 const BATCH: u32 = 200;
@@ -29,38 +28,107 @@ pub struct ResealReport {
     pub log_cut: bool,
 }
 
-/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` is called as
-/// soon as they are in use, whoever still waits for it.
-pub(crate) async fn adopt(
-    store: &Store,
-    sealer: &Arc<Sealer>,
-    keys: Option<SealingKeys>,
-    then: impl FnOnce() + Clone + Send + 'static,
-) -> Result<(), SealingError> {
-    if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
-        return Err(SealingError::SameId(id.to_owned()));
-    }
-    if keys.is_none() {
-        tracing::warn!(
-            "no sealing key is given: the secrets of webhooks and the key of document URLs are stored in clear"
-        );
-    }
-    let sealer = Arc::clone(sealer);
-    let adopted = store.write(move |tx| Box::pin(adopt_in(tx, sealer, keys.map(Arc::new), then)));
-    adopted.await.map_err(SealingError::Store)?
+/// Seals stored secrets.
+#[derive(Debug, Clone)]
+pub(crate) struct Sealing {
+    pub(crate) store: Arc<Store>,
+    pub(crate) sealer: Arc<Sealer>,
 }
 
-/// Within the transaction, as secrets are sealed within one too: none can be sealed with a key that is just given up.
-async fn adopt_in(
-    tx: &mut Tx,
-    sealer: Arc<Sealer>,
-    keys: Option<Arc<SealingKeys>>,
-    then: impl FnOnce() + Clone + Send + 'static,
+impl Sealing {
+    /// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
+    /// soon as they are in use, even where the caller has gone away.
+    pub(crate) async fn adopt(
+        &self,
+        keys: Option<SealingKeys>,
+        then: impl FnOnce() + Clone + Send + 'static,
+    ) -> Result<(), SealingError> {
+        if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
+            return Err(SealingError::SameId(id.to_owned()));
+        }
+        if keys.is_none() {
+            tracing::warn!("no sealing key: secrets of webhooks and the key of document URLs are stored in clear");
+        }
+        let (sealer, keys) = (Arc::clone(&self.sealer), keys.map(Arc::new));
+        // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
+        let adopted = self.store.write_service(async move |mut tx| {
+            if let Err(refused) = check_keys(&mut tx, &sealer, keys.as_deref()).await? {
+                return Ok(Err(refused));
+            }
+            if let Some(keys) = keys {
+                // Not before the database knows the keys for good; until then the present key is used, which is one of
+                // them.
+                tx.on_commit(move || {
+                    sealer.set_keys(keys);
+                    then();
+                });
+            }
+            Ok(Ok(()))
+        });
+        adopted.await.map_err(SealingError::Store)?
+    }
+
+    /// How many stored secrets are sealed with which key.
+    pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
+        self.store.read_service(async |mut tx| tx.sealed_secrets().count().await).await
+    }
+
+    /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
+    pub(crate) async fn reseal(&self) -> Result<ResealReport, Error> {
+        let mut report = ResealReport::default();
+        match self.reseal_url_key().await? {
+            Some(resealed) => report.resealed += u64::from(resealed),
+            None => report.unreadable += 1,
+        }
+        let mut after = Some(Uuid::nil());
+        while let Some(from) = after {
+            let sealer = Arc::clone(&self.sealer);
+            let batch = self.store.write_service(async move |mut tx| {
+                let current = current_id(&sealer)?;
+                tx.sealed_secrets().reseal_webhooks(&sealer, &current, from, BATCH).await
+            });
+            let batch = batch.await?;
+            report.resealed += batch.resealed;
+            report.unreadable += batch.unreadable;
+            after = batch.last;
+        }
+        self.forget_unused_keys().await?;
+        report.log_cut = self.store.cut_log().await?;
+        Ok(report)
+    }
+
+    async fn reseal_url_key(&self) -> Result<Option<bool>, Error> {
+        let sealer = Arc::clone(&self.sealer);
+        self.store
+            .write_service(async move |mut tx| {
+                tx.lock_service().await?;
+                let current = current_id(&sealer)?;
+                tx.settings().reseal(&sealer, &current, settings::DOCUMENT_URL_KEY).await
+            })
+            .await
+    }
+
+    async fn forget_unused_keys(&self) -> Result<(), Error> {
+        let sealer = Arc::clone(&self.sealer);
+        self.store
+            .write_service(async move |mut tx| {
+                tx.lock_service().await?;
+                let (used, current) = (tx.sealed_secrets().count().await?.keys, current_id(&sealer)?);
+                tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await
+            })
+            .await
+    }
+}
+
+async fn check_keys(
+    tx: &mut ServiceTx<'_>,
+    sealer: &Sealer,
+    keys: Option<&SealingKeys>,
 ) -> Result<Result<(), SealingError>, Error> {
     tx.lock_service().await?;
-    let knows = |id: &str| keys.as_ref().is_some_and(|keys| keys.find(id).is_some() || keys.is_lost(id));
-    let mut missing = SealedWith::read(tx.connection()).await?.keys;
-    // What operations of the same commit have sealed with it may not be on disk yet.
+    let knows = |id: &str| keys.is_some_and(|keys| keys.find(id).is_some() || keys.is_lost(id));
+    let mut missing = tx.sealed_secrets().count().await?.keys;
+    // What other operations of the same commit have sealed with the present key may not be on disk yet.
     missing.extend(sealer.keys().map(|now| (now.current().id().to_owned(), 0)));
     missing.retain(|id, _| !knows(id));
     if !missing.is_empty() {
@@ -68,76 +136,17 @@ async fn adopt_in(
     }
     let Some(keys) = keys else { return Ok(Ok(())) };
     let trial = Sealer::new(tx.env().clone());
-    trial.set_keys(Arc::clone(&keys));
+    trial.set_keys(Arc::new(keys.clone()));
     for key in keys.all() {
-        match settings::check_key(tx.connection(), &trial, key.id()).await? {
+        match tx.settings().check_key(&trial, key.id()).await? {
             Some(false) => return Ok(Err(SealingError::WrongKey(key.id().to_owned()))),
             None if key.id() == keys.current().id() => {
-                settings::remember_key(tx.connection(), &trial, key.id()).await?;
+                tx.settings().remember_key(&trial, key.id()).await?;
             }
             Some(true) | None => {}
         }
     }
-    // Not before the keys are known to the database for good. Until then the present one is used, which is among them.
-    tx.on_commit(move || {
-        sealer.set_keys(keys);
-        then();
-    });
     Ok(Ok(()))
-}
-
-impl Inner {
-    /// See [`Invoicing::use_sealing_keys`](crate::Invoicing::use_sealing_keys).
-    pub(crate) async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
-        let endpoints = Arc::clone(&self.endpoints);
-        adopt(&self.store, &self.sealer, Some(keys), move || endpoints.forget_all()).await
-    }
-
-    /// See [`Invoicing::sealed_with`](crate::Invoicing::sealed_with).
-    pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        reading!(self.store, |c| SealedWith::read(c))
-    }
-
-    /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
-    pub(crate) async fn reseal(&self) -> Result<ResealReport, Error> {
-        let mut report = ResealReport::default();
-        let sealer = Arc::clone(&self.sealer);
-        let url_key = self.store.write(move |tx| {
-            Box::pin(async move {
-                tx.lock_service().await?;
-                let current = current_id(&sealer)?;
-                settings::reseal(tx.connection(), &sealer, &current, settings::DOCUMENT_URL_KEY).await
-            })
-        });
-        match url_key.await? {
-            Some(resealed) => report.resealed += u64::from(resealed),
-            None => report.unreadable += 1,
-        }
-        let mut after = Some(Uuid::nil());
-        while let Some(from) = after {
-            let sealer = Arc::clone(&self.sealer);
-            let batch = self.store.write(move |tx| {
-                Box::pin(async move {
-                    let current = current_id(&sealer)?;
-                    reseal_webhooks(tx.connection(), &sealer, &current, from, BATCH).await
-                })
-            });
-            let batch = batch.await?;
-            report.resealed += batch.resealed;
-            report.unreadable += batch.unreadable;
-            after = batch.last;
-        }
-        let sealer = Arc::clone(&self.sealer);
-        self.store.write(move |tx| Box::pin(forget_unused(tx, sealer))).await?;
-        report.log_cut = self.store.cut_log().await?;
-        Ok(report)
-    }
-}
-
-async fn forget_unused(tx: &mut Tx, sealer: Arc<Sealer>) -> Result<(), Error> {
-    tx.lock_service().await?;
-    let (used, current) = (SealedWith::read(tx.connection()).await?.keys, current_id(&sealer)?);
-    settings::forget_keys(tx.connection(), |id| id == current || used.contains_key(id)).await
 }
 
 /// The key to seal with, as it is in this transaction.

@@ -1,19 +1,17 @@
-//! Webhooks: registered, changed, switched off and on, tested, and what became of their deliveries.
+//! Webhooks: registered, changed, disabled and enabled, tested, and the outcome of their deliveries.
 
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, Conflict, EventId, EventKind, Invalid, WebhookId};
+use invoicing_core::{Conflict, EventId, EventKind, Invalid, WebhookId};
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::dispatch::FreshJob;
 use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
 use crate::store::news::News;
-use crate::store::webhooks::{self, DisabledReason, Webhook};
-use crate::store::{Tx, events, reading};
+use crate::store::webhooks::{DisabledReason, Webhook};
+use crate::store::{CompanyTx, Tables};
 
 /// Most webhooks that a company may have.
 const MAX_WEBHOOKS: i64 = 20;
@@ -72,30 +70,24 @@ impl Webhooks<'_> {
     pub async fn register(&self, new: &NewWebhook) -> Result<RegisteredWebhook, Error> {
         let url = self.check_url(&new.url)?;
         let events = check_events(&new.events)?;
-        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
-        let key = secret.clone();
-        let (company, sealer) = (self.0.id, Arc::clone(&self.0.inner.sealer));
+        let secret = Secret::generate(secret::WEBHOOK, self.0.env());
+        let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let webhook = self
             .0
-            .write(move |tx| {
-                Box::pin(async move {
-                    tx.unit(company).await?;
-                    if webhooks::count(tx.connection(), company).await? >= MAX_WEBHOOKS {
-                        return Err(
-                            Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into()
-                        );
-                    }
-                    let webhook = Webhook {
-                        id: WebhookId(tx.env().uuid()),
-                        url,
-                        events,
-                        consecutive_failures: 0,
-                        disabled: None,
-                        created_at: tx.env().now(),
-                    };
-                    webhooks::insert(tx, company, &sealer, &webhook, &key).await?;
-                    Ok(webhook)
-                })
+            .write(async move |mut tx| {
+                if tx.webhooks().count().await? >= MAX_WEBHOOKS {
+                    return Err(Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into());
+                }
+                let webhook = Webhook {
+                    id: WebhookId(tx.env().uuid()),
+                    url,
+                    events,
+                    consecutive_failures: 0,
+                    disabled: None,
+                    created_at: tx.now(),
+                };
+                tx.webhooks().insert(&sealer, &webhook, &key).await?;
+                Ok(webhook)
             })
             .await?;
         Ok(RegisteredWebhook { webhook, secret })
@@ -105,73 +97,70 @@ impl Webhooks<'_> {
     pub async fn change(&self, id: WebhookId, change: &WebhookChange) -> Result<Webhook, Error> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
         let events = change.events.as_deref().map(check_events).transpose()?;
-        self.update(id, move |tx, company, mut webhook| {
-            Box::pin(async move {
+        self.0
+            .write(async move |mut tx| {
+                let mut webhook = tx.webhooks().find(id).await?;
                 webhook.url = url.unwrap_or(webhook.url);
                 webhook.events = events.unwrap_or(webhook.events);
-                webhooks::set_target(tx, company, &webhook).await
+                tx.webhooks().set_target(&webhook).await?;
+                changed(&mut tx, id).await
             })
-        })
-        .await
+            .await
     }
 
-    /// Switches a webhook off. What waits for it, and what happens meanwhile, is kept as skipped and can be replayed.
-    /// Doing it again changes nothing.
+    /// Disables a webhook. What waits for it, and what happens meanwhile, is kept as skipped and can be replayed.
+    /// Disabling it again changes nothing.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.update(id, |tx, company, webhook| {
-            Box::pin(async move {
+        self.0
+            .write(async move |mut tx| {
+                let webhook = tx.webhooks().find(id).await?;
                 if webhook.disabled.is_some() {
-                    return Ok(());
+                    return Ok(webhook);
                 }
-                let (at, failures) = (tx.env().now(), webhook.consecutive_failures);
-                let reason = DisabledReason::Manual;
-                webhooks::disable(tx, company, webhook.id, at, reason, failures).await?;
-                let skipped = deliveries::DISABLED;
-                deliveries::skip_waiting(tx.connection(), company, webhook.id, skipped, at).await?;
-                Ok(())
+                let (now, failures) = (tx.now(), webhook.consecutive_failures);
+                tx.webhooks().disable(id, now, DisabledReason::Manual, failures).await?;
+                tx.deliveries().skip_waiting(id, deliveries::DISABLED, now).await?;
+                changed(&mut tx, id).await
             })
-        })
-        .await
+            .await
     }
 
-    /// Switches a webhook on again, with its count of failures at 0. What was skipped stays so until it is replayed.
+    /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.update(id, |tx, company, webhook| {
-            Box::pin(async move { webhooks::enable(tx, company, webhook.id).await })
-        })
-        .await
+        self.0
+            .write(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.webhooks().enable(id).await?;
+                changed(&mut tx, id).await
+            })
+            .await
     }
 
     /// Removes a webhook. Its deliveries and their log stay; what waits for it is kept as skipped.
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
-        let company = self.0.id;
-        let inner = Arc::clone(&self.0.inner);
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    tx.lock(company).await?;
-                    webhooks::find(tx.connection(), company, id).await?;
-                    let at = tx.env().now();
-                    webhooks::remove(tx, company, id, at).await?;
-                    deliveries::skip_waiting(tx.connection(), company, id, deliveries::REMOVED, at).await?;
-                    tx.on_commit(move || inner.endpoints.forget(id));
-                    tx.announce(News::Webhook(id));
-                    Ok(())
-                })
+            .write(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                let now = tx.now();
+                tx.webhooks().remove(id, now).await?;
+                tx.deliveries().skip_waiting(id, deliveries::REMOVED, now).await?;
+                tx.notify(News::Webhook(id));
+                Ok(())
             })
             .await
     }
 
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
-    /// deliveries that wait already. Another node that does not hear of it may go on for up to 5 s.
+    /// deliveries that wait already. Another node that misses the notification may use the old one for up to 5 s.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
-        let secret = Secret::generate(secret::WEBHOOK, &self.0.inner.env);
-        let (key, sealer) = (secret.clone(), Arc::clone(&self.0.inner.sealer));
+        let secret = Secret::generate(secret::WEBHOOK, self.0.env());
+        let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let webhook = self
-            .update(id, move |tx, company, webhook| {
-                Box::pin(async move {
-                    webhooks::set_secret(tx.connection(), company, &sealer, webhook.id, &key).await
-                })
+            .0
+            .write(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.webhooks().set_secret(&sealer, id, &key).await?;
+                changed(&mut tx, id).await
             })
             .await?;
         Ok(RegisteredWebhook { webhook, secret })
@@ -182,13 +171,10 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
-        let company = self.0.id;
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let webhook = enabled(tx, company, id).await?;
-                    events::record_ping(tx, company, &webhook).await
-                })
+            .write(async move |mut tx| {
+                let webhook = find_enabled(&mut tx, id).await?;
+                tx.record_ping(&webhook).await
             })
             .await
     }
@@ -198,72 +184,48 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay(&self, id: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
-        let company = self.0.id;
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    enabled(tx, company, id).await?;
-                    let now = tx.env().now();
-                    let queued = deliveries::replay(tx.connection(), company, id, event, now).await?;
-                    tx.push_fresh([FreshJob::Waiting(id)]);
-                    Ok(queued)
-                })
+            .write(async move |mut tx| {
+                find_enabled(&mut tx, id).await?;
+                tx.replay(id, event).await
             })
             .await
     }
 
     /// One webhook.
     pub async fn get(&self, id: WebhookId) -> Result<Webhook, Error> {
-        reading!(self.0.inner.store, |c| webhooks::find(c, self.0.id, id))
+        self.0.read(async move |mut tx| tx.webhooks().find(id).await).await
     }
 
     /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Webhook>, Error> {
-        reading!(self.0.inner.store, |c| webhooks::list(c, self.0.id))
+        self.0.read(async |mut tx| tx.webhooks().list().await).await
     }
 
     /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
-        reading!(self.0.inner.store, |c| async {
-            webhooks::find(c, self.0.id, id).await?;
-            deliveries::log(c, self.0.id, id, limit).await
-        })
-    }
-
-    /// A change of a registration; the dispatcher forgets what it knew of it once that is committed.
-    async fn update<F>(&self, id: WebhookId, change: F) -> Result<Webhook, Error>
-    where
-        F: for<'t> FnOnce(&'t mut Tx, CompanyId, Webhook) -> BoxFuture<'t, Result<(), Error>>
-            + Clone
-            + Send
-            + 'static,
-    {
-        let company = self.0.id;
-        let inner = Arc::clone(&self.0.inner);
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    // No event of the company is recorded meanwhile.
-                    tx.lock(company).await?;
-                    let webhook = webhooks::find(tx.connection(), company, id).await?;
-                    change(tx, company, webhook).await?;
-                    tx.on_commit(move || inner.endpoints.forget(id));
-                    tx.announce(News::Webhook(id));
-                    webhooks::find(tx.connection(), company, id).await
-                })
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.deliveries().log(id, limit).await
             })
             .await
     }
 
     fn check_url(self, url: &str) -> Result<String, Error> {
-        let target = self.0.inner.settings.target.parse(url);
+        let target = self.0.services.target.parse(url);
         Ok(target.map_err(|error| Invalid::new("url", error.to_string()))?.as_str().to_owned())
     }
 }
 
-async fn enabled(tx: &mut Tx, company: CompanyId, id: WebhookId) -> Result<Webhook, Error> {
-    tx.lock(company).await?;
-    let webhook = webhooks::find(tx.connection(), company, id).await?;
+/// Ends a change of a registration; the dispatchers read the webhook again.
+async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
+    tx.notify(News::Webhook(id));
+    tx.webhooks().find(id).await
+}
+
+async fn find_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
+    let webhook = tx.webhooks().find(id).await?;
     if webhook.disabled.is_some() {
         return Err(Conflict::new("the webhook is disabled; enable it first").into());
     }

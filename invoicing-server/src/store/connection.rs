@@ -6,10 +6,12 @@
 #[cfg(feature = "postgres")]
 use std::time::Duration;
 
+use invoicing_core::CompanyId;
 use sqlx::{Sqlite, SqliteConnection, pool::PoolConnection};
 
 #[cfg(feature = "postgres")]
 use super::postgres::Session;
+use super::sqlite::WriteCache;
 use crate::Error;
 
 /// Runs a query on a connection to either database: `on!(connection, |c| query.fetch_one(c))`, or with the dialect,
@@ -40,6 +42,26 @@ macro_rules! on {
     }};
 }
 
+/// As [`on!`] for a statement that only PostgreSQL understands.
+#[cfg(feature = "postgres")]
+macro_rules! on_postgres {
+    ($connection:expr, |$c:ident| $run:expr) => {{
+        let connection: &mut $crate::store::connection::Connection = $connection;
+        let limit = connection.asks();
+        match connection.on() {
+            $crate::store::connection::On::Sqlite(_) => {
+                return Err($crate::Error::internal("a statement for PostgreSQL reached SQLite"));
+            }
+            $crate::store::connection::On::Postgres($c) => {
+                let answered = tokio::time::timeout(limit, $run).await;
+                let answer = answered.unwrap_or_else(|_| Err(connection.given_up()));
+                connection.answered(answer.is_ok());
+                answer
+            }
+        }
+    }};
+}
+
 /// As [`on!`] for a query that ends in `execute`; how many rows it changed.
 macro_rules! run {
     ($connection:expr, |$c:ident| $run:expr) => {
@@ -52,8 +74,8 @@ macro_rules! run {
 
 /// A connection.
 pub(crate) enum Connection {
-    /// The writer's own.
-    SqliteWriter(SqliteConnection),
+    /// The one that writes, and what it remembers.
+    SqliteWriter(SqliteConnection, WriteCache),
     /// One of those that read.
     SqliteReader(PoolConnection<Sqlite>),
     /// In a transaction or not.
@@ -72,7 +94,7 @@ impl Connection {
     /// Whether other processes write to the database too.
     pub(super) fn is_shared(&self) -> bool {
         match self {
-            Self::SqliteWriter(_) | Self::SqliteReader(_) => false,
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => false,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
         }
@@ -92,15 +114,32 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn abandon(&mut self) {
         match self {
-            Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => {}
             Self::Postgres(session) => session.abandon(),
+        }
+    }
+
+    /// What this connection remembers of the companies that it writes for.
+    pub(super) fn write_cache(&mut self) -> Option<&mut WriteCache> {
+        match self {
+            Self::SqliteWriter(_, cache) => Some(cache),
+            Self::SqliteReader(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => None,
+        }
+    }
+
+    /// To be called when the settings or the webhooks of a company are written.
+    pub(super) fn forget(&mut self, company: CompanyId) {
+        if let Some(cache) = self.write_cache() {
+            cache.forget(company);
         }
     }
 
     /// Ends a transaction that has changed nothing.
     pub(super) async fn end_transaction(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            Self::SqliteWriter(_) | Self::SqliteReader(_) => Ok(()),
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => session.roll_back().await,
         }
@@ -119,7 +158,7 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn asks(&mut self) -> Duration {
         match self {
-            Self::SqliteWriter(_) | Self::SqliteReader(_) => Duration::MAX,
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => Duration::MAX,
             Self::Postgres(session) => session.asks(),
         }
     }
@@ -128,7 +167,7 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn answered(&mut self, well: bool) {
         match self {
-            Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => {}
             Self::Postgres(session) => session.answered(well),
         }
     }
@@ -149,7 +188,7 @@ impl Connection {
 
     pub(super) fn on(&mut self) -> On<'_> {
         match self {
-            Self::SqliteWriter(connection) => On::Sqlite(connection),
+            Self::SqliteWriter(connection, _) => On::Sqlite(connection),
             Self::SqliteReader(connection) => On::Sqlite(connection),
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => On::Postgres(session.connection()),
@@ -177,6 +216,11 @@ pub(super) struct Sql {
 }
 
 impl Sql {
+    /// A statement that both databases understand.
+    pub(super) const fn same(statement: &'static str) -> Self {
+        Self { sqlite: statement, postgres: statement }
+    }
+
     pub(super) const fn of(self, dialect: Dialect) -> &'static str {
         match dialect {
             Dialect::Sqlite => self.sqlite,
@@ -227,4 +271,6 @@ macro_rules! locked {
     };
 }
 
+#[cfg(feature = "postgres")]
+pub(super) use on_postgres;
 pub(super) use {in_one_call, locked, on, run, sql_with};

@@ -1,13 +1,15 @@
 //! Recorded events, and the deliveries that each of them causes.
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Event, EventId, Timestamp};
+use invoicing_core::{Event, EventId, Timestamp};
+use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::{Connection, Sql, on, run};
+use super::connection::{Sql, on, run};
 use super::fresh::{self, Group, bind_group, insert_group};
 use super::webhooks::{Subscriber, Webhook};
-use super::{Tx, Unit};
+use super::Tx;
+use super::company::{CompanyChange, Scope};
 use crate::Error;
 
 /// Stamp, event, deliveries.
@@ -24,8 +26,6 @@ const RECORD: Sql = Sql {
     ),
 };
 const INSERT_GROUP: Sql = Sql { sqlite: insert_group!(sqlite), postgres: insert_group!(postgres) };
-const LIST: &str = "SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 \
-     ORDER BY id LIMIT $3";
 
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,74 +43,84 @@ pub struct EventRecord {
 
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
 /// Deliveries to a disabled webhook are kept as skipped.
-pub(super) async fn record(tx: &mut Tx, unit: &Unit, events: &[Event]) -> Result<(), Error> {
-    let webhooks = tx.subscribers(unit.id()).await?;
+pub(super) async fn record(tx: &mut Tx, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
+    let webhooks = tx.subscribers(change.id()).await?;
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
-        queue(tx, unit, event, &subscribers).await?;
+        queue(tx, change, event, &subscribers).await?;
     }
     Ok(())
 }
 
 /// Records a test delivery for one webhook.
-pub(crate) async fn record_ping(
+pub(super) async fn record_ping(
     tx: &mut Tx,
-    company: CompanyId,
+    change: &CompanyChange,
     webhook: &Webhook,
 ) -> Result<EventId, Error> {
-    let unit = tx.unit(company).await?;
-    let event = Event::ping(webhook.id, unit.at);
-    tx.stamped(&unit);
-    queue(tx, &unit, &event, &[Subscriber::of(webhook)]).await
+    let event = Event::ping(webhook.id, change.stamp);
+    tx.remember_stamp(change);
+    queue(tx, change, &event, &[Subscriber::of(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries; another one only where these do not enter the table alike.
-async fn queue(tx: &mut Tx, unit: &Unit, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
+async fn queue(tx: &mut Tx, change: &CompanyChange, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
     let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
     let groups = fresh::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     for group in &groups {
-        tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none(), token));
+        tx.push_fresh(group.fresh(change.id(), &shared, event.kind.is_none(), token));
     }
-    let none = Group::none(unit.at);
+    let none = Group::none(change.stamp);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
     run!(tx.connection(), |c, dialect| {
         let query = sqlx::query(RECORD.of(dialect));
-        bind_group!(query, first, unit.id(), id, token)
+        bind_group!(query, first, change.id(), id, token)
             .bind(event.name())
             .bind(event.timestamp.as_millis())
             .bind(&body)
-            .bind(unit.at.as_millis())
+            .bind(change.stamp.as_millis())
             .execute(c)
     })?;
     for group in others {
         run!(tx.connection(), |c, dialect| {
             let query = sqlx::query(INSERT_GROUP.of(dialect));
-            bind_group!(query, group, unit.id(), id, token).execute(c)
+            bind_group!(query, group, change.id(), id, token).execute(c)
         })?;
     }
     Ok(id)
 }
 
-/// The recorded events of a company behind a given one, oldest first.
-pub(crate) async fn list(
-    connection: &mut Connection,
-    company: CompanyId,
-    after: EventId,
-    limit: u32,
-) -> Result<Vec<EventRecord>, Error> {
-    let rows: Vec<(Uuid, String, i64, String)> = on!(connection, |c| sqlx::query_as(LIST)
-        .bind(company.0)
-        .bind(after.0)
-        .bind(i64::from(limit))
-        .fetch_all(c))?;
-    let record = |(id, kind, timestamp, body)| EventRecord {
-        id: EventId(id),
-        kind,
-        timestamp: Timestamp::from_millis(timestamp),
-        body,
-    };
-    Ok(rows.into_iter().map(record).collect())
+/// The recorded events of a company.
+pub(crate) struct EventTable<'c>(pub(super) Scope<'c>);
+
+#[derive(FromRow)]
+struct EventRow {
+    id: Uuid,
+    kind: String,
+    timestamp: i64,
+    body: String,
+}
+
+impl EventTable<'_> {
+    /// The events after a given one, oldest first.
+    pub(crate) async fn list(&mut self, after: EventId, limit: u32) -> Result<Vec<EventRecord>, Error> {
+        const LIST: &str = "
+            SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+        let Scope { connection, company } = &mut self.0;
+        let rows: Vec<EventRow> = on!(connection, |c| sqlx::query_as(LIST)
+            .bind(company.0)
+            .bind(after.0)
+            .bind(i64::from(limit))
+            .fetch_all(c))?;
+        let record = |row: EventRow| EventRecord {
+            id: EventId(row.id),
+            kind: row.kind,
+            timestamp: Timestamp::from_millis(row.timestamp),
+            body: row.body,
+        };
+        Ok(rows.into_iter().map(record).collect())
+    }
 }

@@ -1,112 +1,49 @@
 //! Invoices and their payments.
 
-use invoicing_core::{CompanyId, Invoice, InvoiceId, InvoiceStatus, Money, PaymentId, QuoteId, Timestamp};
+use invoicing_core::{Invoice, InvoiceId, InvoiceStatus, Money, PaymentId, QuoteId, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::companies::one_row;
-use super::connection::{Connection, Sql, on, run};
-use super::page::{PageQuery, PageRow, page_statement, page_statements};
-use super::rows::{Pieces, from_json, to_json};
+use super::company::Scope;
+use super::connection::{on, run};
+use super::page::{PageQuery, PageRow, PageStatements};
+use super::rows::{JsonParts, from_json, to_json};
 use crate::Error;
 
 const FIND: &str = "SELECT head, lines, terms FROM invoice WHERE company_id = $1 AND id = $2";
-const FIND_LIVE: &str =
-    "SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
-const INSERT: &str = "INSERT INTO invoice \
-     (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-const UPDATE: &str = "UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, head = $6 \
-     WHERE company_id = $1 AND id = $2";
-const INSERT_PAYMENT: &str = "INSERT INTO payment (company_id, invoice_id, id, reference, record) \
-     VALUES ($1, $2, $3, $4, $5)";
-const FIND_PAYMENT: &str = "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
-const FIND_BY_REFERENCE: &str =
-    "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND reference = $3";
-const LIST_PAYMENTS: &str =
-    "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
-const REVERSE_PAYMENT: &str = "UPDATE payment SET reversed_at = $4, record = $5 \
-     WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
 
-const PAGES: [[Sql; 4]; 2] = page_statements!("invoice");
-
-pub(crate) async fn find_pieces(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: InvoiceId,
-) -> Result<Pieces, Error> {
-    Pieces::find(connection, FIND, company, id.0).await
-}
-
-pub(crate) async fn find(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: InvoiceId,
-) -> Result<Invoice, Error> {
-    from_json(find_pieces(connection, company, id).await?.detail(), "invoice", id)
-}
-
-/// The invoice of a quote that is not cancelled.
-pub(crate) async fn find_live(
-    connection: &mut Connection,
-    company: CompanyId,
-    quote: QuoteId,
-) -> Result<Option<InvoiceId>, Error> {
-    let id: Option<Uuid> =
-        on!(connection, |c| sqlx::query_scalar(FIND_LIVE).bind(company.0).bind(quote.0).fetch_optional(c))?;
-    Ok(id.map(InvoiceId))
-}
-
-pub(crate) async fn page(
-    connection: &mut Connection,
-    company: CompanyId,
-    query: &PageQuery<InvoiceStatus>,
-) -> Result<PageRow, Error> {
-    query.fetch(connection, &PAGES, company, InvoiceStatus::as_str).await
-}
-
-pub(crate) async fn insert(
-    connection: &mut Connection,
-    company: CompanyId,
-    invoice: &Invoice,
-) -> Result<(), Error> {
-    let Pieces { head, lines, terms } = Pieces::of_invoice(invoice)?;
-    run!(connection, |c| sqlx::query(INSERT)
-        .bind(company.0)
-        .bind(invoice.id.0)
-        .bind(invoice.quote_id.0)
-        .bind(invoice.status.as_str())
-        .bind(last_day(invoice))
-        .bind(invoice.created_at.as_millis())
-        .bind(invoice.updated_at.as_millis())
-        .bind(head)
-        .bind(lines)
-        .bind(terms)
-        .execute(c))?;
-    Ok(())
-}
-
-/// The day after which the invoice is overdue: only where something is due.
-fn last_day(invoice: &Invoice) -> Option<chrono::NaiveDate> {
-    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
-}
-
-/// Stores the head; nothing else of an invoice ever changes.
-pub(crate) async fn update(
-    connection: &mut Connection,
-    company: CompanyId,
-    invoice: &Invoice,
-) -> Result<(), Error> {
-    let done = run!(connection, |c| sqlx::query(UPDATE)
-        .bind(company.0)
-        .bind(invoice.id.0)
-        .bind(invoice.status.as_str())
-        .bind(last_day(invoice))
-        .bind(invoice.updated_at.as_millis())
-        .bind(Pieces::of_invoice(invoice)?.head)
-        .execute(c))?;
-    one_row(done, "invoice")
-}
+/// See [`PageStatements`].
+const PAGES: PageStatements = PageStatements {
+    by_creation: "
+        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        FROM (
+            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            WHERE company_id = $1
+            ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
+        ) items",
+    by_creation_in_status: "
+        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        FROM (
+            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            WHERE company_id = $1 AND status = $5
+            ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
+        ) items",
+    by_modification: "
+        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        FROM (
+            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            WHERE company_id = $1 AND updated_at >= $4
+            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
+        ) items",
+    by_modification_in_status: "
+        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        FROM (
+            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            WHERE company_id = $1 AND updated_at >= $4 AND status || '' = $5
+            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
+        ) items",
+};
 
 /// A payment on an invoice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -142,71 +79,163 @@ pub enum PaymentMethod {
     Bank,
 }
 
-pub(crate) async fn insert_payment(
-    connection: &mut Connection,
-    company: CompanyId,
-    payment: &Payment,
-) -> Result<(), Error> {
-    run!(connection, |c| sqlx::query(INSERT_PAYMENT)
-        .bind(company.0)
-        .bind(payment.invoice_id.0)
-        .bind(payment.id.0)
-        .bind(&payment.reference)
-        .bind(to_json(payment)?)
-        .execute(c))?;
-    Ok(())
+/// The invoices of a company, with their payments.
+pub(crate) struct InvoiceTable<'c>(pub(super) Scope<'c>);
+
+impl InvoiceTable<'_> {
+    /// The invoice as the JSON of the API.
+    pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<String, Error> {
+        let Scope { connection, company } = &mut self.0;
+        Ok(JsonParts::find(connection, FIND, *company, id.0).await?.detail())
+    }
+
+    pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
+        from_json(self.detail(id).await?, "invoice", id)
+    }
+
+    /// The invoice of a quote that is not cancelled.
+    pub(crate) async fn find_live(&mut self, quote: QuoteId) -> Result<Option<InvoiceId>, Error> {
+        const FIND_LIVE: &str = "
+            SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
+        let Scope { connection, company } = &mut self.0;
+        let id: Option<Uuid> = on!(connection, |c| sqlx::query_scalar(FIND_LIVE)
+            .bind(company.0)
+            .bind(quote.0)
+            .fetch_optional(c))?;
+        Ok(id.map(InvoiceId))
+    }
+
+    pub(crate) async fn page(&mut self, query: &PageQuery<InvoiceStatus>) -> Result<PageRow, Error> {
+        let Scope { connection, company } = &mut self.0;
+        query.fetch(connection, &PAGES, *company, InvoiceStatus::as_str).await
+    }
+
+    pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
+        const INSERT: &str = "
+            INSERT INTO invoice
+                (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        let JsonParts { head, lines, terms } = JsonParts::of_invoice(invoice)?;
+        let Scope { connection, company } = &mut self.0;
+        run!(connection, |c| sqlx::query(INSERT)
+            .bind(company.0)
+            .bind(invoice.id.0)
+            .bind(invoice.quote_id.0)
+            .bind(invoice.status.as_str())
+            .bind(overdue_after(invoice))
+            .bind(invoice.created_at.as_millis())
+            .bind(invoice.updated_at.as_millis())
+            .bind(head)
+            .bind(lines)
+            .bind(terms)
+            .execute(c))?;
+        Ok(())
+    }
+
+    /// Stores the head; nothing else of an invoice ever changes.
+    pub(crate) async fn update(&mut self, invoice: &Invoice) -> Result<(), Error> {
+        const UPDATE: &str = "
+            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, head = $6
+            WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let done = run!(connection, |c| sqlx::query(UPDATE)
+            .bind(company.0)
+            .bind(invoice.id.0)
+            .bind(invoice.status.as_str())
+            .bind(overdue_after(invoice))
+            .bind(invoice.updated_at.as_millis())
+            .bind(JsonParts::of_invoice(invoice)?.head)
+            .execute(c))?;
+        one_row(done, "invoice")
+    }
+
+    /// Issued invoices that were due before `today`, paid or not.
+    pub(crate) async fn due_before(
+        &mut self,
+        today: chrono::NaiveDate,
+        limit: u32,
+    ) -> Result<Vec<InvoiceId>, Error> {
+        const DUE_BEFORE: &str = "
+            SELECT id FROM invoice WHERE company_id = $1 AND status = 'SENT' AND due_date < $2
+            ORDER BY due_date LIMIT $3";
+        let Scope { connection, company } = &mut self.0;
+        let ids: Vec<Uuid> = on!(connection, |c| sqlx::query_scalar(DUE_BEFORE)
+            .bind(company.0)
+            .bind(today)
+            .bind(i64::from(limit))
+            .fetch_all(c))?;
+        Ok(ids.into_iter().map(InvoiceId).collect())
+    }
+
+    pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
+        const INSERT: &str = "
+            INSERT INTO payment (company_id, invoice_id, id, reference, record) VALUES ($1, $2, $3, $4, $5)";
+        let Scope { connection, company } = &mut self.0;
+        run!(connection, |c| sqlx::query(INSERT)
+            .bind(company.0)
+            .bind(payment.invoice_id.0)
+            .bind(payment.id.0)
+            .bind(&payment.reference)
+            .bind(to_json(payment)?)
+            .execute(c))?;
+        Ok(())
+    }
+
+    pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
+        const FIND: &str = "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
+        let Scope { connection, company } = &mut self.0;
+        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+            .bind(company.0)
+            .bind(invoice.0)
+            .bind(id.0)
+            .fetch_optional(c))?;
+        from_json(&json.ok_or(Error::NotFound)?, "payment", id)
+    }
+
+    pub(crate) async fn find_payment_by_reference(
+        &mut self,
+        invoice: InvoiceId,
+        reference: &str,
+    ) -> Result<Option<Payment>, Error> {
+        const FIND: &str = "
+            SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND reference = $3";
+        let Scope { connection, company } = &mut self.0;
+        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+            .bind(company.0)
+            .bind(invoice.0)
+            .bind(reference)
+            .fetch_optional(c))?;
+        json.map(|json| from_json(&json, "payment", invoice)).transpose()
+    }
+
+    /// The payments on an invoice, oldest first.
+    pub(crate) async fn payments(&mut self, invoice: InvoiceId) -> Result<Vec<Payment>, Error> {
+        const LIST: &str = "
+            SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
+        let Scope { connection, company } = &mut self.0;
+        let rows: Vec<String> =
+            on!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).bind(invoice.0).fetch_all(c))?;
+        rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
+    }
+
+    /// Stores that a payment was reversed, at `payment.reversed_at`.
+    pub(crate) async fn reverse_payment(&mut self, payment: &Payment) -> Result<(), Error> {
+        const REVERSE: &str = "
+            UPDATE payment SET reversed_at = $4, record = $5
+            WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
+        let Scope { connection, company } = &mut self.0;
+        let done = run!(connection, |c| sqlx::query(REVERSE)
+            .bind(company.0)
+            .bind(payment.invoice_id.0)
+            .bind(payment.id.0)
+            .bind(payment.reversed_at.map(Timestamp::as_millis))
+            .bind(to_json(payment)?)
+            .execute(c))?;
+        one_row(done, "payment")
+    }
 }
 
-pub(crate) async fn find_payment(
-    connection: &mut Connection,
-    company: CompanyId,
-    invoice: InvoiceId,
-    id: PaymentId,
-) -> Result<Payment, Error> {
-    let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND_PAYMENT)
-        .bind(company.0)
-        .bind(invoice.0)
-        .bind(id.0)
-        .fetch_optional(c))?;
-    from_json(&json.ok_or(Error::NotFound)?, "payment", id)
-}
-
-pub(crate) async fn find_by_reference(
-    connection: &mut Connection,
-    company: CompanyId,
-    invoice: InvoiceId,
-    reference: &str,
-) -> Result<Option<Payment>, Error> {
-    let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND_BY_REFERENCE)
-        .bind(company.0)
-        .bind(invoice.0)
-        .bind(reference)
-        .fetch_optional(c))?;
-    json.map(|json| from_json(&json, "payment", invoice)).transpose()
-}
-
-pub(crate) async fn payments(
-    connection: &mut Connection,
-    company: CompanyId,
-    invoice: InvoiceId,
-) -> Result<Vec<Payment>, Error> {
-    let rows: Vec<String> =
-        on!(connection, |c| sqlx::query_scalar(LIST_PAYMENTS).bind(company.0).bind(invoice.0).fetch_all(c))?;
-    rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
-}
-
-/// Stores that a payment was taken back, at `payment.reversed_at`.
-pub(crate) async fn reverse_payment(
-    connection: &mut Connection,
-    company: CompanyId,
-    payment: &Payment,
-) -> Result<(), Error> {
-    let done = run!(connection, |c| sqlx::query(REVERSE_PAYMENT)
-        .bind(company.0)
-        .bind(payment.invoice_id.0)
-        .bind(payment.id.0)
-        .bind(payment.reversed_at.map(Timestamp::as_millis))
-        .bind(to_json(payment)?)
-        .execute(c))?;
-    one_row(done, "payment")
+/// The day after which the invoice is overdue: only where something is due.
+fn overdue_after(invoice: &Invoice) -> Option<chrono::NaiveDate> {
+    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }

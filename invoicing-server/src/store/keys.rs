@@ -1,39 +1,14 @@
-//! API keys: only their hash is here, and what they have used of their quota.
+//! API keys: their hash, and the requests that count in their quota.
 
-use invoicing_core::{Company, CompanyId, KeyId, Timestamp};
+use invoicing_core::{Company, CompanyId, KeyId, Plan, Timestamp};
+use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::companies::one_row;
+use super::company::Scope;
 use super::connection::{Connection, Sql, on, run};
 use super::rows::from_json;
 use crate::Error;
-
-const INSERT: Sql = Sql {
-    sqlite: "INSERT INTO api_key (company_id, id, hash, last4, label, created_at, quota_log) \
-         VALUES ($1, $2, $3, $4, $5, $6, '[]')",
-    postgres: "INSERT INTO api_key (company_id, id, hash, last4, label, created_at) \
-         VALUES ($1, $2, $3, $4, $5, $6)",
-};
-macro_rules! find_by_hash {
-    ($quota_log:literal) => {
-        concat!(
-            "SELECT k.company_id, k.id, k.created_at, k.last_used_at, ",
-            $quota_log,
-            ", c.record FROM api_key k JOIN company c ON c.id = k.company_id \
-             WHERE k.hash = $1 AND k.revoked_at IS NULL"
-        )
-    };
-}
-const FIND_BY_HASH: Sql = Sql { sqlite: find_by_hash!("k.quota_log"), postgres: find_by_hash!("'[]'") };
-const LIST: &str = "SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key \
-     WHERE company_id = $1 ORDER BY id";
-const REVOKE: &str =
-    "UPDATE api_key SET revoked_at = $3 WHERE company_id = $1 AND id = $2 AND revoked_at IS NULL";
-const EXISTS: &str = "SELECT count(*) FROM api_key WHERE company_id = $1 AND id = $2";
-const SET_USE: &str =
-    "UPDATE api_key SET last_used_at = $3, quota_log = $4 WHERE company_id = $1 AND id = $2";
-const REVOKE_IDLE: &str = "UPDATE api_key SET revoked_at = $1 \
-     WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING company_id, id";
 
 /// An API key as its owner sees it. The key itself was shown once, when it was issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +17,7 @@ pub struct KeyRecord {
     pub id: KeyId,
     /// The last four characters of the key.
     pub last4: String,
-    /// What the owner calls it.
+    /// The name that the owner gave it.
     pub label: String,
     /// When it was issued.
     pub created_at: Timestamp,
@@ -52,8 +27,99 @@ pub struct KeyRecord {
     pub revoked_at: Option<Timestamp>,
 }
 
+#[derive(FromRow)]
+struct KeyRow {
+    id: Uuid,
+    last4: String,
+    label: String,
+    created_at: i64,
+    last_used_at: Option<i64>,
+    revoked_at: Option<i64>,
+}
+
+impl From<KeyRow> for KeyRecord {
+    fn from(row: KeyRow) -> Self {
+        Self {
+            id: KeyId(row.id),
+            last4: row.last4,
+            label: row.label,
+            created_at: Timestamp::from_millis(row.created_at),
+            last_used_at: row.last_used_at.map(Timestamp::from_millis),
+            revoked_at: row.revoked_at.map(Timestamp::from_millis),
+        }
+    }
+}
+
+/// The API keys of a company.
+pub(crate) struct KeyTable<'c>(pub(super) Scope<'c>);
+
+impl KeyTable<'_> {
+    pub(crate) async fn insert(&mut self, key: &KeyRecord, hash: &[u8; 32]) -> Result<(), Error> {
+        const INSERT: Sql = Sql {
+            sqlite: "
+                INSERT INTO api_key (company_id, id, hash, last4, label, created_at, quota_log)
+                VALUES ($1, $2, $3, $4, $5, $6, '[]')",
+            postgres: "
+                INSERT INTO api_key (company_id, id, hash, last4, label, created_at)
+                VALUES ($1, $2, $3, $4, $5, $6)",
+        };
+        let Scope { connection, company } = &mut self.0;
+        run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
+            .bind(company.0)
+            .bind(key.id.0)
+            .bind(hash.as_slice())
+            .bind(&key.last4)
+            .bind(&key.label)
+            .bind(key.created_at.as_millis())
+            .execute(c))?;
+        Ok(())
+    }
+
+    /// All keys, oldest first, revoked ones included.
+    pub(crate) async fn list(&mut self) -> Result<Vec<KeyRecord>, Error> {
+        const LIST: &str = "
+            SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key
+            WHERE company_id = $1 ORDER BY id";
+        let Scope { connection, company } = &mut self.0;
+        let rows: Vec<KeyRow> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        Ok(rows.into_iter().map(KeyRecord::from).collect())
+    }
+
+    /// Revokes a key for good. Revoking it again changes nothing.
+    pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<(), Error> {
+        const REVOKE: &str = "
+            UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let done = run!(connection, |c| sqlx::query(REVOKE)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(at.as_millis())
+            .execute(c))?;
+        if done == 0 { Err(Error::NotFound) } else { Ok(()) }
+    }
+
+    /// Stores when a key was last used, and its quota window. For a database that one process owns.
+    pub(crate) async fn set_use(
+        &mut self,
+        id: KeyId,
+        at: Timestamp,
+        quota_log: &str,
+    ) -> Result<(), Error> {
+        const SET_USE: &str = "
+            UPDATE api_key SET last_used_at = $3, quota_log = $4 WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let done = run!(connection, |c| sqlx::query(SET_USE)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(at.as_millis())
+            .bind(quota_log)
+            .execute(c))?;
+        one_row(done, "api_key")
+    }
+}
+
 /// A key that is not revoked, as authentication needs it.
-pub(crate) struct KeyRow {
+pub(crate) struct ActiveKey {
     pub(crate) company: Company,
     pub(crate) id: KeyId,
     pub(crate) created_at: Timestamp,
@@ -61,188 +127,150 @@ pub(crate) struct KeyRow {
     pub(crate) quota_log: String,
 }
 
-pub(crate) async fn insert(
-    connection: &mut Connection,
-    company: CompanyId,
-    key: &KeyRecord,
-    hash: &[u8; 32],
-) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
-        .bind(company.0)
-        .bind(key.id.0)
-        .bind(hash.as_slice())
-        .bind(&key.last4)
-        .bind(&key.label)
-        .bind(key.created_at.as_millis())
-        .execute(c))?;
-    Ok(())
+#[derive(FromRow)]
+struct ActiveKeyRow {
+    company_id: Uuid,
+    id: Uuid,
+    created_at: i64,
+    last_used_at: Option<i64>,
+    quota_log: String,
+    record: String,
 }
 
-/// Looks a key up. The hash of 32 random bytes is the one thing that is found without naming the company.
-pub(crate) async fn find_by_hash(
-    connection: &mut Connection,
-    hash: &[u8; 32],
-) -> Result<Option<KeyRow>, Error> {
-    type Row = (Uuid, Uuid, i64, Option<i64>, String, String);
-    let row: Option<Row> = on!(connection, |c, dialect| sqlx::query_as(FIND_BY_HASH.of(dialect))
-        .bind(hash.as_slice())
-        .fetch_optional(c))?;
-    row.map(|(company, id, created_at, last_used_at, quota_log, record)| {
-        Ok(KeyRow {
-            company: from_json(&record, "company", company)?,
-            id: KeyId(id),
-            created_at: Timestamp::from_millis(created_at),
-            last_used_at: last_used_at.map(Timestamp::from_millis),
-            quota_log,
+/// The API keys of all companies, for authentication and the sweep.
+pub(crate) struct AllKeys<'c>(pub(super) &'c mut Connection);
+
+impl AllKeys<'_> {
+    /// Looks a key up. Its text is the proof that the caller belongs to the company.
+    pub(crate) async fn find_by_hash(&mut self, hash: &[u8; 32]) -> Result<Option<ActiveKey>, Error> {
+        const FIND: Sql = Sql {
+            sqlite: "
+                SELECT k.company_id, k.id, k.created_at, k.last_used_at, k.quota_log, c.record
+                FROM api_key k JOIN company c ON c.id = k.company_id
+                WHERE k.hash = $1 AND k.revoked_at IS NULL",
+            postgres: "
+                SELECT k.company_id, k.id, k.created_at, k.last_used_at, '[]' AS quota_log, c.record
+                FROM api_key k JOIN company c ON c.id = k.company_id
+                WHERE k.hash = $1 AND k.revoked_at IS NULL",
+        };
+        let row: Option<ActiveKeyRow> = on!(self.0, |c, dialect| sqlx::query_as(FIND.of(dialect))
+            .bind(hash.as_slice())
+            .fetch_optional(c))?;
+        row.map(|row| {
+            Ok(ActiveKey {
+                company: from_json(&row.record, "company", row.company_id)?,
+                id: KeyId(row.id),
+                created_at: Timestamp::from_millis(row.created_at),
+                last_used_at: row.last_used_at.map(Timestamp::from_millis),
+                quota_log: row.quota_log,
+            })
         })
-    })
-    .transpose()
-}
-
-pub(crate) async fn list(connection: &mut Connection, company: CompanyId) -> Result<Vec<KeyRecord>, Error> {
-    type Row = (Uuid, String, String, i64, Option<i64>, Option<i64>);
-    let rows: Vec<Row> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
-    let record = |(id, last4, label, created_at, last_used_at, revoked_at): Row| KeyRecord {
-        id: KeyId(id),
-        last4,
-        label,
-        created_at: Timestamp::from_millis(created_at),
-        last_used_at: last_used_at.map(Timestamp::from_millis),
-        revoked_at: revoked_at.map(Timestamp::from_millis),
-    };
-    Ok(rows.into_iter().map(record).collect())
-}
-
-/// Revokes a key for good. Revoking it again changes nothing.
-pub(crate) async fn revoke(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: KeyId,
-    at: Timestamp,
-) -> Result<(), Error> {
-    let done =
-        run!(connection, |c| sqlx::query(REVOKE).bind(company.0).bind(id.0).bind(at.as_millis()).execute(c))?;
-    if done == 1 {
-        return Ok(());
+        .transpose()
     }
-    let found: i64 = on!(connection, |c| sqlx::query_scalar(EXISTS).bind(company.0).bind(id.0).fetch_one(c))?;
-    if found == 1 { Ok(()) } else { Err(Error::NotFound) }
+
+    /// Revokes every key that was last used, or issued, before `idle_since`.
+    pub(crate) async fn revoke_idle(
+        &mut self,
+        at: Timestamp,
+        idle_since: Timestamp,
+    ) -> Result<Vec<KeyId>, Error> {
+        const REVOKE_IDLE: &str = "
+            UPDATE api_key SET revoked_at = $1
+            WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING id";
+        let ids: Vec<Uuid> = on!(self.0, |c| sqlx::query_scalar(REVOKE_IDLE)
+            .bind(at.as_millis())
+            .bind(idle_since.as_millis())
+            .fetch_all(c))?;
+        Ok(ids.into_iter().map(KeyId).collect())
+    }
 }
 
-/// Revokes every key that was last used, or issued, before `idle_since`.
-pub(crate) async fn revoke_idle(
-    connection: &mut Connection,
-    at: Timestamp,
-    idle_since: Timestamp,
-) -> Result<Vec<KeyId>, Error> {
-    let rows: Vec<(Uuid, Uuid)> = on!(connection, |c| sqlx::query_as(REVOKE_IDLE)
-        .bind(at.as_millis())
-        .bind(idle_since.as_millis())
-        .fetch_all(c))?;
-    Ok(rows.into_iter().map(|(_, id)| KeyId(id)).collect())
+/// A caller as it was read: where that has changed since, its request is not counted.
+#[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL counts in the database"))]
+pub(crate) struct Caller {
+    pub(crate) company: CompanyId,
+    pub(crate) key: KeyId,
+    pub(crate) plan: Plan,
+    /// A key that was not used since is idle.
+    pub(crate) idle_since: Timestamp,
 }
 
-/// Stores when the key was last used and what it has used of its quota.
-pub(crate) async fn set_use(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: KeyId,
-    at: Timestamp,
-    quota_log: &str,
-) -> Result<(), Error> {
-    let done = run!(connection, |c| sqlx::query(SET_USE)
-        .bind(company.0)
-        .bind(id.0)
-        .bind(at.as_millis())
-        .bind(quota_log)
-        .execute(c))?;
-    one_row(done, "api_key")
+/// The requests of a key that count in the present window, oldest first.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL counts in the database"))]
+pub(crate) enum Counted {
+    /// This request is the last of them.
+    Accepted(Vec<i64>),
+    /// This request is none of them.
+    Refused(Vec<i64>),
+    /// The key was revoked or its company has another plan by now.
+    Changed,
 }
 
-/// Counting requests where several nodes do: one statement decides and counts, under the lock of the key's row.
+/// Counts requests in a database that several nodes share: one statement decides and counts, under the lock of the
+/// key's row.
 #[cfg(feature = "postgres")]
-pub(crate) mod shared {
-    use invoicing_core::{CompanyId, KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
-
-    use crate::Error;
-    use crate::store::connection::{Connection, on, run};
-
-    /// `$3` now, `$4` limit, `$5` since when a key that was not used is idle, `$6` plan, `$7` length of the window. An
-    /// instant is never before the last one, whichever node's clock it comes from.
-    const ADMIT: &str = "UPDATE api_key k SET last_used_at = greatest(k.last_used_at, $3), accepted = \
-         ARRAY(SELECT a FROM unnest(k.accepted) a WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7) \
-         || greatest($3, k.accepted[cardinality(k.accepted)]) \
-         FROM company c WHERE c.id = $1 AND k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL \
-         AND coalesce(k.last_used_at, k.created_at) >= $5 AND c.record::json ->> 'plan' = $6 \
-         AND (SELECT count(*) FROM unnest(k.accepted) a \
-         WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7) < $4 RETURNING array_to_json(k.accepted)::text";
-    const FIND: &str = "SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id \
-         WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL \
-         AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
-    const SET_LAST_USED: &str =
-        "UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
-
-    /// Who asks, as it was read: if that has changed, nothing is counted.
-    #[derive(Debug, Clone, Copy)]
-    pub(crate) struct Caller {
-        pub(crate) company: CompanyId,
-        pub(crate) key: KeyId,
-        pub(crate) plan: Plan,
-        /// A key that was not used since is idle.
-        pub(crate) idle_since: Timestamp,
-    }
-
-    /// What a key has been accepted in the last window, oldest first.
-    pub(crate) enum Counted {
-        /// This request is the last of them.
-        Accepted(Vec<i64>),
-        /// It is none of them.
-        Refused(Vec<i64>),
-        /// The key was revoked or has another plan by now.
-        Changed,
-    }
-
-    pub(crate) async fn admit(
-        connection: &mut Connection,
+impl AllKeys<'_> {
+    /// Counts a request, if the quota of `limit` allows it.
+    pub(crate) async fn count_request(
+        &mut self,
         caller: Caller,
         limit: u32,
         now: Timestamp,
     ) -> Result<Counted, Error> {
+        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window. No instant is
+        // before the last one, whichever node's clock it comes from.
+        const COUNT: &str = "
+            UPDATE api_key k SET
+                last_used_at = greatest(k.last_used_at, $3),
+                accepted = ARRAY(
+                    SELECT a FROM unnest(k.accepted) a
+                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
+                ) || greatest($3, k.accepted[cardinality(k.accepted)])
+            FROM company c
+            WHERE c.id = $1 AND k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
+                AND coalesce(k.last_used_at, k.created_at) >= $5 AND c.record::json ->> 'plan' = $6
+                AND (
+                    SELECT count(*) FROM unnest(k.accepted) a
+                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
+                ) < $4
+            RETURNING k.accepted";
+        const FIND: &str = "
+            SELECT k.accepted FROM api_key k JOIN company c ON c.id = k.company_id
+            WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
+                AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
         let Caller { company, key, plan, idle_since } = caller;
-        let accepted: Option<String> = on!(connection, |c| sqlx::query_scalar(ADMIT)
+        let accepted: Option<Vec<i64>> = on_postgres!(self.0, |c| sqlx::query_scalar(COUNT)
             .bind(company.0)
             .bind(key.0)
             .bind(now.as_millis())
             .bind(i64::from(limit))
             .bind(idle_since.as_millis())
             .bind(plan.as_str())
-            .bind(QUOTA_WINDOW_MS)
+            .bind(invoicing_core::QUOTA_WINDOW_MS)
             .fetch_optional(c))?;
         if let Some(accepted) = accepted {
-            return Ok(Counted::Accepted(instants(&accepted, key)?));
+            return Ok(Counted::Accepted(accepted));
         }
-        let accepted: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+        let accepted: Option<Vec<i64>> = on_postgres!(self.0, |c| sqlx::query_scalar(FIND)
             .bind(company.0)
             .bind(key.0)
             .bind(idle_since.as_millis())
             .bind(plan.as_str())
             .fetch_optional(c))?;
-        let Some(accepted) = accepted else { return Ok(Counted::Changed) };
-        Ok(Counted::Refused(instants(&accepted, key)?))
+        Ok(accepted.map_or(Counted::Changed, Counted::Refused))
     }
 
-    fn instants(json: &str, key: KeyId) -> Result<Vec<i64>, Error> {
-        serde_json::from_str(json).map_err(|cause| Error::bad_row("api_key", "accepted", key, cause))
-    }
-
-    /// Stores that a key was used that has no quota.
+    /// Stores that a key without a quota was used.
     pub(crate) async fn set_last_used(
-        connection: &mut Connection,
+        &mut self,
         company: CompanyId,
         key: KeyId,
         at: Timestamp,
     ) -> Result<(), Error> {
-        run!(connection, |c| sqlx::query(SET_LAST_USED)
+        const SET_LAST_USED: &str = "
+            UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
+        on_postgres!(self.0, |c| sqlx::query(SET_LAST_USED)
             .bind(company.0)
             .bind(key.0)
             .bind(at.as_millis())

@@ -7,6 +7,7 @@
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
+mod company;
 mod connection;
 pub(crate) mod deliveries;
 pub(crate) mod events;
@@ -17,6 +18,7 @@ pub(crate) mod keys;
 mod lists;
 mod migrate;
 pub(crate) mod news;
+mod operation;
 pub(crate) mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -25,6 +27,7 @@ pub(crate) mod quotes;
 pub(crate) mod rows;
 pub(crate) mod sealed;
 pub(crate) mod series;
+mod service;
 pub(crate) mod settings;
 pub(crate) mod sqlite;
 pub(crate) mod sweep;
@@ -51,7 +54,10 @@ use connection::{on, run};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 use sqlite::Sqlite;
-pub(crate) use tx::{Tx, Unit};
+pub(crate) use company::{CompanyChange, CompanyReader, CompanyTx, Tables};
+pub(crate) use operation::Operation;
+pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
+pub(crate) use tx::Tx;
 
 /// Why a database cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -261,8 +267,8 @@ impl Store {
             Self::Sqlite(database) => database.quote_detail(company, id).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
-                let pieces = reading!(self, |c| quotes::find_pieces(c, company, id))?;
-                Ok(pieces.detail().into_bytes())
+                let parts = reading!(self, |c| quotes::find_pieces(c, company, id))?;
+                Ok(parts.detail().into_bytes())
             }
         }
     }
@@ -273,10 +279,52 @@ impl Store {
             Self::Sqlite(database) => database.invoice_detail(company, id).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
-                let pieces = reading!(self, |c| invoices::find_pieces(c, company, id))?;
-                Ok(pieces.detail().into_bytes())
+                let detail = self.read(company, async move |mut tx| tx.invoices().detail(id).await).await?;
+                Ok(detail.into_bytes())
             }
         }
+    }
+
+    /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
+    pub(crate) async fn read<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
+    {
+        reading!(self, |connection| operation.clone()(CompanyReader { connection, company }))
+    }
+
+    /// As [`Self::read`], across companies.
+    pub(crate) async fn read_service<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        F: for<'c> AsyncFnOnce(ServiceReader<'c>) -> Result<T, Error>,
+        F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
+    {
+        reading!(self, |connection| operation.clone()(ServiceReader(connection)))
+    }
+
+    /// Changes records of a company in a transaction, which locks the company first. When this returns `Ok`, the change
+    /// is on disk. Dropping the future before the operation has run cancels it; after that the operation completes.
+    ///
+    /// On PostgreSQL an operation that fails transiently is run again, on a copy.
+    pub(crate) async fn write_company<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        self.write_of(company, move |tx| Box::pin(async move { operation(tx.company(company).await?).await }))
+            .await
+    }
+
+    /// As [`Self::write_company`], across companies.
+    pub(crate) async fn write_service<T, F>(&self, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(ServiceTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
+    {
+        self.write(move |tx| Box::pin(async move { operation(ServiceTx(tx)).await })).await
     }
 
     /// Runs an operation in a transaction. When this returns `Ok`, the operation is on disk. Dropping the future

@@ -4,7 +4,7 @@ use futures_util::TryFutureExt;
 use invoicing_core::{CompanyId, Timestamp, fold_for_search};
 use sqlx::Row as _;
 
-use super::connection::{Connection, Sql, on};
+use super::connection::{Connection, on};
 use crate::Error;
 
 /// The part of a list that is asked for.
@@ -41,25 +41,43 @@ impl<S> Default for PageQuery<S> {
     }
 }
 
+/// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
+/// there is one, how many these are, and the company's last stamp.
+///
+/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` whether items carry their lines. The filters
+/// leave the index of the order as the only useful one: `status || ''` keeps the last statement off the index by
+/// status, where it would have to sort. The aggregate takes the items in the order of its subquery, which SQLite keeps
+/// as there is a limit, and PostgreSQL as it is sorted.
+pub(super) struct PageStatements {
+    pub(super) by_creation: &'static str,
+    pub(super) by_creation_in_status: &'static str,
+    pub(super) by_modification: &'static str,
+    pub(super) by_modification_in_status: &'static str,
+}
+
 impl<S: Copy> PageQuery<S> {
-    /// Fetches the page with one of the [`page_statements`].
     pub(super) async fn fetch(
         &self,
         connection: &mut Connection,
-        statements: &[[Sql; 4]; 2],
+        statements: &PageStatements,
         company: CompanyId,
         text: impl Fn(S) -> &'static str,
     ) -> Result<PageRow, Error> {
         let window = self.window;
-        let kind = usize::from(self.status.is_some()) + 2 * usize::from(window.since.is_some());
-        let statement = statements[usize::from(self.include_lines)][kind];
+        let statement = match (window.since, self.status) {
+            (None, None) => statements.by_creation,
+            (None, Some(_)) => statements.by_creation_in_status,
+            (Some(_), None) => statements.by_modification,
+            (Some(_), Some(_)) => statements.by_modification_in_status,
+        };
         let status = self.status.map(text);
-        let page = on!(connection, |c, dialect| sqlx::query(statement.of(dialect))
+        let page = on!(connection, |c| sqlx::query(statement)
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())
             .bind(window.since_millis())
             .bind(status)
+            .bind(self.include_lines)
             .fetch_one(c)
             .map_ok(PageRow::from))?;
         Ok(page)
@@ -160,63 +178,3 @@ impl PageWindow {
         Ok(json)
     }
 }
-
-/// The statement of a page: items aggregated in one row, in one snapshot with the company's stamp.
-///
-/// `$1` company, `$2` limit, `$3` offset; `$order` is the instant that the list is ordered by. What the filters say
-/// must leave the index of that order as the only useful one. The aggregate takes the items as the subquery gives
-/// them: SQLite keeps the order of a subquery that has a limit, PostgreSQL that of one that is sorted, and to say it
-/// again would sort the texts themselves.
-macro_rules! page_statement {
-    ($table:literal, $item:literal, $order:literal, $filter:literal) => {
-        page_statement!($table, $item, $order, sqlite $filter, postgres $filter)
-    };
-    ($table:literal, $item:literal, $order:literal, sqlite $sqlite:literal, postgres $postgres:literal) => {
-        $crate::store::connection::Sql {
-            sqlite: page_statement!(
-                "group_concat(item, ',' || char(10))", from $table, $item, $order, $sqlite
-            ),
-            postgres: page_statement!(
-                "string_agg(item, ',' || chr(10))", from $table, $item, $order, $postgres
-            ),
-        }
-    };
-    ($items:literal, from $table:literal, $item:literal, $order:literal, $filter:literal) => {
-        concat!(
-            "SELECT coalesce(",
-            $items,
-            ", ''), count(*), ",
-            "(SELECT last_stamp FROM company WHERE id = $1) FROM (SELECT ",
-            $item,
-            " AS item FROM ",
-            $table,
-            " WHERE company_id = $1 ",
-            $filter,
-            " ORDER BY ",
-            $order,
-            " DESC, id DESC LIMIT $2 + 1 OFFSET $3) items"
-        )
-    };
-}
-
-/// The statements of a list of documents: without and with lines; of each, by creation, by creation in one status,
-/// by modification, by modification in one status. `$4` since, `$5` status; the concatenation keeps the last one off the
-/// index by status, where it would have to sort.
-macro_rules! page_statements {
-    ($table:literal) => {
-        [
-            page_statements!($table, "head || '}'"),
-            page_statements!($table, "head || ',\"lines\":' || lines || '}'"),
-        ]
-    };
-    ($table:literal, $item:literal) => {
-        [
-            page_statement!($table, $item, "created_at", ""),
-            page_statement!($table, $item, "created_at", "AND status = $5"),
-            page_statement!($table, $item, "updated_at", "AND updated_at >= $4"),
-            page_statement!($table, $item, "updated_at", "AND updated_at >= $4 AND status || '' = $5"),
-        ]
-    };
-}
-
-pub(crate) use {page_statement, page_statements};

@@ -22,8 +22,9 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
-/// A document in the three pieces in which it is stored: reading one is copying, whatever the answer shows of it.
-pub(crate) struct Pieces {
+/// A quote or an invoice in the three parts in which it is stored, so that an answer copies text and parses nothing.
+#[derive(sqlx::FromRow)]
+pub(crate) struct JsonParts {
     /// The object of a list item without its closing brace.
     pub(crate) head: String,
     /// The array of lines.
@@ -32,7 +33,7 @@ pub(crate) struct Pieces {
     pub(crate) terms: String,
 }
 
-impl Pieces {
+impl JsonParts {
     /// Reads them with a statement that takes the company and the id.
     pub(super) async fn find(
         connection: &mut Connection,
@@ -40,10 +41,9 @@ impl Pieces {
         company: CompanyId,
         id: Uuid,
     ) -> Result<Self, Error> {
-        let row: Option<(String, String, String)> =
+        let row: Option<Self> =
             on!(connection, |c| sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(c))?;
-        let (head, lines, terms) = row.ok_or(Error::NotFound)?;
-        Ok(Self { head, lines, terms })
+        row.ok_or(Error::NotFound)
     }
 
     pub(crate) fn of_quote(quote: &Quote) -> Result<Self, Error> {

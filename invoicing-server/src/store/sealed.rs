@@ -3,28 +3,15 @@
 use std::collections::BTreeMap;
 
 use invoicing_core::{CompanyId, WebhookId};
+use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::connection::{Connection, Sql, locked, on, run};
+use super::connection::{Connection, Sql, on, run};
 use super::lists::{Texts, Uuids};
-use super::settings;
+use super::settings::SettingTable;
 use crate::Error;
 use crate::sealing::{Place, Sealer, is_id};
-
-const WEBHOOKS: &str =
-    "SELECT sealed_with, count(*) FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
-const NOT_SEALED_WITH: Sql = locked!(
-    "SELECT company_id, id, secret FROM webhook \
-     WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3"
-);
-/// A secret each: `$1` companies, `$2` webhooks, `$3` secrets.
-const SET_SECRETS: Sql = Sql {
-    sqlite: "UPDATE webhook SET secret = s.value FROM json_each($3) s JOIN json_each($1) c ON c.key = s.key \
-         JOIN json_each($2) w ON w.key = s.key WHERE webhook.company_id = unhex(c.value) AND webhook.id = unhex(w.value)",
-    postgres: "UPDATE webhook SET secret = item.secret FROM unnest($1::uuid[], $2::uuid[], $3::text[]) \
-         AS item(company, id, secret) WHERE webhook.company_id = item.company AND webhook.id = item.id",
-};
 
 /// How many stored secrets are sealed with which key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -39,19 +26,6 @@ pub struct SealedWith {
 }
 
 impl SealedWith {
-    pub(crate) async fn read(connection: &mut Connection) -> Result<Self, Error> {
-        let mut all = Self::default();
-        let webhooks: Vec<(Option<String>, i64)> =
-            on!(connection, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
-        for (key, count) in webhooks {
-            all.add(key, u64::try_from(count).unwrap_or(0));
-        }
-        if let Some(key) = settings::sealed_with(connection).await? {
-            all.add(key, 1);
-        }
-        Ok(all)
-    }
-
     fn add(&mut self, key: Option<String>, count: u64) {
         match key {
             None => self.clear += count,
@@ -61,51 +35,114 @@ impl SealedWith {
     }
 }
 
-/// What became of a batch of secrets.
-pub(crate) struct Batch {
+/// The sealed secrets of all companies.
+pub(crate) struct SealedSecrets<'c>(pub(super) &'c mut Connection);
+
+/// What sealing a batch of secrets again gave.
+pub(crate) struct Resealed {
     pub(crate) resealed: u64,
     /// They do not open; each was logged.
     pub(crate) unreadable: u64,
-    /// Behind which webhook the next batch begins; `None` behind the last one.
+    /// The webhook after which the next batch begins; `None` after the last batch.
     pub(crate) last: Option<Uuid>,
 }
 
-/// Seals secrets of webhooks with the current key that are not, in the order of the webhooks' ids, behind one of them.
-pub(crate) async fn reseal_webhooks(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    current: &str,
-    after: Uuid,
-    limit: u32,
-) -> Result<Batch, Error> {
-    let rows: Vec<(Uuid, Uuid, String)> =
-        on!(connection, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
+#[derive(FromRow)]
+struct KeyCount {
+    sealed_with: Option<String>,
+    secrets: i64,
+}
+
+#[derive(FromRow)]
+struct StoredSecret {
+    company_id: Uuid,
+    id: Uuid,
+    secret: String,
+}
+
+impl SealedSecrets<'_> {
+    /// How many secrets are sealed with which key.
+    pub(crate) async fn count(&mut self) -> Result<SealedWith, Error> {
+        const WEBHOOKS: &str = "
+            SELECT sealed_with, count(*) AS secrets FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
+        let mut all = SealedWith::default();
+        let webhooks: Vec<KeyCount> = on!(self.0, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
+        for KeyCount { sealed_with, secrets } in webhooks {
+            all.add(sealed_with, u64::try_from(secrets).unwrap_or(0));
+        }
+        if let Some(key) = SettingTable(self.0).sealed_with().await? {
+            all.add(key, 1);
+        }
+        Ok(all)
+    }
+
+    /// Seals secrets of webhooks with the current key that are not, in the order of the webhooks' ids.
+    pub(crate) async fn reseal_webhooks(
+        &mut self,
+        sealer: &Sealer,
+        current: &str,
+        after: Uuid,
+        limit: u32,
+    ) -> Result<Resealed, Error> {
+        const NOT_SEALED_WITH: Sql = Sql {
+            sqlite: "
+                SELECT company_id, id, secret FROM webhook
+                WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3",
+            postgres: "
+                SELECT company_id, id, secret FROM webhook
+                WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3
+                FOR UPDATE",
+        };
+        let rows: Vec<StoredSecret> = on!(self.0, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
             .bind(after)
             .bind(current)
             .bind(i64::from(limit))
             .fetch_all(c))?;
-    let last = rows.last().map(|(_, id, _)| *id);
-    let count = rows.len() as u64;
-    let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
-    for (company, id, stored) in rows {
-        let place = Place::webhook_secret(CompanyId(company), WebhookId(id));
-        if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(stored)) {
-            companies.push(company);
-            ids.push(id);
-            secrets.push(Some(secret));
+        let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
+        let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
+        for StoredSecret { company_id, id, secret } in rows {
+            let place = Place::webhook_secret(CompanyId(company_id), WebhookId(id));
+            if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(secret)) {
+                companies.push(company_id);
+                ids.push(id);
+                secrets.push(Some(secret));
+            }
         }
+        let resealed = secrets.len() as u64;
+        self.set_secrets(companies, ids, secrets).await?;
+        Ok(Resealed { resealed, unreadable: count - resealed, last })
     }
-    let resealed = secrets.len() as u64;
-    let (companies, ids, secrets) = (Uuids(companies), Uuids(ids), Texts(secrets));
-    let done = run!(connection, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
-        .bind(companies)
-        .bind(ids)
-        .bind(secrets)
-        .execute(c))?;
-    if done != resealed {
-        return Err(Error::internal("table webhook: sealing secrets changed another number of rows"));
+
+    async fn set_secrets(
+        &mut self,
+        companies: Vec<Uuid>,
+        ids: Vec<Uuid>,
+        secrets: Vec<Option<String>>,
+    ) -> Result<(), Error> {
+        const SET_SECRETS: Sql = Sql {
+            sqlite: "
+                UPDATE webhook SET secret = s.value
+                FROM json_each($3) s
+                JOIN json_each($1) c ON c.key = s.key
+                JOIN json_each($2) w ON w.key = s.key
+                WHERE webhook.company_id = unhex(c.value) AND webhook.id = unhex(w.value)",
+            postgres: "
+                UPDATE webhook SET secret = item.secret
+                FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS item(company, id, secret)
+                WHERE webhook.company_id = item.company AND webhook.id = item.id",
+        };
+        let expected = secrets.len() as u64;
+        let (companies, ids, secrets) = (Uuids(companies), Uuids(ids), Texts(secrets));
+        let done = run!(self.0, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
+            .bind(companies)
+            .bind(ids)
+            .bind(secrets)
+            .execute(c))?;
+        if done == expected {
+            return Ok(());
+        }
+        Err(Error::internal("table webhook: sealing secrets changed another number of rows"))
     }
-    Ok(Batch { resealed, unreadable: count - resealed, last })
 }
 
 /// The same secret, sealed with the current key. `None` where it cannot be read, which is logged.

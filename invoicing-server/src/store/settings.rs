@@ -7,15 +7,9 @@ use super::connection::{Connection, on, run};
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer, is_sealed, key_id};
 
-const FIND: &str = "SELECT value FROM setting WHERE name = $1";
-const LIST: &str = "SELECT name, value FROM setting ORDER BY name";
-const INSERT: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
-const SET: &str = "UPDATE setting SET value = $2 WHERE name = $1";
-const REMOVE: &str = "DELETE FROM setting WHERE name = $1";
-
 /// The key of document URLs: 32 bytes.
 pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";
-/// Followed by a key's id: nothing, sealed with that key, to know it by.
+/// Followed by a key's id. The value is nothing, sealed with that key: it opens only with the same key.
 const KEY_CHECK: &str = "sealing_key.";
 
 /// A value as it is stored.
@@ -35,11 +29,6 @@ impl Stored {
     }
 }
 
-async fn stored(connection: &mut Connection, name: &str) -> Result<Option<Stored>, Error> {
-    let value: Option<Vec<u8>> = on!(connection, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
-    Ok(value.map(Stored::of))
-}
-
 fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>>, NotOpened> {
     match stored {
         Stored::Clear(value) => Ok(value),
@@ -47,102 +36,97 @@ fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>
     }
 }
 
-/// The value, opened.
-pub(crate) async fn find(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    name: &str,
-) -> Result<Option<Result<Zeroizing<Vec<u8>>, NotOpened>>, Error> {
-    Ok(stored(connection, name).await?.map(|stored| open(sealer, name, stored)))
+/// The settings that the service stores, by name.
+pub(crate) struct SettingTable<'c>(pub(super) &'c mut Connection);
+
+impl SettingTable<'_> {
+    async fn stored(&mut self, name: &str) -> Result<Option<Stored>, Error> {
+        const FIND: &str = "SELECT value FROM setting WHERE name = $1";
+        let value: Option<Vec<u8>> = on!(self.0, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
+        Ok(value.map(Stored::of))
+    }
+
+    /// The value, opened.
+    pub(crate) async fn find(
+        &mut self,
+        sealer: &Sealer,
+        name: &str,
+    ) -> Result<Option<Result<Zeroizing<Vec<u8>>, NotOpened>>, Error> {
+        Ok(self.stored(name).await?.map(|stored| open(sealer, name, stored)))
+    }
+
+    pub(crate) async fn insert(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
+        const INSERT: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
+        let value = seal(sealer, name, value);
+        run!(self.0, |c| sqlx::query(INSERT).bind(name).bind(&value).execute(c))?;
+        Ok(())
+    }
+
+    pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
+        const SET: &str = "UPDATE setting SET value = $2 WHERE name = $1";
+        let value = seal(sealer, name, value);
+        let done = run!(self.0, |c| sqlx::query(SET).bind(name).bind(&value).execute(c))?;
+        one_row(done, "setting")
+    }
+
+    /// Seals a value with the current key where it is not. Whether that was necessary; `None` where it cannot be read.
+    pub(crate) async fn reseal(
+        &mut self,
+        sealer: &Sealer,
+        current: &str,
+        name: &str,
+    ) -> Result<Option<bool>, Error> {
+        let Some(found) = self.stored(name).await? else { return Ok(Some(false)) };
+        if matches!(&found, Stored::Sealed(text) if key_id(text) == Some(current)) {
+            return Ok(Some(false));
+        }
+        let value = match open(sealer, name, found) {
+            Ok(value) => value,
+            Err(cause) => {
+                let error = Place::setting(name).bad_row(cause);
+                tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
+                return Ok(None);
+            }
+        };
+        self.set(sealer, name, &value).await?;
+        Ok(Some(true))
+    }
+
+    /// The key that the key of document URLs is sealed with: an id, `None` in clear, or a text that is no id.
+    pub(super) async fn sealed_with(&mut self) -> Result<Option<Option<String>>, Error> {
+        let stored = self.stored(DOCUMENT_URL_KEY).await?;
+        Ok(stored.map(|stored| match stored {
+            Stored::Clear(_) => None,
+            Stored::Sealed(text) => Some(key_id(&text).unwrap_or_default().to_owned()),
+        }))
+    }
+
+    /// Whether this is the key that was used under its id. `None` for an id that has not been used.
+    pub(crate) async fn check_key(&mut self, sealer: &Sealer, id: &str) -> Result<Option<bool>, Error> {
+        Ok(self.find(sealer, &check_name(id)).await?.map(|opened| opened.is_ok()))
+    }
+
+    /// Stores a check value for the current key, so that another key under its id is noticed.
+    pub(crate) async fn remember_key(&mut self, sealer: &Sealer, id: &str) -> Result<(), Error> {
+        self.insert(sealer, &check_name(id), b"").await
+    }
+
+    /// Deletes the check values of keys that nothing is sealed with.
+    pub(crate) async fn forget_keys(&mut self, used: impl Fn(&str) -> bool) -> Result<(), Error> {
+        const NAMES: &str = "SELECT name FROM setting ORDER BY name";
+        const DELETE: &str = "DELETE FROM setting WHERE name = $1";
+        let names: Vec<String> = on!(self.0, |c| sqlx::query_scalar(NAMES).fetch_all(c))?;
+        for name in names {
+            if name.strip_prefix(KEY_CHECK).is_some_and(|id| !used(id)) {
+                run!(self.0, |c| sqlx::query(DELETE).bind(name).execute(c))?;
+            }
+        }
+        Ok(())
+    }
 }
 
-pub(crate) async fn insert(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    name: &str,
-    value: &[u8],
-) -> Result<(), Error> {
-    run!(connection, |c| sqlx::query(INSERT).bind(name).bind(sealed(sealer, name, value)).execute(c))?;
-    Ok(())
-}
-
-pub(crate) async fn set(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    name: &str,
-    value: &[u8],
-) -> Result<(), Error> {
-    let done =
-        run!(connection, |c| sqlx::query(SET).bind(name).bind(sealed(sealer, name, value)).execute(c))?;
-    one_row(done, "setting")
-}
-
-fn sealed(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
+fn seal(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
     sealer.seal(&Place::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
-}
-
-/// Seals a value with the current key where it is not. Whether it was to be done; `None` where it cannot be read.
-pub(crate) async fn reseal(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    current: &str,
-    name: &str,
-) -> Result<Option<bool>, Error> {
-    let Some(found) = stored(connection, name).await? else { return Ok(Some(false)) };
-    if matches!(&found, Stored::Sealed(text) if key_id(text) == Some(current)) {
-        return Ok(Some(false));
-    }
-    let value = match open(sealer, name, found) {
-        Ok(value) => value,
-        Err(cause) => {
-            let error = Place::setting(name).bad_row(cause);
-            tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
-            return Ok(None);
-        }
-    };
-    set(connection, sealer, name, &value).await?;
-    Ok(Some(true))
-}
-
-/// The keys that the secret settings are sealed with: an id, nothing for one in clear, or a text that is no id.
-pub(super) async fn sealed_with(connection: &mut Connection) -> Result<Option<Option<String>>, Error> {
-    let stored = stored(connection, DOCUMENT_URL_KEY).await?;
-    Ok(stored.map(|stored| match stored {
-        Stored::Clear(_) => None,
-        Stored::Sealed(text) => Some(key_id(&text).unwrap_or_default().to_owned()),
-    }))
-}
-
-/// Whether this is the key that has its id in this database. `None` for an id that has not been used.
-pub(crate) async fn check_key(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    id: &str,
-) -> Result<Option<bool>, Error> {
-    Ok(find(connection, sealer, &check_name(id)).await?.map(|opened| opened.is_ok()))
-}
-
-/// Remembers the current key, so that another under its id is noticed.
-pub(crate) async fn remember_key(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    id: &str,
-) -> Result<(), Error> {
-    insert(connection, sealer, &check_name(id), b"").await
-}
-
-/// Forgets keys that nothing is sealed with any more.
-pub(crate) async fn forget_keys(
-    connection: &mut Connection,
-    used: impl Fn(&str) -> bool,
-) -> Result<(), Error> {
-    let rows: Vec<(String, Vec<u8>)> = on!(connection, |c| sqlx::query_as(LIST).fetch_all(c))?;
-    for (name, _) in rows {
-        if name.strip_prefix(KEY_CHECK).is_some_and(|id| !used(id)) {
-            run!(connection, |c| sqlx::query(REMOVE).bind(name).execute(c))?;
-        }
-    }
-    Ok(())
 }
 
 fn check_name(id: &str) -> String {

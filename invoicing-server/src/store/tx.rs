@@ -1,18 +1,15 @@
 //! A transaction as an operation sees it, and the unit of work of one company within it.
 
-use std::str::FromStr;
 use std::sync::Arc;
 
-use chrono::NaiveDate;
-use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
+use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 
+use super::company::{CompanyChange, CompanyReader, CompanyTx, Tables};
 use super::connection::Connection;
 use super::ids::{DeliveryIds, OwnIds};
 use super::news::News;
-use super::sqlite::Known;
-use super::webhooks::{self, Subscriber};
-use super::{companies, events};
+use super::events;
+use super::webhooks::Subscriber;
 use crate::Error;
 use crate::dispatch::{FreshJob, Handoff, Job};
 use crate::env::Env;
@@ -24,8 +21,6 @@ pub(crate) struct Tx {
     handoff: Arc<Handoff>,
     /// Deliveries that go to the dispatcher once they are committed.
     fresh: Vec<FreshJob>,
-    /// What need not be read again, where nobody else writes.
-    known: Known,
     ids: Arc<DeliveryIds>,
     own_ids: OwnIds,
     /// What caches must hear of once it is committed.
@@ -55,45 +50,6 @@ pub(super) struct Mark {
     news: usize,
 }
 
-/// A company that is about to be changed: its settings, and the stamp of the change.
-#[derive(Debug, Clone)]
-pub(crate) struct Unit {
-    pub(crate) company: Company,
-    pub(crate) zone: Tz,
-    /// The instant on the clock.
-    pub(super) now: Timestamp,
-    /// The modification stamp: `max(now, last stamp + 1 ms)`.
-    pub(crate) at: Timestamp,
-}
-
-impl Unit {
-    pub(crate) fn new(company: Company, last_stamp: i64, now: Timestamp) -> Result<Self, Error> {
-        let zone = Tz::from_str(&company.time_zone)
-            .map_err(|cause| Error::bad_row("company", "record.timeZone", company.id, cause))?;
-        let at = Self::stamp(Timestamp::from_millis(last_stamp), now);
-        Ok(Self { company, zone, now, at })
-    }
-
-    pub(super) fn stamp(last: Timestamp, now: Timestamp) -> Timestamp {
-        now.max(Timestamp::from_millis(last.as_millis().saturating_add(1)))
-    }
-
-    pub(crate) fn id(&self) -> CompanyId {
-        self.company.id
-    }
-
-    /// The date in the company's time zone. It follows the clock and not the stamps, which a clock that was wrong once
-    /// has moved ahead for good.
-    pub(crate) fn today(&self) -> NaiveDate {
-        self.date_of(self.now)
-    }
-
-    /// The date of an instant in the company's time zone.
-    pub(crate) fn date_of(&self, at: Timestamp) -> NaiveDate {
-        at.to_chrono().with_timezone(&self.zone).date_naive()
-    }
-}
-
 impl Tx {
     pub(super) fn new(
         connection: Connection,
@@ -106,7 +62,6 @@ impl Tx {
             env,
             handoff,
             fresh: Vec::new(),
-            known: Known::default(),
             ids,
             own_ids: OwnIds::default(),
             hooks: Vec::new(),
@@ -129,29 +84,28 @@ impl Tx {
         &self.handoff
     }
 
-    /// Begins a change of a company: reads its settings and last stamp. From here to the end of the transaction nobody
-    /// else changes anything of the company.
-    pub(crate) async fn unit(&mut self, company: CompanyId) -> Result<Unit, Error> {
-        let now = self.env.now();
-        if let Some(unit) = self.known.unit(company, now) {
-            return Ok(unit);
-        }
-        let (company, last_stamp) =
-            companies::lock(&mut self.connection, company).await?.ok_or(Error::NotFound)?;
-        let unit = Unit::new(company, last_stamp, now)?;
-        if !self.connection.is_shared() {
-            self.known.learn(&unit, Timestamp::from_millis(last_stamp));
-        }
-        Ok(unit)
+    /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
+    pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
+        let change = self.begin_change(company).await?;
+        Ok(CompanyTx { tx: self, change })
     }
 
-    /// Keeps everybody else from changing anything of the company until the end of the transaction, where somebody else
-    /// could. For what needs nothing of the company itself.
-    pub(crate) async fn lock(&mut self, company: CompanyId) -> Result<(), Error> {
-        if self.connection.is_shared() {
-            companies::lock(&mut self.connection, company).await?;
+    async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {
+        let now = self.env.now();
+        if let Some(change) = self.connection.write_cache().and_then(|cache| cache.change(company, now)) {
+            return Ok(change);
         }
-        Ok(())
+        let (record, last_stamp) = self.reader(company).company_row().lock().await?;
+        let change = CompanyChange::new(record, last_stamp, now)?;
+        if let Some(cache) = self.connection.write_cache() {
+            cache.remember(&change, last_stamp);
+        }
+        Ok(change)
+    }
+
+    /// The tables of a company, whose row is not locked.
+    pub(super) fn reader(&mut self, company: CompanyId) -> CompanyReader<'_> {
+        CompanyReader { connection: &mut self.connection, company }
     }
 
     /// The same for what the service keeps about itself.
@@ -161,32 +115,30 @@ impl Tx {
 
     /// The webhooks of a company, with what they subscribe to.
     pub(super) async fn subscribers(&mut self, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
-        if let Some(subscribers) = self.known.subscribers(company) {
-            return Ok(subscribers);
+        if let Some(known) = self.connection.write_cache().and_then(|cache| cache.subscribers(company)) {
+            return Ok(known);
         }
-        let subscribers = webhooks::subscribers(&mut self.connection, company).await?.into();
-        // Remembered for a company that is known; on PostgreSQL none is.
-        self.known.learn_subscribers(company, &subscribers);
+        let subscribers = self.reader(company).webhooks().subscribers().await?.into();
+        if let Some(cache) = self.connection.write_cache() {
+            cache.remember_subscribers(company, &subscribers);
+        }
         Ok(subscribers)
     }
 
-    /// To be called when the settings or the webhooks of a company are written.
-    pub(super) fn forget(&mut self, company: CompanyId) {
-        self.known.forget(company);
-    }
-
     /// Ends a change: moves the company's stamp and records the events with their deliveries.
-    pub(crate) async fn finish(&mut self, unit: &Unit, events: &[Event]) -> Result<(), Error> {
-        self.stamped(unit);
+    pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
+        self.remember_stamp(change);
         if events.is_empty() {
-            return companies::set_stamp(&mut self.connection, unit.id(), unit.at).await;
+            return self.reader(change.id()).company_row().set_stamp(change.stamp).await;
         }
-        events::record(self, unit, events).await
+        events::record(self, change, events).await
     }
 
     /// To be called when the company's stamp is written.
-    pub(super) fn stamped(&mut self, unit: &Unit) {
-        self.known.stamped(unit.id(), unit.at);
+    pub(super) fn remember_stamp(&mut self, change: &CompanyChange) {
+        if let Some(cache) = self.connection.write_cache() {
+            cache.set_stamp(change.id(), change.stamp);
+        }
     }
 
     /// Passes deliveries on to the dispatcher once the transaction is committed.
@@ -199,8 +151,8 @@ impl Tx {
         self.hooks.push(Box::new(hook));
     }
 
-    /// Tells the other nodes once the transaction is committed.
-    pub(crate) fn announce(&mut self, news: News) {
+    /// Tells the caches of this node and the other nodes once the transaction is committed.
+    pub(crate) fn notify(&mut self, news: News) {
         self.news.push(news);
     }
 
@@ -224,12 +176,16 @@ impl Tx {
 
     pub(super) fn mark(&mut self) -> Mark {
         self.events = 0;
-        self.known.keep();
+        if let Some(cache) = self.connection.write_cache() {
+            cache.begin_operation();
+        }
         Mark { fresh: self.fresh.len(), hooks: self.hooks.len(), news: self.news.len() }
     }
 
     pub(super) fn undo_to(&mut self, mark: Mark) {
-        self.known.undo();
+        if let Some(cache) = self.connection.write_cache() {
+            cache.roll_back_operation();
+        }
         self.hooks.truncate(mark.hooks);
         self.news.truncate(mark.news);
         let undone = self.fresh.split_off(mark.fresh);
@@ -255,7 +211,9 @@ impl Tx {
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
         self.opens_handoff = None;
-        self.known.clear();
+        if let Some(cache) = self.connection.write_cache() {
+            cache.clear();
+        }
     }
 
     pub(super) fn into_connection(self) -> Connection {

@@ -1,48 +1,21 @@
-//! Webhook registrations. Their secrets are sealed and opened here, so that no caller can forget it.
+//! Webhook registrations. Secrets are sealed and opened here, so that no caller can skip it.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use invoicing_core::{CompanyId, EventKind, Streak, Timestamp, WebhookId};
+use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::Tx;
 use super::companies::one_row;
-use super::connection::{Connection, Sql, on, run, sql_with};
+use super::company::Scope;
+use super::connection::{Connection, Sql, on, run};
 use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::secret::{Secret, shown_url};
-
-const FIND: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
-     WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
-const LIST: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
-     WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
-const SUBSCRIBERS: &str = "SELECT id, kinds, disabled_at IS NOT NULL FROM webhook \
-     WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
-const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
-const INSERT: &str = "INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at) \
-     VALUES ($1, $2, $3, $4, $5, 0, $6)";
-const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
-const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
-const DISABLE: &str = "UPDATE webhook SET disabled_at = $3, disabled_reason = $4, failures = $5 \
-     WHERE company_id = $1 AND id = $2";
-const ENABLE: &str = "UPDATE webhook SET disabled_at = NULL, disabled_reason = NULL, failures = 0 \
-     WHERE company_id = $1 AND id = $2";
-const REMOVE: &str = "UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
-const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook \
-     WHERE company_id = $1 AND id = $2";
-/// In the order of their ids, so that nobody waits for somebody who waits for him.
-const STANDINGS: Sql = sql_with!(
-    "SELECT id, failures, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE id", uuids "$1",
-    " ORDER BY id", postgres " FOR UPDATE"
-);
-const RESET_STREAKS: Sql = sql_with!(
-    "UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id", uuids "$1", ""
-);
-const SET_STREAK: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
 
 /// Why a webhook is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,26 +79,37 @@ impl fmt::Debug for Webhook {
     }
 }
 
-type Row = (Uuid, String, i64, i64, Option<i64>, Option<String>, i64);
+#[derive(FromRow)]
+struct WebhookRow {
+    id: Uuid,
+    url: String,
+    kinds: i64,
+    failures: i64,
+    disabled_at: Option<i64>,
+    disabled_reason: Option<String>,
+    created_at: i64,
+}
 
-fn webhook((id, url, kinds, failures, disabled_at, reason, created_at): Row) -> Webhook {
-    let disabled = disabled_at.map(|at| {
-        let reason = reason.as_deref().and_then(DisabledReason::parse).unwrap_or(DisabledReason::Manual);
-        (Timestamp::from_millis(at), reason)
-    });
-    Webhook {
-        id: WebhookId(id),
-        url,
-        events: from_bits(kinds),
-        consecutive_failures: u32::try_from(failures).unwrap_or(u32::MAX),
-        disabled,
-        created_at: Timestamp::from_millis(created_at),
+impl From<WebhookRow> for Webhook {
+    fn from(row: WebhookRow) -> Self {
+        let disabled = row.disabled_at.map(|at| {
+            let reason = row.disabled_reason.as_deref().and_then(DisabledReason::parse);
+            (Timestamp::from_millis(at), reason.unwrap_or(DisabledReason::Manual))
+        });
+        Self {
+            id: WebhookId(row.id),
+            url: row.url,
+            events: from_bits(row.kinds),
+            consecutive_failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
+            disabled,
+            created_at: Timestamp::from_millis(row.created_at),
+        }
     }
 }
 
-/// One bit per kind, by its place in [`EventKind::ALL`], to which new kinds are only ever appended.
+/// One bit per kind, by its index in [`EventKind::ALL`], to which new kinds are only ever appended.
 pub(crate) fn bit(kind: EventKind) -> i64 {
-    EventKind::ALL.iter().position(|known| *known == kind).map_or(0, |place| 1 << place)
+    EventKind::ALL.iter().position(|known| *known == kind).map_or(0, |index| 1 << index)
 }
 
 fn to_bits(kinds: &[EventKind]) -> i64 {
@@ -136,28 +120,20 @@ fn from_bits(bits: i64) -> Vec<EventKind> {
     EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
 }
 
-pub(crate) async fn find(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: WebhookId,
-) -> Result<Webhook, Error> {
-    let row: Option<Row> =
-        on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
-    row.map(webhook).ok_or(Error::NotFound)
-}
-
-pub(crate) async fn list(connection: &mut Connection, company: CompanyId) -> Result<Vec<Webhook>, Error> {
-    let rows: Vec<Row> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
-    Ok(rows.into_iter().map(webhook).collect())
-}
-
-/// A webhook as an event sees it.
+/// A webhook as an event needs it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subscriber {
     pub(crate) id: WebhookId,
     kinds: i64,
     /// Its deliveries are kept as skipped.
     pub(crate) disabled: bool,
+}
+
+#[derive(FromRow)]
+struct SubscriberRow {
+    id: Uuid,
+    kinds: i64,
+    disabled: bool,
 }
 
 impl Subscriber {
@@ -170,175 +146,256 @@ impl Subscriber {
     }
 }
 
-/// Every webhook of a company as an event sees it.
-pub(super) async fn subscribers(
-    connection: &mut Connection,
-    company: CompanyId,
-) -> Result<Vec<Subscriber>, Error> {
-    let rows: Vec<(Uuid, i64, bool)> =
-        on!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
-    let subscriber = |(id, kinds, disabled)| Subscriber { id: WebhookId(id), kinds, disabled };
-    Ok(rows.into_iter().map(subscriber).collect())
-}
-
-pub(crate) async fn count(connection: &mut Connection, company: CompanyId) -> Result<i64, Error> {
-    Ok(on!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
-}
-
-pub(crate) async fn insert(
-    tx: &mut Tx,
-    company: CompanyId,
-    sealer: &Sealer,
-    webhook: &Webhook,
-    secret: &Secret,
-) -> Result<(), Error> {
-    tx.forget(company);
-    let secret = sealer.seal_text(&Place::webhook_secret(company, webhook.id), secret.reveal());
-    run!(tx.connection(), |c| sqlx::query(INSERT)
-        .bind(company.0)
-        .bind(webhook.id.0)
-        .bind(&webhook.url)
-        .bind(to_bits(&webhook.events))
-        .bind(&*secret)
-        .bind(webhook.created_at.as_millis())
-        .execute(c))?;
-    Ok(())
-}
-
-pub(crate) async fn set_target(tx: &mut Tx, company: CompanyId, webhook: &Webhook) -> Result<(), Error> {
-    tx.forget(company);
-    let done = run!(tx.connection(), |c| sqlx::query(SET_TARGET)
-        .bind(company.0)
-        .bind(webhook.id.0)
-        .bind(&webhook.url)
-        .bind(to_bits(&webhook.events))
-        .execute(c))?;
-    one_row(done, "webhook")
-}
-
-pub(crate) async fn set_secret(
-    connection: &mut Connection,
-    company: CompanyId,
-    sealer: &Sealer,
-    id: WebhookId,
-    secret: &Secret,
-) -> Result<(), Error> {
-    let secret = sealer.seal_text(&Place::webhook_secret(company, id), secret.reveal());
-    let done =
-        run!(connection, |c| sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(&*secret).execute(c))?;
-    one_row(done, "webhook")
-}
-
-pub(crate) async fn disable(
-    tx: &mut Tx,
-    company: CompanyId,
-    id: WebhookId,
-    at: Timestamp,
-    reason: DisabledReason,
-    failures: u32,
-) -> Result<(), Error> {
-    tx.forget(company);
-    let done = run!(tx.connection(), |c| sqlx::query(DISABLE)
-        .bind(company.0)
-        .bind(id.0)
-        .bind(at.as_millis())
-        .bind(reason.as_str())
-        .bind(i64::from(failures))
-        .execute(c))?;
-    one_row(done, "webhook")
-}
-
-pub(crate) async fn enable(tx: &mut Tx, company: CompanyId, id: WebhookId) -> Result<(), Error> {
-    tx.forget(company);
-    let done = run!(tx.connection(), |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
-    one_row(done, "webhook")
-}
-
-pub(crate) async fn remove(
-    tx: &mut Tx,
-    company: CompanyId,
-    id: WebhookId,
-    at: Timestamp,
-) -> Result<(), Error> {
-    tx.forget(company);
-    let done = run!(tx.connection(), |c| sqlx::query(REMOVE)
-        .bind(company.0)
-        .bind(id.0)
-        .bind(at.as_millis())
-        .execute(c))?;
-    one_row(done, "webhook")
-}
-
-/// What an attempt needs of a webhook.
+/// A webhook as an attempt needs it.
 pub(crate) struct EndpointRow {
     pub(crate) url: String,
-    /// Or why it cannot be had.
+    /// Or why it cannot be opened.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
     /// Disabled or removed: deliveries are skipped.
     pub(crate) is_off: bool,
 }
 
-pub(crate) async fn endpoint(
-    connection: &mut Connection,
-    sealer: &Sealer,
-    company: CompanyId,
-    id: WebhookId,
-) -> Result<Option<EndpointRow>, Error> {
-    let row: Option<(String, String, bool, bool)> =
-        on!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
-    Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
-        url,
-        secret: sealer.open_text(&Place::webhook_secret(company, id), &Zeroizing::new(secret)),
-        is_off: disabled || removed,
-    }))
+#[derive(FromRow)]
+struct StoredEndpoint {
+    url: String,
+    secret: String,
+    disabled: bool,
+    removed: bool,
 }
 
-/// What a recording has to know of a webhook.
+/// The webhooks of a company.
+pub(crate) struct WebhookTable<'c>(pub(super) Scope<'c>);
+
+impl WebhookTable<'_> {
+    pub(crate) async fn find(&mut self, id: WebhookId) -> Result<Webhook, Error> {
+        const FIND: &str = "
+            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
+            WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
+        let Scope { connection, company } = &mut self.0;
+        let row: Option<WebhookRow> =
+            on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+        row.map(Webhook::from).ok_or(Error::NotFound)
+    }
+
+    /// All webhooks, oldest first.
+    pub(crate) async fn list(&mut self) -> Result<Vec<Webhook>, Error> {
+        const LIST: &str = "
+            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
+            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+        let Scope { connection, company } = &mut self.0;
+        let rows: Vec<WebhookRow> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        Ok(rows.into_iter().map(Webhook::from).collect())
+    }
+
+    pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
+        const SUBSCRIBERS: &str = "
+            SELECT id, kinds, disabled_at IS NOT NULL AS disabled FROM webhook
+            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+        let Scope { connection, company } = &mut self.0;
+        let rows: Vec<SubscriberRow> =
+            on!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
+        let subscriber =
+            |row: SubscriberRow| Subscriber { id: WebhookId(row.id), kinds: row.kinds, disabled: row.disabled };
+        Ok(rows.into_iter().map(subscriber).collect())
+    }
+
+    pub(crate) async fn count(&mut self) -> Result<i64, Error> {
+        const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
+        let Scope { connection, company } = &mut self.0;
+        Ok(on!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
+    }
+
+    pub(crate) async fn insert(
+        &mut self,
+        sealer: &Sealer,
+        webhook: &Webhook,
+        secret: &Secret,
+    ) -> Result<(), Error> {
+        const INSERT: &str = "
+            INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at)
+            VALUES ($1, $2, $3, $4, $5, 0, $6)";
+        let Scope { connection, company } = &mut self.0;
+        connection.forget(*company);
+        let secret = sealer.seal_text(&Place::webhook_secret(*company, webhook.id), secret.reveal());
+        run!(connection, |c| sqlx::query(INSERT)
+            .bind(company.0)
+            .bind(webhook.id.0)
+            .bind(&webhook.url)
+            .bind(to_bits(&webhook.events))
+            .bind(&*secret)
+            .bind(webhook.created_at.as_millis())
+            .execute(c))?;
+        Ok(())
+    }
+
+    /// Stores another URL and other events.
+    pub(crate) async fn set_target(&mut self, webhook: &Webhook) -> Result<(), Error> {
+        const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        connection.forget(*company);
+        let done = run!(connection, |c| sqlx::query(SET_TARGET)
+            .bind(company.0)
+            .bind(webhook.id.0)
+            .bind(&webhook.url)
+            .bind(to_bits(&webhook.events))
+            .execute(c))?;
+        one_row(done, "webhook")
+    }
+
+    pub(crate) async fn set_secret(
+        &mut self,
+        sealer: &Sealer,
+        id: WebhookId,
+        secret: &Secret,
+    ) -> Result<(), Error> {
+        const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let secret = sealer.seal_text(&Place::webhook_secret(*company, id), secret.reveal());
+        let done = run!(connection, |c| sqlx::query(SET_SECRET)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(&*secret)
+            .execute(c))?;
+        one_row(done, "webhook")
+    }
+
+    pub(crate) async fn disable(
+        &mut self,
+        id: WebhookId,
+        at: Timestamp,
+        reason: DisabledReason,
+        failures: u32,
+    ) -> Result<(), Error> {
+        const DISABLE: &str = "
+            UPDATE webhook SET disabled_at = $3, disabled_reason = $4, failures = $5
+            WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        connection.forget(*company);
+        let done = run!(connection, |c| sqlx::query(DISABLE)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(at.as_millis())
+            .bind(reason.as_str())
+            .bind(i64::from(failures))
+            .execute(c))?;
+        one_row(done, "webhook")
+    }
+
+    pub(crate) async fn enable(&mut self, id: WebhookId) -> Result<(), Error> {
+        const ENABLE: &str = "
+            UPDATE webhook SET disabled_at = NULL, disabled_reason = NULL, failures = 0
+            WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        connection.forget(*company);
+        let done = run!(connection, |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
+        one_row(done, "webhook")
+    }
+
+    pub(crate) async fn remove(&mut self, id: WebhookId, at: Timestamp) -> Result<(), Error> {
+        const REMOVE: &str = "
+            UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        connection.forget(*company);
+        let done = run!(connection, |c| sqlx::query(REMOVE)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(at.as_millis())
+            .execute(c))?;
+        one_row(done, "webhook")
+    }
+
+    /// What an attempt needs, also of a webhook that is disabled or removed.
+    pub(crate) async fn endpoint(
+        &mut self,
+        sealer: &Sealer,
+        id: WebhookId,
+    ) -> Result<Option<EndpointRow>, Error> {
+        const ENDPOINT: &str = "
+            SELECT url, secret, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+            FROM webhook WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let row: Option<StoredEndpoint> =
+            on!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
+        Ok(row.map(|row| EndpointRow {
+            url: row.url,
+            secret: sealer.open_text(&Place::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
+            is_off: row.disabled || row.removed,
+        }))
+    }
+
+    pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: u32) -> Result<(), Error> {
+        const SET_FAILURES: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let done = run!(connection, |c| sqlx::query(SET_FAILURES)
+            .bind(company.0)
+            .bind(id.0)
+            .bind(i64::from(failures))
+            .execute(c))?;
+        one_row(done, "webhook")
+    }
+}
+
+/// The webhooks of all companies, for the recording of attempts.
+pub(crate) struct AllWebhooks<'c>(pub(super) &'c mut Connection);
+
+/// What the recording of an attempt needs of a webhook.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
-    pub(crate) streak: Streak,
+    pub(crate) failures: Streak,
     /// Why its deliveries are skipped, if they are.
     pub(crate) off: Option<&'static str>,
 }
 
-/// How these stand, those that exist. Nobody else changes them before the end of the transaction.
-pub(crate) async fn standings(
-    connection: &mut Connection,
-    webhooks: impl Iterator<Item = WebhookId>,
-) -> Result<HashMap<WebhookId, Standing>, Error> {
-    let ids = Uuids(webhooks.map(|id| id.0).collect());
-    let rows: Vec<(Uuid, i64, bool, bool)> =
-        on!(connection, |c, dialect| sqlx::query_as(STANDINGS.of(dialect)).bind(ids).fetch_all(c))?;
-    let standing = |(id, failures, disabled, removed)| {
-        let off = match (disabled, removed) {
-            (_, true) => Some(deliveries::REMOVED),
-            (true, false) => Some(deliveries::DISABLED),
-            (false, false) => None,
+#[derive(FromRow)]
+struct StateRow {
+    id: Uuid,
+    failures: i64,
+    disabled: bool,
+    removed: bool,
+}
+
+impl AllWebhooks<'_> {
+    /// The states of those that exist. No other transaction changes them before the end of this one.
+    pub(crate) async fn lock_states(
+        &mut self,
+        webhooks: impl Iterator<Item = WebhookId>,
+    ) -> Result<HashMap<WebhookId, WebhookState>, Error> {
+        // Ordered by id, so that concurrent batches cannot deadlock.
+        const LOCK_STATES: Sql = Sql {
+            sqlite: "
+                SELECT id, failures, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+                FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1)) ORDER BY id",
+            postgres: "
+                SELECT id, failures, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+                FROM webhook WHERE id = ANY($1) ORDER BY id FOR UPDATE",
         };
-        (WebhookId(id), Standing { streak: Streak(u32::try_from(failures).unwrap_or(u32::MAX)), off })
-    };
-    Ok(rows.into_iter().map(standing).collect())
-}
+        let ids = Uuids(webhooks.map(|id| id.0).collect());
+        let rows: Vec<StateRow> =
+            on!(self.0, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
+        let state = |row: StateRow| {
+            let off = match (row.disabled, row.removed) {
+                (_, true) => Some(deliveries::REMOVED),
+                (true, false) => Some(deliveries::DISABLED),
+                (false, false) => None,
+            };
+            let failures = Streak(u32::try_from(row.failures).unwrap_or(u32::MAX));
+            (WebhookId(row.id), WebhookState { failures, off })
+        };
+        Ok(rows.into_iter().map(state).collect())
+    }
 
-pub(crate) async fn set_streak(
-    connection: &mut Connection,
-    company: CompanyId,
-    id: WebhookId,
-    failures: u32,
-) -> Result<(), Error> {
-    let done = run!(connection, |c| sqlx::query(SET_STREAK)
-        .bind(company.0)
-        .bind(id.0)
-        .bind(i64::from(failures))
-        .execute(c))?;
-    one_row(done, "webhook")
-}
-
-/// Sets the streaks of webhooks that are on to 0, where they are not.
-pub(crate) async fn reset_streaks(connection: &mut Connection, webhooks: &[WebhookId]) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(RESET_STREAKS.of(dialect))
-        .bind(Uuids(webhooks.iter().map(|id| id.0).collect()))
-        .execute(c))?;
-    Ok(())
+    /// Sets the failure counts of enabled webhooks to 0, where they are not.
+    pub(crate) async fn reset_failures(&mut self, webhooks: &[WebhookId]) -> Result<(), Error> {
+        const RESET: Sql = Sql {
+            sqlite: "
+                UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL
+                AND id IN (SELECT unhex(value) FROM json_each($1))",
+            postgres: "
+                UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id = ANY($1)",
+        };
+        let ids = Uuids(webhooks.iter().map(|id| id.0).collect());
+        run!(self.0, |c, dialect| sqlx::query(RESET.of(dialect)).bind(ids).execute(c))?;
+        Ok(())
+    }
 }

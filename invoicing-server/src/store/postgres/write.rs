@@ -160,7 +160,7 @@ async fn commit(
             return Err(Failed::ForGood(Error::internal(error)));
         }
         Connection::Postgres(session) => session.commit().await,
-        Connection::SqliteWriter(_) | Connection::SqliteReader(_) => Ok(()),
+        Connection::SqliteWriter(..) | Connection::SqliteReader(_) => Ok(()),
     };
     if let Err(error) = committed {
         if is_rolled_back(&error) {

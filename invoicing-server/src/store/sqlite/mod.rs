@@ -1,7 +1,7 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
 mod batch_loader;
-mod known;
+mod write_cache;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -18,7 +18,7 @@ use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 #[cfg(feature = "postgres")]
 pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
 use batch_loader::BatchLoader;
-pub(super) use known::Known;
+pub(super) use write_cache::WriteCache;
 use writer::Writer;
 
 use super::claims::{self, Claimant, Claimed};
@@ -78,7 +78,7 @@ impl Sqlite {
             .connect_with(reading.clone())
             .await?;
         let ids = Arc::new(DeliveryIds::from(claims::sqlite::next_id(&mut connection).await?));
-        let tx = Tx::new(Connection::SqliteWriter(connection), env, handoff, ids);
+        let tx = Tx::new(Connection::SqliteWriter(connection, WriteCache::default()), env, handoff, ids);
         Ok(Self {
             writer: Writer::start(tx, lock),
             quote_details: BatchLoader::start(reading.connect().await?, batch_loader::QUOTES),

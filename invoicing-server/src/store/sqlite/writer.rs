@@ -109,7 +109,7 @@ async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>, lock: File) {
     while jobs.recv_many(&mut group, GROUP).await > 0 {
         run_group(&mut tx, &mut group, &mut jobs).await;
     }
-    if let Connection::SqliteWriter(connection) = tx.into_connection()
+    if let Connection::SqliteWriter(connection, _) = tx.into_connection()
         && let Err(error) = connection.close().await
     {
         tracing::warn!(%error, "the database did not close cleanly");

@@ -1,0 +1,156 @@
+//! Counting where one process owns the database.
+//!
+//! What a key has been accepted must survive the process, so requests are reserved on disk in small blocks before they
+//! are accepted. A process that dies leaves its blocks counted as used; a clean stop gives the rest back. The count is
+//! exact at every moment.
+
+use invoicing_core::{Admission, QuotaWindow, Timestamp};
+
+use super::{Access, Key, KeyState, LAST_USE_LAG_MS};
+use crate::Error;
+use crate::store::Tables;
+
+/// A block of reserved requests is this part of the quota.
+const BLOCKS: u32 = 10;
+/// Most requests in a block: what a crash can cost a key.
+const LARGEST_BLOCK: u32 = 1_000;
+/// Grain of the stored window in milliseconds. Instants are rounded up to it, so the window never forgets too early.
+const LOG_GRAIN_MS: i64 = 100;
+
+/// The quota window of a key, and the requests that are reserved on disk and have not been accepted yet.
+#[derive(Debug, Default)]
+pub(super) struct Reservations {
+    window: QuotaWindow,
+    reserved: u32,
+}
+
+impl Reservations {
+    /// The window as it was stored. Requests that were only reserved count as used just now.
+    pub(super) fn from_log(log: &str, now: Timestamp) -> Result<Self, serde_json::Error> {
+        let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
+        let mut window = QuotaWindow::default();
+        for (at, count) in log {
+            window.count(count as usize, Timestamp::from_millis(at).min(now));
+        }
+        Ok(Self { window, reserved: 0 })
+    }
+
+    /// The window as it is stored: pairs of an instant and how many requests were accepted by then; last, at the end of
+    /// time, how many are reserved.
+    fn to_log(&self, block: u32) -> String {
+        let mut log: Vec<(i64, u32)> = Vec::new();
+        for at in self.window.instants() {
+            let at = (at.as_millis() + LOG_GRAIN_MS - 1).div_euclid(LOG_GRAIN_MS) * LOG_GRAIN_MS;
+            match log.last_mut() {
+                Some((last, count)) if *last == at => *count += 1,
+                _ => log.push((at, 1)),
+            }
+        }
+        let reserved = self.reserved + block;
+        if reserved > 0 {
+            log.push((i64::MAX, reserved));
+        }
+        // Pairs of numbers always have a JSON form.
+        serde_json::to_string(&log).unwrap_or_default()
+    }
+}
+
+/// Counts a request against the key's quota, or refuses it.
+pub(super) async fn count(access: &Access, key: &Key) -> Result<Admission, Error> {
+    loop {
+        let now = access.env.now();
+        if let Some(admission) = key.state().try_count(access.quota, now) {
+            return Ok(admission);
+        }
+        let _storing = key.storing.lock().await;
+        let block = {
+            let mut state = key.state();
+            // Another request may have stored meanwhile.
+            if state.must_store(access.quota, now) { state.next_block(access.quota, now) } else { continue }
+        };
+        store_use(access, key, block, now).await?;
+        let mut state = key.state();
+        state.reservations.reserved += block;
+        state.stored_at = Some(now);
+    }
+}
+
+/// Stores what the key has used, and `block` requests more that it may use.
+async fn store_use(access: &Access, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
+    let (id, log) = (key.id, key.state().reservations.to_log(block));
+    access
+        .store
+        .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
+        .await
+}
+
+pub(super) async fn store_late_uses(access: &Access, idle_since: Timestamp) -> Result<(), Error> {
+    for key in access.keys.all() {
+        if key.state().looks_idle(idle_since) {
+            let _storing = key.storing.lock().await;
+            let used_at = key.state().last_used;
+            store_use(access, &key, 0, used_at).await?;
+            key.state().stored_at = Some(used_at);
+        }
+    }
+    Ok(())
+}
+
+pub(super) async fn release_reservations(access: &Access) -> Result<(), Error> {
+    for key in access.keys.all() {
+        // Not between another request's reservation and its write.
+        let _storing = key.storing.lock().await;
+        let used_at = {
+            let mut state = key.state();
+            state.reservations.reserved = 0;
+            (state.stored_at.is_some() && !state.revoked).then_some(state.last_used)
+        };
+        if let Some(used_at) = used_at {
+            store_use(access, &key, 0, used_at).await?;
+        }
+    }
+    Ok(())
+}
+
+impl KeyState {
+    /// Whether something must reach the disk before the next request is accepted.
+    fn must_store(&self, quota: u32, now: Timestamp) -> bool {
+        let lags = self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS);
+        lags || (quota > 0 && self.reservations.reserved == 0)
+    }
+
+    /// Whether it was used since that instant, but is stored as last used before it.
+    fn looks_idle(&self, idle_since: Timestamp) -> bool {
+        !self.revoked && self.last_used >= idle_since && self.stored_at.is_some_and(|at| at < idle_since)
+    }
+
+    /// How many requests to reserve.
+    fn next_block(&mut self, quota: u32, now: Timestamp) -> u32 {
+        if quota == 0 || self.reservations.reserved > 0 {
+            return 0;
+        }
+        let wanted = (quota / BLOCKS).clamp(1, LARGEST_BLOCK);
+        match self.reservations.window.peek(quota, now) {
+            Admission::Accepted { remaining, .. } => wanted.min(remaining + 1),
+            Admission::Refused { .. } => 0,
+        }
+    }
+
+    /// Decides where nothing has to reach the disk first.
+    fn try_count(&mut self, quota: u32, now: Timestamp) -> Option<Admission> {
+        if quota > 0
+            && let refused @ Admission::Refused { .. } = self.reservations.window.peek(quota, now)
+        {
+            return Some(refused);
+        }
+        if self.must_store(quota, now) {
+            return None;
+        }
+        self.last_used = now;
+        if quota == 0 {
+            return Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 });
+        }
+        self.reservations.reserved -= 1;
+        Some(self.reservations.window.admit(quota, now))
+    }
+}

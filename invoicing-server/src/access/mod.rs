@@ -1,0 +1,292 @@
+//! Authentication and quota: which company a key belongs to, and whether its next request is accepted.
+//!
+//! Keys in use are kept in memory. Where one process owns the database, their quota windows are too ([`local`]). Where
+//! several nodes share it, the database counts each request ([`shared`]), and what was read of a key is used for a few
+//! seconds only.
+
+mod local;
+#[cfg(feature = "postgres")]
+mod shared;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use invoicing_core::{Admission, CompanyId, KeyId, Plan, Timestamp};
+use parking_lot::{Mutex, MutexGuard, RwLock};
+
+use crate::Error;
+use crate::env::Env;
+use crate::secret::sha256;
+use crate::store::keys::ActiveKey;
+use crate::store::news::News;
+use crate::store::{ServiceTables, Store, Tables};
+use local::Reservations;
+
+/// A key that was not used for longer than this is revoked: 90 days in milliseconds.
+pub(crate) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
+/// How far the stored `lastUsedAt` may lag, in milliseconds. The contract allows a minute.
+const LAST_USE_LAG_MS: i64 = 30_000;
+/// How often a key that another node is changing is read again.
+const TRIES: u32 = 5;
+
+/// The answer to a request with a key.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// The key is unknown, revoked, or idle for more than 90 days, which revokes it.
+    Unauthorized,
+    /// The company's plan does not include the API. Nothing was counted.
+    PlanRequired,
+    /// The request was counted against the key's quota, or refused because the quota is used up.
+    Counted(CompanyId, Admission),
+}
+
+/// Where requests are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Counting {
+    /// In memory: this process owns the database.
+    Local,
+    /// In the database, which other nodes use too.
+    #[cfg(feature = "postgres")]
+    Shared,
+}
+
+/// See the module's text.
+pub(crate) struct Access {
+    store: Arc<Store>,
+    env: Env,
+    /// Requests per key and minute; 0 for no quota.
+    quota: u32,
+    counting: Counting,
+    keys: Arc<KeyCache>,
+}
+
+impl Access {
+    pub(crate) fn new(store: Arc<Store>, env: Env, quota: u32, counting: Counting) -> Self {
+        let max_age = match counting {
+            Counting::Local => Duration::MAX,
+            #[cfg(feature = "postgres")]
+            Counting::Shared => crate::store::MAX_CACHE_AGE,
+        };
+        Self { store, env, quota, counting, keys: Arc::new(KeyCache::new(max_age)) }
+    }
+
+    /// The keys in use, for those who learn that one has changed.
+    pub(crate) fn keys(&self) -> &Arc<KeyCache> {
+        &self.keys
+    }
+
+    /// Requests per key and minute; 0 for no quota.
+    pub(crate) fn quota(&self) -> u32 {
+        self.quota
+    }
+
+    /// Authenticates a request and counts it.
+    pub(crate) async fn admit(&self, key: &str) -> Result<Verdict, Error> {
+        let hash = sha256(key);
+        for _ in 0..TRIES {
+            let Some((key, plan)) = self.authenticate(&hash).await? else { return Ok(Verdict::Unauthorized) };
+            if !plan.has_api() {
+                return Ok(Verdict::PlanRequired);
+            }
+            // `None`: another node has just changed the key or the plan, so the request is authenticated again.
+            if let Some(admission) = self.count(&key, plan).await? {
+                return Ok(Verdict::Counted(key.company, admission));
+            }
+        }
+        Err(Error::internal("the key keeps changing"))
+    }
+
+    async fn authenticate(&self, hash: &[u8; 32]) -> Result<Option<(Arc<Key>, Plan)>, Error> {
+        let key = match self.keys.get(hash) {
+            Some(key) => key,
+            None => match self.load(hash).await? {
+                Some(key) => key,
+                None => return Ok(None),
+            },
+        };
+        let (plan, is_idle) = {
+            let state = key.state();
+            if state.revoked {
+                return Ok(None);
+            }
+            (state.plan, self.env.now().as_millis() - state.last_used.as_millis() > IDLE_LIMIT_MS)
+        };
+        if is_idle {
+            self.revoke(&key).await?;
+            return Ok(None);
+        }
+        Ok(Some((key, plan)))
+    }
+
+    async fn load(&self, hash: &[u8; 32]) -> Result<Option<Arc<Key>>, Error> {
+        let hash = *hash;
+        loop {
+            let generation = self.keys.generation();
+            let row = self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
+            let Some(row) = row else { return Ok(None) };
+            let key = Key::from_row(row, self.env.now())?;
+            if let Some(key) = self.keys.insert(hash, key, generation) {
+                return Ok(Some(key));
+            }
+        }
+    }
+
+    async fn revoke(&self, key: &Key) -> Result<(), Error> {
+        let id = key.id;
+        self.store
+            .write_company(key.company, async move |mut tx| {
+                let now = tx.now();
+                tx.keys().revoke(id, now).await?;
+                tx.notify(News::Key(id));
+                Ok(())
+            })
+            .await
+    }
+
+    /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was
+    /// authenticated.
+    async fn count(&self, key: &Key, plan: Plan) -> Result<Option<Admission>, Error> {
+        match self.counting {
+            Counting::Local => local::count(self, key).await.map(Some),
+            #[cfg(feature = "postgres")]
+            Counting::Shared => shared::count(self, key, plan).await,
+        }
+    }
+
+    /// Stores uses that are in memory only, of keys that would look idle since that instant without them.
+    pub(crate) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
+        match self.counting {
+            Counting::Local => local::store_late_uses(self, idle_since).await,
+            // Every use is stored as it is counted.
+            #[cfg(feature = "postgres")]
+            Counting::Shared => Ok(()),
+        }
+    }
+
+    /// Gives back what was reserved and not used: for a clean stop.
+    pub(crate) async fn release_reservations(&self) -> Result<(), Error> {
+        match self.counting {
+            Counting::Local => local::release_reservations(self).await,
+            #[cfg(feature = "postgres")]
+            Counting::Shared => Ok(()),
+        }
+    }
+}
+
+/// A key in use.
+#[derive(Debug)]
+struct Key {
+    company: CompanyId,
+    id: KeyId,
+    state: Mutex<KeyState>,
+    /// Held while requests are being reserved, or a use is being stored.
+    storing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug)]
+struct KeyState {
+    plan: Plan,
+    revoked: bool,
+    /// Unused where the database counts.
+    reservations: Reservations,
+    last_used: Timestamp,
+    /// When the last use was last stored.
+    stored_at: Option<Timestamp>,
+    /// When the key was read from the database.
+    read_at: Instant,
+}
+
+impl Key {
+    fn from_row(row: ActiveKey, now: Timestamp) -> Result<Self, Error> {
+        let ActiveKey { company, id, created_at, last_used_at, quota_log } = row;
+        let reservations = Reservations::from_log(&quota_log, now)
+            .map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
+        let state = KeyState {
+            plan: company.plan,
+            revoked: false,
+            reservations,
+            last_used: last_used_at.unwrap_or(created_at),
+            stored_at: None,
+            read_at: Instant::now(),
+        };
+        Ok(Self { company: company.id, id, state: Mutex::new(state), storing: tokio::sync::Mutex::default() })
+    }
+
+    fn state(&self) -> MutexGuard<'_, KeyState> {
+        self.state.lock()
+    }
+}
+
+/// The keys in use, by the hash of their text.
+#[derive(Debug)]
+pub(crate) struct KeyCache {
+    keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
+    /// Counts changes, so that a key that was read before a change is not inserted after it.
+    generation: AtomicU64,
+    /// For how long a key is used before it is read again.
+    max_age: Duration,
+}
+
+impl KeyCache {
+    fn new(max_age: Duration) -> Self {
+        Self { keys: RwLock::default(), generation: AtomicU64::default(), max_age }
+    }
+
+    /// The company has another plan.
+    pub(crate) fn set_plan(&self, company: CompanyId, plan: Plan) {
+        let keys = self.keys.write();
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.values().filter(|key| key.company == company).for_each(|key| key.state().plan = plan);
+    }
+
+    /// The key was revoked.
+    pub(crate) fn revoke(&self, id: KeyId) {
+        let mut keys = self.keys.write();
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.retain(|_, key| {
+            if key.id == id {
+                key.state().revoked = true;
+            }
+            key.id != id
+        });
+    }
+
+    /// Any key may have changed.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn clear(&self) {
+        let mut keys = self.keys.write();
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        keys.clear();
+    }
+
+    fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
+        self.keys.read().get(hash).filter(|key| !self.is_stale(key)).cloned()
+    }
+
+    fn is_stale(&self, key: &Key) -> bool {
+        key.state().read_at.elapsed() > self.max_age
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
+    }
+
+    /// Inserts a key that was read at a generation, unless another request was first; `None` where the key may be
+    /// outdated.
+    fn insert(&self, hash: [u8; 32], key: Key, generation: u64) -> Option<Arc<Key>> {
+        let mut keys = self.keys.write();
+        if self.generation() != generation {
+            return None;
+        }
+        if keys.get(&hash).is_some_and(|known| self.is_stale(known)) {
+            keys.remove(&hash);
+        }
+        Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
+    }
+
+    fn all(&self) -> Vec<Arc<Key>> {
+        self.keys.read().values().cloned().collect()
+    }
+}
