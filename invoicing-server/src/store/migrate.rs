@@ -3,7 +3,6 @@
 use super::OpenError;
 
 /// In order. Never edited once released.
-#[cfg(feature = "sqlite")]
 const SQLITE: &[&str] = &[include_str!("../../migrations/sqlite/0001_initial.sql")];
 #[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial.sql")];
@@ -13,7 +12,7 @@ const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial
 const FIRST: i64 = 100;
 
 /// The schema of this version.
-#[cfg(all(feature = "sqlite", feature = "postgres"))]
+#[cfg(feature = "postgres")]
 pub(crate) const KNOWN_SQLITE: i64 = newest(SQLITE);
 
 /// The prefix keeps the table apart from the host's own in the same database.
@@ -49,7 +48,6 @@ macro_rules! run {
     }};
 }
 
-#[cfg(feature = "sqlite")]
 pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), OpenError> {
     let mut tx = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
     run!(tx, SQLITE);
