@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use chrono_tz::Tz;
 use futures_util::future::BoxFuture;
@@ -12,13 +11,7 @@ use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
 use crate::Error;
 use crate::invoicing::Inner;
 use crate::store::news::News;
-use crate::store::{Tx, companies, reading, series};
-
-/// How long a number is waited for: longer than anybody holds one.
-const NUMBER_TIME_LIMIT: Duration = Duration::from_secs(10);
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-/// How often whoever waits for a number looks whether he can have one.
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_millis(8);
+use crate::store::{Tx, companies, reading};
 
 /// The companies of the service.
 #[derive(Debug, Clone)]
@@ -144,45 +137,6 @@ impl CompanyHandle {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         self.inner.store.write_of(self.id, operation).await
-    }
-
-    /// As [`Self::write`], for an operation that takes or holds a number: `None` says that somebody else holds the series,
-    /// and that nothing has changed. Then it is run again once nobody does.
-    ///
-    /// Each time the others are left so much time to get a number before.
-    pub(super) async fn write_numbered<T, F>(&self, leave: Duration, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<Option<T>, Error>> + Clone + Send + 'static,
-    {
-        let begun = Instant::now();
-        loop {
-            if !leave.is_zero() {
-                tokio::time::sleep(leave).await;
-            }
-            if let Some(done) = self.write(operation.clone()).await? {
-                return Ok(done);
-            }
-            self.numbers_are_free(begun).await?;
-        }
-    }
-
-    /// Looks again and again, as another process may hold them.
-    async fn numbers_are_free(&self, begun: Instant) -> Result<(), Error> {
-        let _turn = self.inner.looking.wait_for(self.id, NUMBER_TIME_LIMIT).await?;
-        let mut pause = FIRST_PAUSE;
-        while begun.elapsed() < NUMBER_TIME_LIMIT {
-            if !self.numbers_are_held().await? {
-                return Ok(());
-            }
-            tokio::time::sleep(pause).await;
-            pause = (2 * pause).min(LONGEST_PAUSE);
-        }
-        Err(Error::unavailable("the numbers of the company are held"))
-    }
-
-    async fn numbers_are_held(&self) -> Result<bool, Error> {
-        reading!(self.inner.store, |c| series::is_held(c, self.id, self.inner.env.now()))
     }
 
     /// Its API keys.

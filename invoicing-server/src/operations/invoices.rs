@@ -203,9 +203,8 @@ async fn issue_in(
     due_date: Option<NaiveDate>,
 ) -> Result<Changed<Invoice>, Error> {
     let issue_date = unit.today();
-    let (series, now) = (Series::of_invoices(unit.id(), issue_date.year()), tx.env().now());
-    let number = series.take(tx.connection(), None, now).await?;
-    let number = number.ok_or_else(|| Error::internal("somebody holds the numbers of invoices"))?;
+    let series = Series::of_invoices(unit.id(), issue_date.year());
+    let number = series.take(tx.connection()).await?;
     Ok(invoice.issue(Issue { number: &number, issue_date, due_date }, unit.at)?)
 }
 
