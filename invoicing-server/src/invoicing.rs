@@ -19,6 +19,7 @@ use crate::documents::ObjectStorage;
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
 use crate::env::Env;
 use crate::http::load::Load;
+use crate::keyed_semaphore::KeyedSemaphore;
 use crate::operations::sealing::adopt;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
@@ -29,7 +30,6 @@ use crate::store::news::News;
 use crate::store::postgres::Heard;
 use crate::store::sealed::SealedWith;
 use crate::store::{OpenError, Store, settings};
-use crate::turns::Turns;
 
 /// The service. Cheap to clone; all clones are one.
 ///
@@ -37,6 +37,9 @@ use crate::turns::Turns;
 /// ([`service`](Self::service)), runs the [`dispatcher`](Self::dispatcher) and calls [`sweep`](Self::sweep).
 #[derive(Debug, Clone)]
 pub struct Invoicing(Arc<Inner>);
+
+/// Creations of a company that allocate a number at once: more than a process ever has.
+const CREATIONS_AT_ONCE: u32 = 1 << 20;
 
 pub(crate) struct Inner {
     pub(crate) store: Store,
@@ -49,10 +52,10 @@ pub(crate) struct Inner {
     pub(crate) sealer: Arc<Sealer>,
     /// What the API is doing at present.
     pub(crate) load: Arc<Load>,
-    /// Imports that hold the numbers of a company do so one after the other.
-    pub(crate) importing: Turns,
-    /// Of those who wait for a number of a company, one looks whether there is one.
-    pub(crate) looking: Turns,
+    /// Orders the imports of a company that render a second time.
+    pub(crate) imports: KeyedSemaphore,
+    /// Shared by creations that allocate a number, and held whole by an import that renders a second time.
+    pub(crate) numbers: KeyedSemaphore,
 }
 
 impl std::fmt::Debug for Inner {
@@ -211,8 +214,8 @@ impl Builder {
             endpoints,
             sealer,
             load,
-            importing: Turns::new(1),
-            looking: Turns::new(1),
+            imports: KeyedSemaphore::new(1),
+            numbers: KeyedSemaphore::new(CREATIONS_AT_ONCE),
         });
         #[cfg(feature = "postgres")]
         inner.hear_other_nodes().await;

@@ -35,6 +35,7 @@ mod env;
 mod error;
 mod http;
 mod invoicing;
+mod keyed_semaphore;
 #[cfg(feature = "postgres")]
 mod moving;
 mod operations;
@@ -43,7 +44,6 @@ mod secret;
 mod serve;
 mod service;
 mod store;
-mod turns;
 
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;

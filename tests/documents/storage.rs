@@ -1,4 +1,4 @@
-//! Where documents lie: every store keeps the same promises, and what no record came to refer to is swept.
+//! Document stores: all of them keep the same promises, and orphans are swept.
 
 mod fake_s3;
 mod orphans;
@@ -25,17 +25,21 @@ use fake_s3::FakeS3;
 
 type Damage = Box<dyn Fn(DocumentKey) -> BoxFuture<'static, ()>>;
 
-/// A store, and a way to put other bytes where it keeps a document.
+/// A store, and a way to damage a document in it.
 struct Subject {
     store: Arc<dyn DocumentStore>,
     damage: Damage,
 }
 
 const COMPANY: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0001));
+/// The document that is damaged.
+const DAMAGED: &[u8] = b"to be damaged";
 const OTHER: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0002));
 
+/// A key of its own for each document.
 fn key(company: CompanyId, bytes: &[u8]) -> DocumentKey {
-    DocumentKey { company, sha256: ContentHash::of(bytes) }
+    let hash = ContentHash::of(bytes);
+    DocumentKey { company, upload: Uuid::from_slice(&hash.as_bytes()[..16]).unwrap() }
 }
 
 fn file(bytes: &[u8]) -> DocumentFile {
@@ -44,15 +48,15 @@ fn file(bytes: &[u8]) -> DocumentFile {
 
 /// Where a document lies in an [`ObjectStorage`].
 fn place(key: DocumentKey) -> String {
-    let hash = key.sha256.to_string();
-    format!("{}/{}/{hash}.pdf", key.company, &hash[..2])
+    let upload = key.upload.to_string();
+    format!("{}/{}/{upload}.pdf", key.company, &upload[34..])
 }
 
 fn memory() -> Subject {
     let store = Arc::new(MemoryStore::new());
     let damaged = Arc::clone(&store);
-    let damage = move |key: DocumentKey| {
-        damaged.damage(key.sha256);
+    let damage = move |_| {
+        damaged.damage(ContentHash::of(DAMAGED));
         futures_util::future::ready(()).boxed()
     };
     Subject { store, damage: Box::new(damage) }
@@ -98,10 +102,10 @@ async fn keeps_its_promises(subject: &Subject) {
     nothing_is_there_at_first(&*subject.store).await;
     what_is_put_is_there_until_it_is_deleted(&*subject.store).await;
     each_company_has_its_own(&*subject.store).await;
-    bytes_are_only_kept_under_their_own_hash(&*subject.store).await;
+    stored_bytes_are_never_replaced(&*subject.store).await;
     any_size_and_any_file_name_will_do(&*subject.store).await;
     simultaneous_puts_agree(&*subject.store).await;
-    what_is_damaged_is_noticed_and_left_as_it_is(subject).await;
+    a_damaged_document_is_left_as_it_is(subject).await;
 }
 
 async fn nothing_is_there_at_first(store: &dyn DocumentStore) {
@@ -137,10 +141,11 @@ async fn each_company_has_its_own(store: &dyn DocumentStore) {
     assert_eq!(store.get(other).await.unwrap(), &b"the same"[..]);
 }
 
-async fn bytes_are_only_kept_under_their_own_hash(store: &dyn DocumentStore) {
+async fn stored_bytes_are_never_replaced(store: &dyn DocumentStore) {
     let key = key(COMPANY, b"these");
+    store.put(key, file(b"these")).await.unwrap();
     assert!(matches!(store.put(key, file(b"those")).await, Err(StoreError::Corrupt)));
-    assert_eq!(store.size(key).await.unwrap(), None);
+    assert_eq!(store.get(key).await.unwrap(), &b"these"[..]);
 }
 
 async fn any_size_and_any_file_name_will_do(store: &dyn DocumentStore) {
@@ -166,15 +171,15 @@ async fn simultaneous_puts_agree(store: &dyn DocumentStore) {
     assert_eq!(store.get(key).await.unwrap(), bytes);
 }
 
-async fn what_is_damaged_is_noticed_and_left_as_it_is(Subject { store, damage }: &Subject) {
-    let key = key(COMPANY, b"to be damaged");
-    store.put(key, file(b"to be damaged")).await.unwrap();
+async fn a_damaged_document_is_left_as_it_is(Subject { store, damage }: &Subject) {
+    let key = key(COMPANY, DAMAGED);
+    store.put(key, file(DAMAGED)).await.unwrap();
     damage(key).await;
     let damaged = store.size(key).await.unwrap();
     assert_ne!(damaged, Some(13));
     for _ in 0..2 {
-        assert!(matches!(store.get(key).await, Err(StoreError::Corrupt)));
-        assert!(matches!(store.put(key, file(b"to be damaged")).await, Err(StoreError::Corrupt)));
+        assert_ne!(store.get(key).await.unwrap(), DAMAGED);
+        assert!(matches!(store.put(key, file(DAMAGED)).await, Err(StoreError::Corrupt)));
         assert_eq!(store.size(key).await.unwrap(), damaged);
     }
 }

@@ -98,6 +98,8 @@ CREATE TABLE document (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
     number BIGINT NOT NULL,
+    -- Names the stored file, together with the company.
+    upload_id UUID NOT NULL,
     sha256 TEXT COLLATE "C" NOT NULL,
     size_bytes BIGINT NOT NULL,
     file_name TEXT NOT NULL,
@@ -106,20 +108,17 @@ CREATE TABLE document (
     particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, quote_id, number)
 );
-CREATE INDEX document_sha256 ON document (company_id, sha256);
 
 -- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction
 -- that refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
 CREATE TABLE upload (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
-    sha256 TEXT COLLATE "C" NOT NULL,
     began_at BIGINT NOT NULL,
-    -- When a sweep last took the object to delete it. From then on no transaction may refer to it.
-    sweeping BIGINT,
+    -- Set by the sweep before it deletes the file. From then on no transaction can refer to the document.
+    abandoned_at BIGINT,
     PRIMARY KEY (company_id, id)
 );
-CREATE INDEX upload_sha256 ON upload (company_id, sha256);
 
 CREATE TABLE signing_link (
     company_id UUID NOT NULL,

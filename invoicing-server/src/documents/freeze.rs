@@ -1,4 +1,4 @@
-//! Freezing a document and getting it back.
+//! Freezing a document and reading it back.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,8 +16,8 @@ use super::{
     DocumentStore, Particulars, RenderError, SignedCopy, StoreError, UrlSigner,
 };
 
-/// How long an operation waits for the store in all, whichever store it is: so that its caller, who may have an HTTP
-/// request open, has his answer within 5 s.
+/// How long an operation waits for the store in all, whichever store it is. Its caller, who may have an HTTP request
+/// open, has an answer within 5 s.
 const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// Longest file name that is derived from a number, in characters before `.pdf`.
@@ -53,28 +53,37 @@ pub(crate) struct Documents {
     rendering: Arc<Semaphore>,
 }
 
-/// A document that was rendered and lies nowhere yet.
+/// A document that is rendered and not stored yet.
 #[derive(Debug)]
 pub(crate) struct Rendered {
-    /// Where it is to lie.
-    pub(crate) key: DocumentKey,
     file: DocumentFile,
+    sha256: ContentHash,
     particulars: Particulars,
 }
 
-/// A document that was rendered and lies in the store.
+impl Rendered {
+    /// The key under which it is stored by the upload with this id.
+    pub(crate) fn key(&self, upload: Uuid) -> DocumentKey {
+        DocumentKey { company: self.particulars.company.id, upload }
+    }
+}
+
+/// A document that is stored. The transaction that refers to it has to finish its upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frozen {
-    /// Where it lies.
-    pub(crate) sha256: ContentHash,
-    /// Its size.
-    pub(crate) size_bytes: u64,
-    /// What it is called when it is downloaded: `DEV-2026-0042.pdf`.
-    pub(crate) file_name: String,
-    /// What it says besides the quote.
+    pub(crate) document: StoredDocument,
+    /// What the document says besides the quote.
     pub(crate) particulars: Particulars,
-    /// The upload that the transaction which refers to it has to settle.
-    pub(crate) upload: Uuid,
+}
+
+/// Key and properties of a document in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredDocument {
+    pub(crate) key: DocumentKey,
+    pub(crate) sha256: ContentHash,
+    pub(crate) size_bytes: u64,
+    /// Name under which it is offered: `DEV-2026-0042.pdf`.
+    pub(crate) file_name: String,
 }
 
 /// The frozen copy that a signature is about.
@@ -121,38 +130,42 @@ impl Documents {
             let _place = place;
             let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
             let bytes = Bytes::from(renderer.render(&input)?);
-            let key = DocumentKey { company: particulars.company.id, sha256: ContentHash::of(&bytes) };
+            let sha256 = ContentHash::of(&bytes);
             let file = DocumentFile { bytes, file_name: file_name(&quote.head.number) };
-            Ok(Rendered { key, file, particulars })
+            Ok(Rendered { file, sha256, particulars })
         });
         // A renderer that panics fails this document, not the process.
         rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))
     }
 
-    /// Stores a document, for which an upload has been written down.
+    /// Stores a document under a key whose upload has begun.
     ///
-    /// `Ok` means that it is safe on disk; a transaction may now settle the upload and refer to the document.
-    pub(crate) async fn keep(
+    /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the document.
+    pub(crate) async fn put(
         &self,
+        key: DocumentKey,
         rendered: Rendered,
-        upload: Uuid,
         patience: &mut Patience,
     ) -> Result<Frozen, StoreError> {
-        let Rendered { key, file, particulars } = rendered;
+        let Rendered { file, sha256, particulars } = rendered;
         let (size_bytes, file_name) = (file.bytes.len() as u64, file.file_name.clone());
         patience.wait_for(self.store.put(key, file)).await?;
-        Ok(Frozen { sha256: key.sha256, size_bytes, file_name, particulars, upload })
+        Ok(Frozen { document: StoredDocument { key, sha256, size_bytes, file_name }, particulars })
     }
 
-    /// The frozen bytes.
-    pub(crate) async fn fetch(&self, key: DocumentKey, patience: &mut Patience) -> Result<Bytes, StoreError> {
+    /// The frozen bytes, checked against their hash.
+    pub(crate) async fn fetch(
+        &self,
+        key: DocumentKey,
+        sha256: ContentHash,
+        patience: &mut Patience,
+    ) -> Result<Bytes, StoreError> {
         let bytes = patience.wait_for(self.store.get(key)).await?;
-        // Promised for every store, so not left to a host's store.
-        if ContentHash::of(&bytes) == key.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        if ContentHash::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
 
-    /// Whether the document can be had: it is there and has the size that it was frozen with.
-    pub(crate) async fn available(
+    /// Checks that the document is in the store and has the size that it was frozen with.
+    pub(crate) async fn check_available(
         &self,
         key: DocumentKey,
         size_bytes: u64,
@@ -165,7 +178,7 @@ impl Documents {
         }
     }
 
-    /// Deletes a document to which nothing refers, nor can refer while this goes on.
+    /// Deletes a document that no record refers to, nor can refer to any more.
     pub(crate) async fn delete(&self, key: DocumentKey) -> Result<(), StoreError> {
         Patience::new().wait_for(self.store.delete(key)).await
     }
@@ -213,11 +226,11 @@ mod tests {
         (Documents::new(Arc::new(PdfRenderer::new()), store.clone(), UrlSigner::new(&[7; 32])), store)
     }
 
-    fn key(sha256: ContentHash) -> DocumentKey {
-        DocumentKey { company: company().id, sha256 }
+    fn key(upload: u128) -> DocumentKey {
+        DocumentKey { company: company().id, upload: Uuid::from_u128(upload) }
     }
 
-    async fn freeze(documents: &Documents) -> Result<Frozen, Error> {
+    async fn freeze(documents: &Documents, upload: u128) -> Result<StoredDocument, Error> {
         let particulars = Particulars {
             company: company(),
             client_address: Some("1 rue Haute".into()),
@@ -225,37 +238,42 @@ mod tests {
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         };
         let rendered = documents.render(particulars, quote(), None).await?;
-        Ok(documents.keep(rendered, Uuid::nil(), &mut Patience::new()).await?)
+        let key = rendered.key(Uuid::from_u128(upload));
+        Ok(documents.put(key, rendered, &mut Patience::new()).await?.document)
+    }
+
+    async fn fetch(documents: &Documents, frozen: &StoredDocument) -> Result<Bytes, StoreError> {
+        documents.fetch(frozen.key, frozen.sha256, &mut Patience::new()).await
+    }
+
+    async fn check(documents: &Documents, frozen: &StoredDocument) -> Result<(), StoreError> {
+        documents.check_available(frozen.key, frozen.size_bytes, &mut Patience::new()).await
     }
 
     #[tokio::test]
-    async fn what_was_frozen_is_what_is_fetched() {
+    async fn a_frozen_document_is_fetched_unchanged_and_each_upload_has_its_own() {
         let (documents, store) = documents();
-        let frozen = freeze(&documents).await.unwrap();
-        assert_eq!(frozen.file_name, "DEV-2026-0042.pdf");
-        let bytes = documents.fetch(key(frozen.sha256), &mut Patience::new()).await.unwrap();
+        let frozen = freeze(&documents, 1).await.unwrap();
+        assert_eq!((frozen.file_name.as_str(), frozen.key), ("DEV-2026-0042.pdf", key(1)));
+        let bytes = fetch(&documents, &frozen).await.unwrap();
         assert_eq!(ContentHash::of(&bytes), frozen.sha256);
         assert_eq!(bytes.len() as u64, frozen.size_bytes);
-        documents.available(key(frozen.sha256), frozen.size_bytes, &mut Patience::new()).await.unwrap();
-        assert_eq!(freeze(&documents).await.unwrap(), frozen);
-        assert_eq!(store.count(), 1);
+        check(&documents, &frozen).await.unwrap();
+        let again = freeze(&documents, 2).await.unwrap();
+        assert_eq!(again, StoredDocument { key: key(2), ..frozen });
+        assert_eq!(store.keys(), [key(1), key(2)]);
     }
 
     #[tokio::test]
     async fn a_failing_store_is_an_error_and_recovers() {
         let (documents, store) = documents();
         store.fail(true);
-        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
+        assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
         store.fail(false);
-        let frozen = freeze(&documents).await.unwrap();
+        let frozen = freeze(&documents, 2).await.unwrap();
         store.fail(true);
-        assert!(matches!(
-            documents.fetch(key(frozen.sha256), &mut Patience::new()).await,
-            Err(StoreError::Unavailable(_))
-        ));
-        let available =
-            documents.available(key(frozen.sha256), frozen.size_bytes, &mut Patience::new()).await;
-        assert!(matches!(available, Err(StoreError::Unavailable(_))));
+        assert!(matches!(fetch(&documents, &frozen).await, Err(StoreError::Unavailable(_))));
+        assert!(matches!(check(&documents, &frozen).await, Err(StoreError::Unavailable(_))));
     }
 
     #[tokio::test(start_paused = true)]
@@ -263,42 +281,31 @@ mod tests {
         let (documents, store) = documents();
         store.hang(true);
         let begun = tokio::time::Instant::now();
-        let (key, patience) = (key(ContentHash::of(b"x")), &mut Patience::new());
+        let (key, hash, patience) = (key(1), ContentHash::of(b"x"), &mut Patience::new());
         let slow = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(())
         };
         patience.wait_for(slow).await.unwrap();
-        assert!(matches!(documents.fetch(key, patience).await, Err(StoreError::TimedOut)));
-        assert!(matches!(documents.available(key, 1, patience).await, Err(StoreError::TimedOut)));
+        assert!(matches!(documents.fetch(key, hash, patience).await, Err(StoreError::TimedOut)));
+        assert!(matches!(documents.check_available(key, 1, patience).await, Err(StoreError::TimedOut)));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         let begun = tokio::time::Instant::now();
-        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
+        assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
     }
 
     #[tokio::test]
     async fn a_missing_or_damaged_document_is_not_available() {
         let (documents, store) = documents();
-        let frozen = freeze(&documents).await.unwrap();
-        let missing = ContentHash::of(b"missing");
-        assert!(matches!(
-            documents.available(key(missing), 7, &mut Patience::new()).await,
-            Err(StoreError::NotFound)
-        ));
-        assert!(matches!(
-            documents.fetch(key(missing), &mut Patience::new()).await,
-            Err(StoreError::NotFound)
-        ));
+        let frozen = freeze(&documents, 1).await.unwrap();
+        let missing = StoredDocument { key: key(2), ..frozen.clone() };
+        assert!(matches!(check(&documents, &missing).await, Err(StoreError::NotFound)));
+        assert!(matches!(fetch(&documents, &missing).await, Err(StoreError::NotFound)));
         store.damage(frozen.sha256);
-        let available =
-            documents.available(key(frozen.sha256), frozen.size_bytes, &mut Patience::new()).await;
-        assert!(matches!(available, Err(StoreError::Corrupt)));
-        assert!(matches!(
-            documents.fetch(key(frozen.sha256), &mut Patience::new()).await,
-            Err(StoreError::Corrupt)
-        ));
-        assert!(matches!(freeze(&documents).await, Err(Error::StorageUnavailable(_))));
+        assert!(matches!(check(&documents, &frozen).await, Err(StoreError::Corrupt)));
+        assert!(matches!(fetch(&documents, &frozen).await, Err(StoreError::Corrupt)));
+        assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
     }
 
     #[tokio::test]
@@ -311,7 +318,7 @@ mod tests {
         }
         let store = Arc::new(MemoryStore::new());
         let documents = Documents::new(Arc::new(Panics), store.clone(), UrlSigner::new(&[7; 32]));
-        assert!(matches!(freeze(&documents).await, Err(Error::Internal(_))));
+        assert!(matches!(freeze(&documents, 1).await, Err(Error::Internal(_))));
         assert_eq!(store.count(), 0);
     }
 
@@ -333,12 +340,12 @@ mod tests {
         }
         let (renderer, store) = (Arc::new(Counts::default()), Arc::new(MemoryStore::new()));
         let documents = Documents::new(renderer.clone(), store.clone(), UrlSigner::new(&[7; 32]));
-        // Those that nobody waits for any more keep their places until they are done.
+        // An abandoned rendering keeps its place until it is done.
         for _ in 0..8 {
-            let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents)).await;
+            let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents, 1)).await;
             assert!(impatient.is_err());
         }
-        let all = join_all((0..32).map(|_| freeze(&documents))).await;
+        let all = join_all((0..32).map(|upload| freeze(&documents, upload))).await;
         assert!(all.iter().all(Result::is_ok), "{all:?}");
         assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get());
     }

@@ -1,4 +1,4 @@
-//! The name of a stored document: the hash of its bytes.
+//! The hash of a document, by which its bytes are checked.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,9 +1,9 @@
 //! Documents: rendering, freezing, storage, signed URLs.
 //!
-//! A document is rendered once, stored under the hash of its bytes, and from then on only read. This module owns
-//! the bytes and the proof that a URL carries. It does not know which quote a hash belongs to, decides no state,
-//! opens no transaction, and speaks neither HTTP nor SQL: operations call it before the transaction that refers to
-//! the hash.
+//! A document is rendered once, stored under a key of its own, and from then on only read; each reading is checked
+//! against the hash of its bytes. This module knows keys, bytes and the proof that a URL carries. It does not know which
+//! quote a document belongs to, decides no state, opens no transaction, and speaks neither HTTP nor SQL: operations
+//! call it before the transaction that refers to the document.
 //!
 //! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
 //! [`ObjectStorage`] are what it gets otherwise.
@@ -26,7 +26,7 @@ pub use pdf::{NotAFont, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
-pub(crate) use freeze::{Documents, Frozen, Patience, Rendered, SentCopy};
+pub(crate) use freeze::{Documents, Frozen, Patience, Rendered, SentCopy, StoredDocument};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};
 pub(crate) use store::CONTENT_TYPE;

@@ -1,7 +1,8 @@
-//! URLs that carry their own proof: whoever holds one may read one document until it runs out.
+//! URLs that carry their own proof: each gives access to one document until it expires.
 //!
-//! The proof covers every part of the URL. There is no list of URLs given out, so one cannot be taken back; that is
-//! why they are short-lived. Setting up the route and answering it is not done here.
+//! The proof covers every part of the URL, the hash of the bytes included, so a download needs no query of the database.
+//! Issued URLs are not recorded and cannot be revoked, which is why they are short-lived. Routing and answering are done
+//! elsewhere.
 
 use std::fmt::{self, Write};
 
@@ -12,12 +13,12 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-use super::DocumentKey;
+use super::{ContentHash, DocumentKey};
 
-/// How long a URL is good for, in milliseconds.
+/// How long a URL is valid, in milliseconds.
 pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
 
-/// Separates these signatures from any others that might be made with the same key.
+/// Separates these signatures from others made with the same key.
 const DOMAIN: &[u8] = b"invoicing/document-url/v1";
 
 /// RFC 3986, section 2.3: everything else is percent-encoded in the query.
@@ -52,28 +53,31 @@ impl fmt::Debug for Key {
 /// What a valid URL gives access to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Grant {
-    /// The document.
     pub(crate) key: DocumentKey,
-    /// What it is to be called when it is downloaded.
+    /// Hash that the bytes must have.
+    pub(crate) sha256: ContentHash,
+    /// Name under which the document is offered.
     pub(crate) file_name: String,
 }
 
 impl UrlSigner {
-    /// Uses this key. Processes that serve each other's URLs share it.
+    /// Processes that serve each other's URLs share the key.
     pub(crate) fn new(key: &[u8; 32]) -> Self {
         let mut block = Zeroizing::new([0; 64]);
         block[..32].copy_from_slice(key);
         Self { key: Key(block) }
     }
 
-    /// Path and query of a document, good up to and including `expires_at`.
+    /// Path and query of a document, valid up to and including `expires_at`.
     ///
-    /// `/api/v1/documents/{company}/{sha256}?name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
-    pub(crate) fn sign(&self, key: DocumentKey, file_name: &str, expires_at: Timestamp) -> String {
+    /// `/api/v1/documents/{company}/{upload}?sha256={hash}&name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
+    pub(crate) fn sign(&self, grant: &Grant, expires_at: Timestamp) -> String {
+        let Grant { key, sha256, file_name } = grant;
         let name = utf8_percent_encode(file_name, QUERY);
         let expires = expires_at.as_millis();
-        let mut url = format!("/api/v1/documents/{key}?name={name}&expires={expires}&signature=");
-        for byte in self.mac(key, file_name, expires) {
+        let mut url =
+            format!("/api/v1/documents/{key}?sha256={sha256}&name={name}&expires={expires}&signature=");
+        for byte in self.mac(grant, expires) {
             // Writing to a string cannot fail.
             let _ = write!(url, "{byte:02x}");
         }
@@ -82,28 +86,31 @@ impl UrlSigner {
 
     /// What the parts of a URL give access to at this instant, if anything.
     ///
-    /// `company` and `sha256` are the segments of the path and `query` what follows the question mark, all as they
+    /// `company` and `upload` are the segments of the path and `query` what follows the question mark, all as they
     /// arrived. Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or number of
     /// parameters is as wrong as another signature.
-    pub(crate) fn verify(&self, company: &str, sha256: &str, query: &str, now: Timestamp) -> Option<Grant> {
-        let (name, rest) = query.strip_prefix("name=")?.split_once("&expires=")?;
+    pub(crate) fn verify(&self, company: &str, upload: &str, query: &str, now: Timestamp) -> Option<Grant> {
+        let (sha256, rest) = query.strip_prefix("sha256=")?.split_once("&name=")?;
+        let (name, rest) = rest.split_once("&expires=")?;
         let (expires, _signature) = rest.split_once("&signature=")?;
         let file_name = percent_decode_str(name).decode_utf8().ok()?.into_owned();
         let expires_at = Timestamp::from_millis(expires.parse().ok()?);
-        let key = DocumentKey { company: company.parse().ok()?, sha256: sha256.parse().ok()? };
-        let expected = self.sign(key, &file_name, expires_at);
-        let given = format!("/api/v1/documents/{company}/{sha256}?{query}");
+        let key = DocumentKey { company: company.parse().ok()?, upload: upload.parse().ok()? };
+        let grant = Grant { key, sha256: sha256.parse().ok()?, file_name };
+        let expected = self.sign(&grant, expires_at);
+        let given = format!("/api/v1/documents/{company}/{upload}?{query}");
         let genuine = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
-        (genuine && now <= expires_at).then_some(Grant { key, file_name })
+        (genuine && now <= expires_at).then_some(grant)
     }
 
     /// HMAC-SHA256 over the domain and the parts, each after its length, so that no two inputs look alike.
-    fn mac(&self, key: DocumentKey, file_name: &str, expires: i64) -> [u8; 32] {
+    fn mac(&self, grant: &Grant, expires: i64) -> [u8; 32] {
+        let Grant { key, sha256, file_name } = grant;
         let block: &[u8; 64] = &self.key.0;
         let mut mac = Hmac::<Sha256>::new(block.into());
         let expires = expires.to_be_bytes();
-        for part in [DOMAIN, key.company.0.as_bytes(), key.sha256.as_bytes(), file_name.as_bytes(), &expires]
-        {
+        let (company, upload) = (key.company.0.as_bytes(), key.upload.as_bytes());
+        for part in [DOMAIN, company, upload, sha256.as_bytes(), file_name.as_bytes(), &expires] {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part);
         }
@@ -126,14 +133,16 @@ mod tests {
     use proptest::prelude::*;
     use uuid::Uuid;
 
-    use super::super::ContentHash;
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_millis(1_789_378_867_123);
     const COMPANY: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0001));
 
-    fn key() -> DocumentKey {
-        DocumentKey { company: COMPANY, sha256: ContentHash::of(b"x") }
+    const UPLOAD: Uuid = Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0002);
+
+    fn grant(file_name: &str) -> Grant {
+        let key = DocumentKey { company: COMPANY, upload: UPLOAD };
+        Grant { key, sha256: ContentHash::of(b"x"), file_name: file_name.to_owned() }
     }
 
     fn signer() -> UrlSigner {
@@ -141,14 +150,13 @@ mod tests {
     }
 
     fn sign(file_name: &str) -> String {
-        let expires_at = NOW.plus_millis(DOCUMENT_URL_VALID_MS);
-        signer().sign(key(), file_name, expires_at)
+        signer().sign(&grant(file_name), NOW.plus_millis(DOCUMENT_URL_VALID_MS))
     }
 
     fn open_at(url: &str, now: Timestamp) -> Option<Grant> {
         let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
-        let (company, sha256) = path.split_once('/')?;
-        signer().verify(company, sha256, query, now)
+        let (company, upload) = path.split_once('/')?;
+        signer().verify(company, upload, query, now)
     }
 
     #[test]
@@ -156,9 +164,10 @@ mod tests {
         // The signature was computed with Python: hmac.new(bytes([7] * 32), b"".join(struct.pack(">Q", len(p)) + p
         // for p in parts), "sha256").hexdigest()
         let expected = "/api/v1/documents/0192abcd-0000-7000-8000-000000000001/\
-            2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\
-            ?name=DEV-2026-0042.pdf&expires=1789379167123&signature=\
-            da1a2d00dfcb60d5935af8693eb9c6b593d4644f6f81982095929d8e63568660";
+            0192abcd-0000-7000-8000-000000000002\
+            ?sha256=2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\
+            &name=DEV-2026-0042.pdf&expires=1789379167123&signature=\
+            b43c1ea67c794e7e0148ea2acb4bc0c9007845897fc0a72cdb2000fba156b8a4";
         assert_eq!(sign("DEV-2026-0042.pdf"), expected);
     }
 
@@ -179,14 +188,17 @@ mod tests {
         let url = sign("a.pdf");
         let (path, query) = url.split_once('?').unwrap();
         let parts: Vec<_> = query.split('&').collect();
-        let [name, expires, signature] = parts[..] else { panic!("{query}") };
+        let [hash, name, expires, signature] = parts[..] else { panic!("{query}") };
         for query in [
-            format!("{expires}&{name}&{signature}"),
-            format!("{name}&{expires}"),
-            format!("{name}&{signature}"),
-            format!("{expires}&{signature}"),
-            format!("{name}&{name}&{expires}&{signature}"),
-            format!("{name}&{expires}&{expires}&{signature}"),
+            format!("{name}&{hash}&{expires}&{signature}"),
+            format!("{hash}&{expires}&{name}&{signature}"),
+            format!("{hash}&{name}&{expires}"),
+            format!("{hash}&{name}&{signature}"),
+            format!("{hash}&{expires}&{signature}"),
+            format!("{name}&{expires}&{signature}"),
+            format!("{hash}&{hash}&{name}&{expires}&{signature}"),
+            format!("{hash}&{name}&{name}&{expires}&{signature}"),
+            format!("{hash}&{name}&{expires}&{expires}&{signature}"),
             format!("{query}&{signature}"),
             format!("{query}&x=1"),
             format!("x=1&{query}"),
@@ -196,7 +208,8 @@ mod tests {
             query.replace("expires=", "expires=0"),
             query.replace("expires=", "expires=%2B"),
             query.replace("expires=", "expires=+"),
-            "name=%FF&expires=1&signature=".to_owned(),
+            format!("{hash}&name=%FF&expires=1&signature="),
+            "sha256=&name=&expires=1&signature=".to_owned(),
             String::new(),
         ] {
             assert_eq!(open_at(&format!("{path}?{query}"), NOW), None, "{query}");
@@ -205,16 +218,20 @@ mod tests {
     }
 
     #[test]
-    fn another_key_company_or_document_is_refused() {
+    fn another_key_company_document_or_hash_is_refused() {
         let url = sign("a.pdf");
         let (_, query) = url.split_once('?').unwrap();
-        let (company, hash) = (COMPANY.to_string(), ContentHash::of(b"x").to_string());
-        assert!(signer().verify(&company, &hash, query, NOW).is_some());
-        assert_eq!(UrlSigner::new(&[8; 32]).verify(&company, &hash, query, NOW), None);
-        assert_eq!(signer().verify(&CompanyId(Uuid::nil()).to_string(), &hash, query, NOW), None);
-        assert_eq!(signer().verify(&company, &ContentHash::of(b"y").to_string(), query, NOW), None);
-        assert_eq!(signer().verify(&company.to_uppercase(), &hash, query, NOW), None);
-        assert_eq!(signer().verify(&company, &hash.to_uppercase(), query, NOW), None);
+        let (company, upload) = (COMPANY.to_string(), UPLOAD.to_string());
+        let nil = Uuid::nil().to_string();
+        assert!(signer().verify(&company, &upload, query, NOW).is_some());
+        assert_eq!(UrlSigner::new(&[8; 32]).verify(&company, &upload, query, NOW), None);
+        assert_eq!(signer().verify(&nil, &upload, query, NOW), None);
+        assert_eq!(signer().verify(&company, &nil, query, NOW), None);
+        assert_eq!(signer().verify(&company.to_uppercase(), &upload, query, NOW), None);
+        assert_eq!(signer().verify(&company, &upload.to_uppercase(), query, NOW), None);
+        assert_eq!(signer().verify(&company, &UPLOAD.simple().to_string(), query, NOW), None);
+        let other = query.replace(&ContentHash::of(b"x").to_string(), &ContentHash::of(b"y").to_string());
+        assert_eq!(signer().verify(&company, &upload, &other, NOW), None);
     }
 
     #[test]
@@ -233,8 +250,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_file_name_goes_there_and_back(file_name in any::<String>()) {
-            let grant = open_at(&sign(&file_name), NOW);
-            prop_assert_eq!(grant, Some(Grant { key: key(), file_name }));
+            prop_assert_eq!(open_at(&sign(&file_name), NOW), Some(grant(&file_name)));
         }
 
         #[test]
@@ -257,8 +273,8 @@ mod tests {
         }
 
         #[test]
-        fn any_query_is_answered(company in "\\PC*", sha256 in "\\PC*", query in "\\PC*") {
-            prop_assert_eq!(signer().verify(&company, &sha256, &query, NOW), None);
+        fn any_query_is_answered(company in "\\PC*", upload in "\\PC*", query in "\\PC*") {
+            prop_assert_eq!(signer().verify(&company, &upload, &query, NOW), None);
         }
 
         #[test]

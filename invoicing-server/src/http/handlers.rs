@@ -47,8 +47,8 @@ pub(crate) async fn serve(call: &Call<'_>, body: Bytes) -> Answer {
 pub(crate) async fn frozen_document(invoicing: &Invoicing, params: &Params<'_, '_>, head: &Parts) -> Answer {
     let segment = |name| params.get(name).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
-    let grant = invoicing.inner().document_grant(segment("company"), segment("sha256"), query)?;
-    let download = Download::new(&head.method, &head.headers, grant.key.sha256);
+    let grant = invoicing.inner().document_grant(segment("company"), segment("upload"), query)?;
+    let download = Download::new(&head.method, &head.headers, grant.sha256);
     if download.is_known() {
         return download.not_modified();
     }

@@ -68,7 +68,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/api/v1/invoices/{id}", Endpoint::GetInvoice),
     route(Method::GET, "/api/v1/clients", Endpoint::ListClients),
     route(Method::POST, "/api/v1/clients", Endpoint::CreateClient),
-    route(Method::GET, "/api/v1/documents/{company}/{sha256}", Endpoint::FrozenDocument),
+    route(Method::GET, "/api/v1/documents/{company}/{upload}", Endpoint::FrozenDocument),
 ];
 
 const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route {

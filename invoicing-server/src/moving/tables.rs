@@ -117,6 +117,7 @@ pub(super) const TABLES: [Table; 18] = [
             id("company_id"),
             id("quote_id"),
             number("number"),
+            id("upload_id"),
             text("sha256"),
             number("size_bytes"),
             text("file_name"),
@@ -127,7 +128,7 @@ pub(super) const TABLES: [Table; 18] = [
     Table {
         name: "upload",
         key: 2,
-        columns: &[id("company_id"), id("id"), text("sha256"), number("began_at"), number("sweeping")],
+        columns: &[id("company_id"), id("id"), number("began_at"), number("abandoned_at")],
     },
     Table {
         name: "signing_link",

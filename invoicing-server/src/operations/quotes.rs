@@ -208,8 +208,8 @@ impl Quotes<'_> {
             .await
     }
 
-    /// A change whose document is already stored. `None` where the record is no longer the one of the snapshot,
-    /// or the document has been given up.
+    /// A change whose document is already stored. `None` where the record is no longer the one of the snapshot, or the
+    /// upload of the document is abandoned.
     pub(super) async fn change_frozen<F>(
         &self,
         before: &Snapshot,
@@ -242,18 +242,17 @@ impl Quotes<'_> {
                     if quote.updated_at != seen {
                         return Ok(None);
                     }
-                    // A signature says again what was sent; everything else says what holds now.
-                    if let (Some(document), None) = (&document, &proof)
-                        && !says_what_holds(tx, &unit, &quote, document).await?
+                    // A signed copy repeats the data of the sent one; any other document must match the current data.
+                    if let (Some(frozen), None) = (&document, &proof)
+                        && !is_current(tx, &unit, &quote, &frozen.particulars).await?
                     {
                         return Ok(None);
                     }
                     let changed = decide(&quote, &unit)?;
-                    if !settle(tx, &unit, document.as_ref()).await? {
+                    if let Some(frozen) = document
+                        && !finish_upload(tx, &unit, id, frozen).await?
+                    {
                         return Ok(None);
-                    }
-                    if let Some(document) = document {
-                        insert_document(tx, &unit, id, document).await?;
                     }
                     if let Some(proof) = proof {
                         quotes::insert_proof(tx.connection(), company, id, &proof).await?;
@@ -281,7 +280,7 @@ impl Quotes<'_> {
         Unit::new(company, last_stamp, self.0.inner.env.now())
     }
 
-    /// A document that nobody has signed.
+    /// A document without a signature.
     async fn freeze_new(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
         self.freeze(particulars, quote, None, &mut Patience::new()).await
     }
@@ -294,7 +293,7 @@ impl Quotes<'_> {
         patience: &mut Patience,
     ) -> Result<Frozen, Error> {
         let rendered = self.0.inner.documents.render(particulars, quote.clone(), signed).await?;
-        self.0.inner.keep(rendered, patience).await
+        self.0.inner.upload(rendered, patience).await
     }
 }
 
@@ -321,12 +320,13 @@ fn check(content: &NewQuote) -> Result<(Vec<Line>, Aside), Invalid> {
     Ok((lines, Aside { costings, work_site: content.check_work_site()? }))
 }
 
-/// Whether what the document says besides the quote has not been changed since it was rendered.
-async fn says_what_holds(tx: &mut Tx, unit: &Unit, quote: &Quote, document: &Frozen) -> Result<bool, Error> {
-    let said = &document.particulars;
+/// Whether a document with these particulars shows the current data.
+async fn is_current(tx: &mut Tx, unit: &Unit, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
     let client = clients::find(tx.connection(), unit.id(), quote.client_id).await?;
     let work_site = quotes::find_work_site(tx.connection(), unit.id(), quote.id).await?;
-    Ok(said.company == unit.company && said.client_address == client.address && said.work_site == work_site)
+    Ok(shown.company == unit.company
+        && shown.client_address == client.address
+        && shown.work_site == work_site)
 }
 
 /// The series that numbers the quotes of the company's year.
@@ -352,22 +352,15 @@ async fn store(tx: &mut Tx, unit: &Unit, changed: &Changed<Quote>) -> Result<(),
     Ok(())
 }
 
-/// `false` where the document has been given up in the meantime, so that nothing may refer to it: freeze it again.
-/// Where there is none to settle, that is well.
-async fn settle(tx: &mut Tx, unit: &Unit, document: Option<&Frozen>) -> Result<bool, Error> {
-    let Some(document) = document else { return Ok(true) };
-    uploads::settle(tx.connection(), unit.id(), document.upload).await
-}
-
-/// Refers to a document that is settled.
-async fn insert_document(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<(), Error> {
-    let document = DocumentRecord {
-        sha256: frozen.sha256.to_string(),
-        size_bytes: frozen.size_bytes,
-        file_name: frozen.file_name,
-        created_at: unit.at,
-    };
-    quotes::insert_document(tx.connection(), unit.id(), id, &document, &frozen.particulars).await
+/// Refers to a stored document and finishes its upload. `false` where the upload is abandoned: then nothing is written,
+/// and the document has to be frozen again.
+async fn finish_upload(tx: &mut Tx, unit: &Unit, id: QuoteId, frozen: Frozen) -> Result<bool, Error> {
+    let Frozen { document, particulars } = frozen;
+    if !uploads::finish(tx.connection(), document.key).await? {
+        return Ok(false);
+    }
+    quotes::insert_document(tx.connection(), id, &document, unit.at, &particulars).await?;
+    Ok(true)
 }
 
 pub(super) fn busy() -> Error {

@@ -91,7 +91,6 @@ impl SigningLinks {
             let document_sha256 = sent.sha256.to_string();
             let block = self.block(&before, &evidence, &document_sha256);
             let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
-            let particulars = particulars.unwrap_or_else(|| before.particulars(&preview));
             let frozen = quotes.freeze(particulars, &preview, Some(sent), &mut patience).await?;
             let proof = ProofRecord {
                 token_hash: sha256(token).to_vec(),

@@ -8,7 +8,7 @@ use super::connection::{Connection, Sql, in_one_call, on, run};
 use super::page::{PageQuery, PageRow, page_statement, page_statements};
 use super::rows::{Pieces, from_json, to_json};
 use crate::Error;
-use crate::documents::Particulars;
+use crate::documents::{DocumentKey, Particulars, StoredDocument};
 
 const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT: Sql = in_one_call!(
@@ -28,12 +28,12 @@ const PUT_ASIDE: Sql = in_one_call!(
 const FIND_COSTINGS: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
 const FIND_WORK_SITE: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
 const INSERT_DOCUMENT: &str = "INSERT INTO document \
-     (company_id, quote_id, number, sha256, size_bytes, file_name, created_at, particulars) \
-     SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7 FROM document \
+     (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, particulars) \
+     SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8 FROM document \
      WHERE company_id = $1 AND quote_id = $2";
 const LIST_DOCUMENTS: &str = "SELECT sha256, size_bytes, file_name, created_at FROM document \
      WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
-const LAST_DOCUMENT: &str = "SELECT q.status, d.sha256, d.size_bytes, d.file_name FROM quote q \
+const LAST_DOCUMENT: &str = "SELECT q.status, d.upload_id, d.sha256, d.size_bytes, d.file_name FROM quote q \
      LEFT JOIN document d ON d.company_id = q.company_id AND d.quote_id = q.id \
      WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
 const LAST_PARTICULARS: &str = "SELECT particulars FROM document \
@@ -175,7 +175,7 @@ pub(crate) async fn find_work_site(
 /// A frozen document as its row describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentRecord {
-    /// SHA-256 of the file, 64 lowercase hex digits: its name in the document store.
+    /// SHA-256 of the file, 64 lowercase hex digits.
     pub sha256: String,
     /// Size of the file in bytes.
     pub size_bytes: u64,
@@ -187,18 +187,19 @@ pub struct DocumentRecord {
 
 pub(crate) async fn insert_document(
     connection: &mut Connection,
-    company: CompanyId,
     id: QuoteId,
-    document: &DocumentRecord,
+    document: &StoredDocument,
+    created_at: Timestamp,
     particulars: &Particulars,
 ) -> Result<(), Error> {
     run!(connection, |c| sqlx::query(INSERT_DOCUMENT)
-        .bind(company.0)
+        .bind(document.key.company.0)
         .bind(id.0)
-        .bind(&document.sha256)
+        .bind(document.key.upload)
+        .bind(document.sha256.to_string())
         .bind(i64::try_from(document.size_bytes).unwrap_or(i64::MAX))
         .bind(&document.file_name)
-        .bind(document.created_at.as_millis())
+        .bind(created_at.as_millis())
         .bind(to_json(particulars)?)
         .execute(c))?;
     Ok(())
@@ -220,34 +221,41 @@ pub(crate) async fn documents(
     Ok(rows.into_iter().map(record).collect())
 }
 
-/// Hash, size in bytes and file name of a document.
-pub(crate) type DocumentRow = (String, i64, String);
-
 /// The status of a quote and its last document.
 pub(crate) async fn last_document(
     connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
-) -> Result<(QuoteStatus, Option<DocumentRow>), Error> {
-    type Row = (String, Option<String>, Option<i64>, Option<String>);
+) -> Result<(QuoteStatus, Option<StoredDocument>), Error> {
+    type Row = (String, Option<Uuid>, Option<String>, Option<i64>, Option<String>);
     let row: Option<Row> =
         on!(connection, |c| sqlx::query_as(LAST_DOCUMENT).bind(company.0).bind(id.0).fetch_optional(c))?;
-    let (status, sha256, size, name) = row.ok_or(Error::NotFound)?;
+    let (status, upload, sha256, size, name) = row.ok_or(Error::NotFound)?;
     let status = status.parse().map_err(|cause| Error::bad_row("quote", "status", id, cause))?;
-    Ok((status, sha256.zip(size).zip(name).map(|((sha256, size), name)| (sha256, size, name))))
+    let document = upload.zip(sha256).zip(size.zip(name)).map(|((upload, sha256), (size, file_name))| {
+        let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", id, cause))?;
+        let key = DocumentKey { company, upload };
+        Ok::<_, Error>(StoredDocument {
+            key,
+            sha256,
+            size_bytes: u64::try_from(size).unwrap_or(0),
+            file_name,
+        })
+    });
+    Ok((status, document.transpose()?))
 }
 
-/// What the last document of a quote says besides the quote; `None` in documents that were frozen before it was kept.
+/// What the last document of a quote says besides the quote.
 pub(crate) async fn last_particulars(
     connection: &mut Connection,
     company: CompanyId,
     id: QuoteId,
-) -> Result<Option<Particulars>, Error> {
-    let json: Option<Option<String>> = on!(connection, |c| sqlx::query_scalar(LAST_PARTICULARS)
+) -> Result<Particulars, Error> {
+    let json: Option<String> = on!(connection, |c| sqlx::query_scalar(LAST_PARTICULARS)
         .bind(company.0)
         .bind(id.0)
         .fetch_optional(c))?;
-    json.flatten().map(|json| from_json(json, "document", id)).transpose()
+    from_json(json.ok_or(Error::NotFound)?, "document", id)
 }
 
 pub(crate) async fn insert_link(

@@ -41,9 +41,9 @@ const COPY: [&str; 7] = [
      terms, work_site FROM growth.copy k, growth.quote o ORDER BY 1, 2",
     "INSERT INTO quote_costing (company_id, quote_id, costings) SELECT k.company, \
      growth.id(quoted_at - older, place + numbers), costings FROM growth.copy k, growth.costing o ORDER BY 1, 2",
-    "INSERT INTO document (company_id, quote_id, number, sha256, size_bytes, file_name, created_at, particulars) \
-     SELECT k.company, growth.id(quoted_at - older, place + numbers), number, sha256, size_bytes, file_name, \
-     o.created_at - older, particulars FROM growth.copy k, growth.document o ORDER BY 1, 2",
+    "INSERT INTO document (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, \
+     particulars) SELECT k.company, growth.id(quoted_at - older, place + numbers), number, upload_id, sha256, size_bytes, \
+     file_name, o.created_at - older, particulars FROM growth.copy k, growth.document o ORDER BY 1, 2",
     "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms) \
      SELECT k.company, growth.id(o.created_at - older, place + numbers), \
      growth.id(quoted_at - older, place + numbers), status, due_date, o.created_at - older, o.updated_at - older, \

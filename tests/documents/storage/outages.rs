@@ -75,7 +75,7 @@ async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without
 }
 
 #[on_each_database]
-async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attempt_finds() {
+async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_swept() {
     let (world, server) = world().await;
     let cast = cast(&world).await;
     let quotes = world.company.quotes();
@@ -85,8 +85,11 @@ async fn s3_that_stores_and_then_cuts_the_connection_leaves_what_the_next_attemp
     server.set(Mode::Works);
     let stored = server.names().len();
     everything_works(&world, &cast).await;
-    // What had arrived without an answer is what the quote that was sent refers to: three others came.
-    assert_eq!((stored, server.names().len()), (2, 5));
+    // The upload without an answer is an orphan: the next attempt has an upload of its own.
+    assert_eq!((stored, server.names().len()), (2, 6));
+    world.advance(Duration::from_millis(3_600_001));
+    assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 1);
+    assert_eq!(server.names().len(), 5);
 }
 
 #[on_each_database]
@@ -102,10 +105,10 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
         assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 0);
         assert_eq!(server.names().len(), 2);
     }
-    // The document can be frozen at once; where its bytes are the same again, they are no orphan any more.
+    // The document can be frozen at once, and the orphan is deleted when the store permits it.
     server.set(Mode::Works);
     let sent = quotes.send(draft.id, None).await.unwrap();
-    world.invoicing.sweep().await.unwrap();
+    assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 1);
     assert_eq!(server.names().len(), 2);
     quotes.open_document(sent.id).await.unwrap();
 }

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
 use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow};
-use invoicing_tests::{World, on_postgres};
+use invoicing_tests::{World, new_quote, on_postgres};
 
 use super::{Nodes, call};
-use crate::operations::imports::import_beside_a_rival;
+use crate::operations::imports::{IMPORT, Writers, assert_no_gaps};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{client_of, payment, quote_at};
 
@@ -185,11 +185,54 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
     }
 }
 
+/// Creates a quote on another node whenever a document of an import is stored, the first `times`.
+fn creates_elsewhere(store: &HookedStore, company: CompanyHandle, client: ClientId, times: usize) {
+    let stored = Arc::new(AtomicUsize::new(0));
+    store.happens(move || {
+        let (company, stored) = (company.clone(), Arc::clone(&stored));
+        Box::pin(async move {
+            if stored.fetch_add(1, Ordering::SeqCst) < times {
+                company.quotes().create(&new_quote(client)).await.unwrap();
+            }
+        })
+    });
+}
+
 #[on_postgres]
-async fn an_import_gets_its_number_however_many_quotes_another_node_creates_meanwhile() {
-    let (world, store) = HookedStore::world().await;
-    // Half a second is more than what nodes take for the same time.
-    let clocks = [-500, 500].map(|by| ManualClock::at(world.now().plus_millis(by)));
-    let nodes = Nodes::with_clocks(world, clocks).await;
-    import_beside_a_rival(&nodes.world, &store, &nodes.company(1)).await;
+async fn an_import_whose_number_another_node_takes_is_tried_eight_times() {
+    for (taken, number) in [(7, Some("DEV-2026-0008")), (8, None)] {
+        let (world, store) = HookedStore::world().await;
+        // Half a second is more than the clocks of nodes differ.
+        let clocks = [-500, 500].map(|by| ManualClock::at(world.now().plus_millis(by)));
+        let nodes = Nodes::with_clocks(world, clocks).await;
+        let client = nodes.world.client("x").await;
+        creates_elsewhere(&store, nodes.company(1), client, taken);
+        let imported = nodes.company(0).quotes().import(&new_quote(client), &IMPORT).await;
+        match (imported, number) {
+            (Ok(quote), Some(number)) => assert_eq!(quote.number, number),
+            (Err(Error::StorageUnavailable(_)), None) => {}
+            (imported, _) => panic!("{imported:?}"),
+        }
+        assert_eq!(store.memory.count(), 8);
+        store.nothing_happens();
+        let next = nodes.company(0).quotes().import(&new_quote(client), &IMPORT).await.unwrap();
+        assert_eq!(next.number, "DEV-2026-0009", "no number is lost");
+    }
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn an_import_ends_beside_sixteen_writers_on_two_nodes() {
+    let (world, _store) = HookedStore::world().await;
+    let nodes = Nodes::of_one_clock(world).await;
+    let new = new_quote(nodes.world.client("x").await);
+    let writers = Writers::start(&[nodes.company(0), nodes.company(1)], &new);
+    let mut numbers = Vec::new();
+    for _ in 0..5 {
+        match nodes.company(0).quotes().import(&new, &IMPORT).await {
+            Ok(quote) => numbers.push(quote.head.number),
+            Err(error) => assert!(matches!(error, Error::StorageUnavailable(_)), "{error:?}"),
+        }
+    }
+    numbers.extend(writers.stop().await);
+    assert_no_gaps(numbers);
 }

@@ -28,7 +28,7 @@ impl Folder {
     }
 
     /// Returns when every folder from the one of `location` up to the root is on disk.
-    pub(super) async fn settle(&self, location: &object_store::path::Path) -> Result<(), StoreError> {
+    pub(super) async fn flush(&self, location: &object_store::path::Path) -> Result<(), StoreError> {
         let root = self.root.clone();
         let below = location.to_string();
         let work = move || {

@@ -1,7 +1,7 @@
-//! Where documents lie: the trait that a host can implement, and what goes over it.
+//! Document stores: the trait that a host can implement, and the types of its calls.
 //!
-//! A store knows keys and bytes. It does not know which record refers to a document, never lists what it has, and has
-//! no limit of time of its own: the caller sets one. What it ships with is [`ObjectStorage`].
+//! A store knows keys and bytes. It does not know which record refers to a document, never lists its contents, and sets
+//! no time limit: the caller does. [`ObjectStorage`] is the implementation of this crate.
 
 #[cfg(feature = "cloud")]
 mod cloud;
@@ -15,8 +15,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::{self, BoxFuture, FutureExt};
 use invoicing_core::CompanyId;
-
-use super::ContentHash;
+use uuid::Uuid;
 
 pub use object::ObjectStorage;
 pub use setup::StorageSetupError;
@@ -24,32 +23,34 @@ pub use setup::StorageSetupError;
 /// The media type of every document.
 pub(crate) const CONTENT_TYPE: &str = "application/pdf";
 
-/// Keeps documents under their company and the hash of their bytes.
+/// Stores documents under their company and the id of their upload.
 ///
-/// Nothing of one company is ever at another's key, so that a store can be split by company, and what goes wrong with
-/// one company's documents touches no other's. Both parts of a key are of fixed form: nothing that a user types in
-/// becomes part of a name.
+/// Each upload has a key of its own, so no key is used for a second document. The service keeps the hash of the bytes
+/// in its database and checks it whenever it reads a document.
+///
+/// The documents of a company lie under keys of that company only, so a store can be split by company. Both parts of a
+/// key have a fixed form: no user input becomes part of a name.
 pub trait DocumentStore: Send + Sync {
-    /// Keeps the bytes for good: `Ok` means that they survive a loss of power.
+    /// Stores the bytes for good: `Ok` means that they survive a loss of power.
     ///
-    /// Putting the same bytes again changes nothing. Bytes that are stored are never replaced by others: where other
-    /// bytes lie under the key, that is [`StoreError::Corrupt`], and they stay as they are.
+    /// A repeated put of the same bytes, such as a retry within the store, changes nothing. Stored bytes are never
+    /// replaced: where other bytes lie under the key, the answer is [`StoreError::Corrupt`], and they stay as they are.
+    ///
+    /// Bytes may still arrive after the future has been dropped, but not more than an hour after the call: by then the
+    /// service may have deleted the key, and does so only once.
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The bytes, whole and unchanged, or [`StoreError::Corrupt`].
+    /// The stored bytes. The service checks them against their hash.
     fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>>;
 
     /// How many bytes are stored, without reading them; `None` where there are none.
     fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
 
-    /// Deletes the document; `Ok` also where there was none. It is called for what no record refers to, an hour or
-    /// more after it was put.
-    ///
-    /// Once the future has ended or has been dropped for a minute, nothing of it may still happen: the same bytes may
-    /// have been put again by then.
+    /// Deletes the document; `Ok` also where there is none. The service calls this for documents that no record refers
+    /// to, an hour or more after their upload began, and may call it again for the same key.
     fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// A URL of the store itself under which anybody may download the document for so long, offered under this file
+    /// A URL of the store itself that gives access to the document for the given time and offers it under this file
     /// name; `None` where the store has no such URLs.
     fn presign(
         &self,
@@ -61,18 +62,18 @@ pub trait DocumentStore: Send + Sync {
     }
 }
 
-/// Where a document lies. Written `<company>/<hash>`.
+/// The key of a stored document. Written `<company>/<upload>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DocumentKey {
-    /// Whose it is.
+    /// The company that owns the document.
     pub company: CompanyId,
-    /// SHA-256 of its bytes.
-    pub sha256: ContentHash,
+    /// Id of the upload, a `UUIDv7`. Each upload has its own, also where the bytes are the same.
+    pub upload: Uuid,
 }
 
 impl fmt::Display for DocumentKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.company, self.sha256)
+        write!(f, "{}/{}", self.company, self.upload)
     }
 }
 
@@ -91,22 +92,22 @@ impl fmt::Debug for DocumentFile {
     }
 }
 
-/// Why a store cannot do what it was asked for.
+/// Why a store did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// There is no document under this key.
     #[error("the document is not in the store")]
     NotFound,
-    /// What lies under this key is not what was frozen.
+    /// The stored bytes are not those that were frozen.
     #[error("the stored document is not the one that was frozen")]
     Corrupt,
-    /// The store does not do this, or not for us, and nothing has happened. Asking again will not help.
+    /// The store does not support or does not permit the call, and nothing has happened. A retry will not help.
     #[error("the document store refuses")]
     Refused(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store does not answer as it should. What it was asked for may have happened all the same.
+    /// The store does not work as it should. The effect of the call may have happened all the same.
     #[error("the document store is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The store did not answer in time. What it was asked for may have happened, or happen yet.
+    /// The store did not answer in time. The effect of the call may have happened, or may happen later.
     #[error("the document store did not answer in time")]
     TimedOut,
 }

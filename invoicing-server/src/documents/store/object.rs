@@ -12,16 +12,16 @@ use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, Pu
 use super::folder::Folder;
 use super::setup::StorageSetupError;
 use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError};
-use crate::documents::{ContentHash, content_disposition};
+use crate::documents::content_disposition;
 
-/// Documents as objects named `<company>/<ab>/<hash>.pdf`, where `ab` begins the hash.
+/// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of the upload's id.
 ///
-/// The store must be able to create an object only where there is none (`If-None-Match: *` or its like). Several
-/// processes may share it. Nothing is ever listed.
+/// The store must support creating an object only where there is none (`If-None-Match: *` or its like). Several
+/// processes may share it. Objects are never listed.
 ///
 /// In a folder, a file is written under a temporary name (`….pdf#1`), forced to disk and then linked to its own, so
-/// that a name always stands for whole contents; the file system must have hard links. Temporary files that a crash
-/// leaves behind are never read, and may be deleted while no program uses the folder.
+/// that a name always stands for whole contents; the file system must have hard links. Temporary files left by a crash
+/// are never read, and may be deleted while no program uses the folder.
 #[derive(Clone)]
 pub struct ObjectStorage {
     store: Arc<dyn ObjectStore>,
@@ -65,23 +65,25 @@ impl ObjectStorage {
     }
 
     pub(super) fn location(&self, key: DocumentKey) -> Path {
-        let name = key.sha256.to_string();
-        let own = [key.company.to_string(), name[..2].to_owned(), format!("{name}.pdf")];
+        // A UUIDv7 begins with the time and ends with random digits, which spread documents evenly over 256 folders.
+        let name = key.upload.to_string();
+        let own = [key.company.to_string(), name[name.len() - 2..].to_owned(), format!("{name}.pdf")];
         self.prefix.parts().chain(own.iter().map(|part| part.as_str().into())).collect()
     }
 
     async fn create(&self, key: DocumentKey, file: DocumentFile) -> Result<(), StoreError> {
-        if ContentHash::of(&file.bytes) != key.sha256 {
-            return Err(StoreError::Corrupt);
-        }
         let location = self.location(key);
         match self.put_new(&location, &file).await {
             Ok(()) => {}
-            // What is there may be damaged, and evidence is not painted over.
-            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => drop(self.read(key).await?),
+            // A retry finds what the first try has put. Anything else is left as it is: it may be evidence.
+            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                if self.read(key).await? != file.bytes {
+                    return Err(StoreError::Corrupt);
+                }
+            }
             Err(error) => return Err(error.into()),
         }
-        self.settle(&location).await
+        self.flush(&location).await
     }
 
     async fn put_new(&self, location: &Path, file: &DocumentFile) -> Result<(), Error> {
@@ -100,21 +102,20 @@ impl ObjectStorage {
     }
 
     async fn read(&self, key: DocumentKey) -> Result<Bytes, StoreError> {
-        let bytes = self.store.get(&self.location(key)).await?.bytes().await?;
-        if ContentHash::of(&bytes) == key.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        Ok(self.store.get(&self.location(key)).await?.bytes().await?)
     }
 
     async fn remove(&self, key: DocumentKey) -> Result<(), StoreError> {
         let location = self.location(key);
         match self.store.delete(&location).await {
-            Ok(()) | Err(Error::NotFound { .. }) => self.settle(&location).await,
+            Ok(()) | Err(Error::NotFound { .. }) => self.flush(&location).await,
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn settle(&self, location: &Path) -> Result<(), StoreError> {
+    async fn flush(&self, location: &Path) -> Result<(), StoreError> {
         match &self.folder {
-            Some(folder) => folder.settle(location).await,
+            Some(folder) => folder.flush(location).await,
             None => Ok(()),
         }
     }

@@ -36,7 +36,7 @@ use crate::Error;
 use crate::config::PostgresSettings;
 use crate::dispatch::Handoff;
 use crate::env::Env;
-use crate::turns::Turns;
+use crate::keyed_semaphore::KeyedSemaphore;
 use again::Failed;
 use clock::Correction;
 use contact::Contact;
@@ -74,14 +74,14 @@ const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
 /// Operations of one company that may ask for a connection: one that has the row, and one that waits for it.
-const AT_ONCE: usize = 2;
+const AT_ONCE: u32 = 2;
 
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
-    /// Operations on one company would wait for its row anyhow, each with a connection of its own: a company on which many
-    /// work at once would leave none to the others.
-    turns: Turns,
+    /// Operations on one company wait for its row, each with a connection of its own. Without a limit, a busy company
+    /// would leave no connection to the others.
+    company_queue: KeyedSemaphore,
     /// Ends when it is dropped; `None` before it has begun, and once closed.
     listening: tokio::sync::Mutex<Option<Listening>>,
 }
@@ -146,7 +146,7 @@ impl Postgres {
         shared.correct_clock().await?;
         Ok(Self {
             shared: Arc::new(shared),
-            turns: Turns::new(AT_ONCE),
+            company_queue: KeyedSemaphore::new(AT_ONCE),
             listening: tokio::sync::Mutex::default(),
         })
     }
@@ -190,7 +190,7 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _turn = self.turns.wait_for(company, again::TRIED_FOR).await?;
+        let _permit = self.company_queue.acquire_within(company, again::TRIED_FOR).await?;
         write::run(&self.shared, begun, Patience::OfCaller, operation).await
     }
 
