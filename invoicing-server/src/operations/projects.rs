@@ -29,10 +29,8 @@ impl Projects<'_> {
             .write(async move |mut tx| {
                 let client = find_client(&mut tx, client_id).await?;
                 for id in &quote_ids {
-                    let found = tx.quotes().exists(*id).await?;
-                    if !found {
-                        return Err(Invalid::new("quoteIds", "must be quotes of the company").into());
-                    }
+                    let found = tx.quotes().check_exists(*id).await;
+                    found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
                 }
                 let id = ProjectId(tx.env().uuid());
                 let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.stamp())?;
@@ -69,8 +67,14 @@ impl Projects<'_> {
 
 async fn find_client(tx: &mut CompanyTx<'_>, id: Option<ClientId>) -> Result<Option<Client>, Error> {
     let Some(id) = id else { return Ok(None) };
-    match tx.clients().find(id).await {
-        Err(Error::NotFound) => Err(Invalid::new("clientId", "must be a client of the company").into()),
-        found => found.map(Some),
+    let found = tx.clients().find(id).await;
+    found.map(Some).map_err(|error| missing(error, "clientId", "must be a client of the company"))
+}
+
+/// A record that an input names and that does not exist is bad input.
+fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
+    match error {
+        Error::NotFound => Invalid::new(field, rule).into(),
+        error => error,
     }
 }

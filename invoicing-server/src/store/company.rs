@@ -10,11 +10,16 @@ use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
 use super::connection::Connection;
+use super::deliveries::DeliveryTable;
+use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
 use super::invoices::InvoiceTable;
 use super::keys::KeyTable;
 use super::news::News;
 use super::projects::ProjectTable;
+use super::quotes::QuoteTable;
+use super::series::Series;
+use super::signatures::SignatureTable;
 use super::tx::Tx;
 use super::webhooks::{Webhook, WebhookTable};
 use crate::Error;
@@ -40,6 +45,14 @@ pub(crate) trait Tables {
         ClientTable(self.scope())
     }
 
+    fn deliveries(&mut self) -> DeliveryTable<'_> {
+        DeliveryTable(self.scope())
+    }
+
+    fn documents(&mut self) -> DocumentTable<'_> {
+        DocumentTable(self.scope())
+    }
+
     fn events(&mut self) -> EventTable<'_> {
         EventTable(self.scope())
     }
@@ -54,6 +67,28 @@ pub(crate) trait Tables {
 
     fn projects(&mut self) -> ProjectTable<'_> {
         ProjectTable(self.scope())
+    }
+
+    fn quotes(&mut self) -> QuoteTable<'_> {
+        QuoteTable(self.scope())
+    }
+
+    /// The numbers of the quotes of a year.
+    fn quote_series(&mut self, year: i32) -> Series<'_> {
+        Series { scope: self.scope(), kind: Series::QUOTES, year }
+    }
+
+    /// The numbers of the invoices of a year.
+    fn invoice_series(&mut self, year: i32) -> Series<'_> {
+        Series { scope: self.scope(), kind: Series::INVOICES, year }
+    }
+
+    fn signatures(&mut self) -> SignatureTable<'_> {
+        SignatureTable(self.scope())
+    }
+
+    fn uploads(&mut self) -> UploadTable<'_> {
+        UploadTable(self.scope())
     }
 
     fn webhooks(&mut self) -> WebhookTable<'_> {

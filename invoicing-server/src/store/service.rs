@@ -9,6 +9,7 @@ use super::keys::AllKeys;
 use super::news::News;
 use super::sealed::SealedSecrets;
 use super::settings::SettingTable;
+use super::signatures::AllSigningLinks;
 use super::tx::Tx;
 use super::webhooks::AllWebhooks;
 use crate::Error;
@@ -33,6 +34,10 @@ pub(crate) trait ServiceTables {
 
     fn settings(&mut self) -> SettingTable<'_> {
         SettingTable(self.connection())
+    }
+
+    fn signing_links(&mut self) -> AllSigningLinks<'_> {
+        AllSigningLinks(self.connection())
     }
 
     fn webhooks(&mut self) -> AllWebhooks<'_> {

@@ -1,0 +1,122 @@
+//! Signing links, and the evidence of signatures.
+
+use invoicing_core::{CompanyId, QuoteId, Timestamp};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::company::Scope;
+use super::connection::{Connection, on, run};
+use crate::Error;
+
+/// The evidence of a signature. Internal: no API shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProofRecord {
+    /// SHA-256 of the link's token.
+    pub token_hash: Vec<u8>,
+    /// The signer's address, as the host saw it.
+    pub ip: Option<String>,
+    /// The signer's browser, as it identified itself.
+    pub user_agent: Option<String>,
+    /// SHA-256 of the document that was signed, 64 lowercase hex digits.
+    pub document_sha256: String,
+    /// See [`proof_fingerprint`](invoicing_core::proof_fingerprint).
+    pub fingerprint: String,
+    /// When it was signed.
+    pub signed_at: Timestamp,
+}
+
+impl std::fmt::Debug for ProofRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ProofRecord").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+    }
+}
+
+#[derive(FromRow)]
+struct ProofRow {
+    token_hash: Vec<u8>,
+    ip: Option<String>,
+    user_agent: Option<String>,
+    document_sha256: String,
+    fingerprint: String,
+    signed_at: i64,
+}
+
+/// The signing links and signatures of a company's quotes.
+pub(crate) struct SignatureTable<'c>(pub(super) Scope<'c>);
+
+impl SignatureTable<'_> {
+    /// Adds a signing link, known by the hash of its token.
+    pub(crate) async fn insert_link(
+        &mut self,
+        quote: QuoteId,
+        token_hash: &[u8; 32],
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        const INSERT: &str = "
+            INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
+        let Scope { connection, company } = &mut self.0;
+        run!(connection, |c| sqlx::query(INSERT)
+            .bind(company.0)
+            .bind(token_hash.as_slice())
+            .bind(quote.0)
+            .bind(at.as_millis())
+            .execute(c))?;
+        Ok(())
+    }
+
+    pub(crate) async fn insert_proof(&mut self, quote: QuoteId, proof: &ProofRecord) -> Result<(), Error> {
+        const INSERT: &str = "
+            INSERT INTO proof
+                (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        let Scope { connection, company } = &mut self.0;
+        run!(connection, |c| sqlx::query(INSERT)
+            .bind(company.0)
+            .bind(quote.0)
+            .bind(&proof.token_hash)
+            .bind(&proof.ip)
+            .bind(&proof.user_agent)
+            .bind(&proof.document_sha256)
+            .bind(&proof.fingerprint)
+            .bind(proof.signed_at.as_millis())
+            .execute(c))?;
+        Ok(())
+    }
+
+    pub(crate) async fn find_proof(&mut self, quote: QuoteId) -> Result<Option<ProofRecord>, Error> {
+        const FIND: &str = "
+            SELECT token_hash, ip, user_agent, document_sha256, fingerprint, signed_at FROM proof
+            WHERE company_id = $1 AND quote_id = $2";
+        let Scope { connection, company } = &mut self.0;
+        let row: Option<ProofRow> =
+            on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(quote.0).fetch_optional(c))?;
+        Ok(row.map(|row| ProofRecord {
+            token_hash: row.token_hash,
+            ip: row.ip,
+            user_agent: row.user_agent,
+            document_sha256: row.document_sha256,
+            fingerprint: row.fingerprint,
+            signed_at: Timestamp::from_millis(row.signed_at),
+        }))
+    }
+}
+
+#[derive(FromRow)]
+struct LinkRow {
+    company_id: Uuid,
+    quote_id: Uuid,
+}
+
+/// The signing links of all companies.
+pub(crate) struct AllSigningLinks<'c>(pub(super) &'c mut Connection);
+
+impl AllSigningLinks<'_> {
+    /// The company and the quote of a link. The token itself is the proof that its holder may see them.
+    pub(crate) async fn find(&mut self, token_hash: &[u8; 32]) -> Result<(CompanyId, QuoteId), Error> {
+        const FIND: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
+        let row: Option<LinkRow> =
+            on!(self.0, |c| sqlx::query_as(FIND).bind(token_hash.as_slice()).fetch_optional(c))?;
+        let row = row.ok_or(Error::NotFound)?;
+        Ok((CompanyId(row.company_id), QuoteId(row.quote_id)))
+    }
+}
