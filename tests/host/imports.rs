@@ -51,7 +51,7 @@ impl Rival {
     async fn numbers(&self) -> Vec<String> {
         let creations = std::mem::take(&mut *self.creations.lock().unwrap());
         let quotes = creations.join_all().await.into_iter();
-        let mut numbers: Vec<String> = quotes.map(|quote| quote.unwrap().head.number).collect();
+        let mut numbers: Vec<String> = quotes.map(|quote| quote.unwrap().summary.number).collect();
         numbers.sort_unstable();
         numbers
     }
@@ -72,9 +72,9 @@ pub(crate) async fn import_beside_a_rival(world: &World, store: &Meanwhile, riva
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
     // The first time the number was taken. The second time nobody could.
     assert_eq!(store.memory.count(), 2);
-    assert_eq!(imported.number, "DEV-2026-0002");
+    assert_eq!(imported.summary.number, "DEV-2026-0002");
     assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0003"]);
-    assert_eq!(quotes.open_document(imported.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
+    assert_eq!(quotes.open_document(imported.summary.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
 }
 
 #[on_each_database]
@@ -99,7 +99,7 @@ async fn while_imports_hold_the_numbers_in_turn_others_get_theirs_in_between() {
         imported = imports => imported,
         () = create => unreachable!("it goes on"),
     };
-    let number = |quote: Result<Quote, Error>| quote.unwrap().head.number[9..].parse::<u32>().unwrap();
+    let number = |quote: Result<Quote, Error>| quote.unwrap().summary.number[9..].parse::<u32>().unwrap();
     let mut numbers: Vec<u32> = imported.into_iter().map(number).collect();
     numbers.sort_unstable();
     let in_between = numbers.windows(2).filter(|pair| pair[1] - pair[0] > 1).count();
@@ -131,7 +131,7 @@ async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
     // Those that show what was so before came to nothing, and used up no number.
     assert_eq!(
-        (imported.number.as_str(), quotes.documents(imported.id).await.unwrap().len()),
+        (imported.summary.number.as_str(), quotes.documents(imported.summary.id).await.unwrap().len()),
         ("DEV-2026-0001", 1)
     );
     assert_eq!(stored.load(Ordering::SeqCst), 3);
@@ -190,7 +190,7 @@ async fn an_import_that_dies_while_it_holds_the_numbers_holds_them_for_six_secon
     world.advance(Duration::from_millis(1));
     assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0002"]);
     let imported = world.company.quotes().import(&rival.new, &IMPORT).await.unwrap();
-    assert_eq!(imported.number, "DEV-2026-0003");
+    assert_eq!(imported.summary.number, "DEV-2026-0003");
 }
 
 #[on_each_database]

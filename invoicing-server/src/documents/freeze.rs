@@ -122,7 +122,7 @@ impl Documents {
             let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
             let bytes = Bytes::from(renderer.render(&input)?);
             let key = DocumentKey { company: particulars.company.id, sha256: ContentHash::of(&bytes) };
-            let file = DocumentFile { bytes, file_name: file_name(&quote.head.number) };
+            let file = DocumentFile { bytes, file_name: file_name(&quote.summary.number) };
             Ok(Rendered { key, file, particulars })
         });
         // A renderer that panics fails this document, not the process.

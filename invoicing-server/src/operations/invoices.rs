@@ -3,8 +3,8 @@
 use chrono::{Datelike, NaiveDate};
 use futures_util::future::BoxFuture;
 use invoicing_core::{
-    Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, Issue, Money, Page, PaymentId, Quote,
-    QuoteId, SHORT_TEXT, optional_text,
+    Changed, Conflict, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page, PaymentId,
+    Quote, QuoteId, SHORT_TEXT, optional_text,
 };
 
 use super::CompanyHandle;
@@ -83,7 +83,7 @@ impl Invoices<'_> {
                     {
                         return Ok(Recorded { payment, invoice, created: false });
                     }
-                    let changed = invoice.pay(amount, unit.at)?;
+                    let changed = invoice.record_payment(amount, unit.at)?;
                     let payment = new_payment(tx, &unit, id, amount, method, reference).await?;
                     store(tx, &unit, &changed).await?;
                     Ok(Recorded { payment, invoice: changed.record, created: true })
@@ -97,12 +97,13 @@ impl Invoices<'_> {
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         self.change(id, move |tx, unit, mut invoice| {
             Box::pin(async move {
-                if invoice.status == InvoiceStatus::Draft {
+                if invoice.summary.status == InvoiceStatus::Draft {
                     invoice = issue_in(tx, unit, &invoice, None).await?.record;
                 }
                 let changed = invoice.mark_paid(unit.at)?;
-                if !invoice.amount_due.is_zero() {
-                    new_payment(tx, unit, id, invoice.amount_due, PaymentMethod::Manual, None).await?;
+                if !invoice.summary.amount_due.is_zero() {
+                    new_payment(tx, unit, id, invoice.summary.amount_due, PaymentMethod::Manual, None)
+                        .await?;
                 }
                 Ok(changed)
             })
@@ -121,7 +122,7 @@ impl Invoices<'_> {
                 if payment.reversed_at.is_some() {
                     return Err(Conflict::new("the payment has been reversed already").into());
                 }
-                let changed = invoice.reverse(payment.amount, unit.at, unit.today())?;
+                let changed = invoice.reverse_payment(payment.amount, unit.at, unit.today())?;
                 payment.reversed_at = Some(unit.at);
                 invoices::reverse_payment(tx.connection(), unit.id(), &payment).await?;
                 Ok(changed)
@@ -187,7 +188,7 @@ impl Invoices<'_> {
 
 /// Converts a quote within a transaction that may have accepted it just now.
 pub(super) async fn convert_in(tx: &mut Tx, unit: &Unit, quote: &Quote) -> Result<Invoice, Error> {
-    if let Some(live) = invoices::find_live(tx.connection(), unit.id(), quote.id).await? {
+    if let Some(live) = invoices::find_live(tx.connection(), unit.id(), quote.summary.id).await? {
         return Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into());
     }
     let changed = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, unit.at)?;
@@ -206,7 +207,7 @@ async fn issue_in(
     let (series, now) = (Series::of_invoices(unit.id(), issue_date.year()), tx.env().now());
     let number = series.take(tx.connection(), None, now).await?;
     let number = number.ok_or_else(|| Error::internal("somebody holds the numbers of invoices"))?;
-    Ok(invoice.issue(Issue { number: &number, issue_date, due_date }, unit.at)?)
+    Ok(invoice.issue(InvoiceIssue { number: &number, issue_date, due_date }, unit.at)?)
 }
 
 async fn new_payment(

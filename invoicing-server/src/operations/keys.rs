@@ -14,7 +14,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{Admission, CompanyId, KeyId, Plan, QuotaWindow, SHORT_TEXT, Timestamp, required_text};
+use invoicing_core::{
+    CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, SHORT_TEXT, Timestamp, required_text,
+};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -236,7 +238,7 @@ impl Inner {
 
     /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was
     /// authenticated.
-    pub(crate) async fn admit(&self, caller: &Authenticated) -> Result<Option<Admission>, Error> {
+    pub(crate) async fn admit(&self, caller: &Authenticated) -> Result<Option<QuotaDecision>, Error> {
         let key = &caller.key;
         let limit = self.settings.quota;
         #[cfg(feature = "postgres")]
@@ -336,16 +338,16 @@ impl Live {
         }
         let wanted = (limit / BLOCKS).clamp(1, LARGEST_BLOCK);
         match self.window.peek(limit, now) {
-            Admission::Accepted { remaining, .. } => wanted.min(remaining + 1),
-            Admission::Refused { .. } => 0,
+            QuotaDecision::Accepted { remaining, .. } => wanted.min(remaining + 1),
+            QuotaDecision::Refused { .. } => 0,
         }
     }
 }
 
 /// Decides at once where nothing has to reach the disk first.
-fn try_admit(live: &mut Live, limit: u32, now: Timestamp) -> Option<Admission> {
+fn try_admit(live: &mut Live, limit: u32, now: Timestamp) -> Option<QuotaDecision> {
     if limit > 0
-        && let refused @ Admission::Refused { .. } = live.window.peek(limit, now)
+        && let refused @ QuotaDecision::Refused { .. } = live.window.peek(limit, now)
     {
         return Some(refused);
     }
@@ -354,10 +356,10 @@ fn try_admit(live: &mut Live, limit: u32, now: Timestamp) -> Option<Admission> {
     }
     live.last_used = now;
     if limit == 0 {
-        return Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 });
+        return Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 });
     }
     live.reserved -= 1;
-    Some(live.window.admit(limit, now))
+    Some(live.window.try_acquire(limit, now))
 }
 
 fn key_from(row: KeyRow, now: Timestamp) -> Result<Key, Error> {
@@ -399,7 +401,7 @@ fn window_from(log: &str, now: Timestamp) -> Result<QuotaWindow, serde_json::Err
     let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
     let mut window = QuotaWindow::default();
     for (at, count) in log {
-        window.count(count as usize, Timestamp::from_millis(at).min(now));
+        window.record(count as usize, Timestamp::from_millis(at).min(now));
     }
     Ok(window)
 }

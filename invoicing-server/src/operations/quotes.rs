@@ -78,7 +78,7 @@ impl Quotes<'_> {
             let preview =
                 before.quote.send(valid_until, sent_at, before.unit.at, before.unit.today())?.record;
             let document = self.freeze_new(before.particulars(&preview), &preview).await?;
-            let decided = preview.valid_until;
+            let decided = preview.summary.valid_until;
             let sent = self.change_frozen(&before, Some(document), move |quote, unit| {
                 Ok(quote.send(decided, sent_at, unit.at, unit.today())?)
             });
@@ -94,7 +94,7 @@ impl Quotes<'_> {
         for _ in 0..ATTEMPTS {
             let before = self.snapshot(id).await?;
             let preview = before.quote.accept(before.unit.at)?.record;
-            let document = match before.quote.status {
+            let document = match before.quote.summary.status {
                 QuoteStatus::Draft => Some(self.freeze_new(before.particulars(&preview), &preview).await?),
                 _ => None,
             };
@@ -116,7 +116,7 @@ impl Quotes<'_> {
         let external_id = external_id.map(str::to_owned);
         let quote =
             self.change(id, move |quote, unit| Ok(quote.link(external_id.as_deref(), unit.at)?)).await?;
-        Ok(ExternalLink { id, external_id: quote.head.external_id })
+        Ok(ExternalLink { id, external_id: quote.summary.external_id })
     }
 
     /// A link with which the client can see, sign and decline the quote. Its token is shown once; each call makes
@@ -130,7 +130,7 @@ impl Quotes<'_> {
                 Box::pin(async move {
                     let at = tx.env().now();
                     let quote = quotes::find(tx.connection(), company, id).await?;
-                    if quote.status == QuoteStatus::Draft {
+                    if quote.summary.status == QuoteStatus::Draft {
                         return Err(
                             Conflict::new("a quote in DRAFT has no signing link; send it first").into()
                         );
@@ -233,13 +233,13 @@ impl Quotes<'_> {
     where
         F: FnOnce(&Quote, &Unit) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
-        let (company, id, seen) = (self.0.id, before.quote.id, before.quote.updated_at);
+        let (company, id, seen) = (self.0.id, before.quote.summary.id, before.quote.summary.updated_at);
         self.0
             .write(move |tx| {
                 Box::pin(async move {
                     let unit = tx.unit(company).await?;
                     let quote = quotes::find(tx.connection(), company, id).await?;
-                    if quote.updated_at != seen {
+                    if quote.summary.updated_at != seen {
                         return Ok(None);
                     }
                     // A signature says again what was sent; everything else says what holds now.
@@ -269,7 +269,7 @@ impl Quotes<'_> {
         reading!(self.0.inner.store, |c| async {
             let quote = quotes::find(c, self.0.id, id).await?;
             let unit = self.unit(c).await?;
-            let client = clients::find(c, self.0.id, quote.client_id).await?;
+            let client = clients::find(c, self.0.id, quote.summary.client_id).await?;
             let work_site = quotes::find_work_site(c, self.0.id, id).await?;
             Ok(Snapshot { unit, quote, client_address: client.address, work_site })
         })
@@ -311,7 +311,7 @@ fn particulars(
     client_address: Option<String>,
     work_site: Option<String>,
 ) -> Particulars {
-    let issued_on = quote.sent_at.map_or_else(|| unit.today(), |at| unit.date_of(at));
+    let issued_on = quote.summary.sent_at.map_or_else(|| unit.today(), |at| unit.date_of(at));
     Particulars { company: unit.company.clone(), client_address, work_site, issued_on }
 }
 
@@ -324,8 +324,8 @@ fn check(content: &NewQuote) -> Result<(Vec<Line>, Aside), Invalid> {
 /// Whether what the document says besides the quote has not been changed since it was rendered.
 async fn says_what_holds(tx: &mut Tx, unit: &Unit, quote: &Quote, document: &Frozen) -> Result<bool, Error> {
     let said = &document.particulars;
-    let client = clients::find(tx.connection(), unit.id(), quote.client_id).await?;
-    let work_site = quotes::find_work_site(tx.connection(), unit.id(), quote.id).await?;
+    let client = clients::find(tx.connection(), unit.id(), quote.summary.client_id).await?;
+    let work_site = quotes::find_work_site(tx.connection(), unit.id(), quote.summary.id).await?;
     Ok(said.company == unit.company && said.client_address == client.address && said.work_site == work_site)
 }
 

@@ -139,8 +139,8 @@ impl SigningLinks {
         let proof_fingerprint = proof_fingerprint(&ProofParts {
             accepted_text: &accepted_text,
             document_sha256,
-            number: &before.quote.number,
-            quote_id: before.quote.id,
+            number: &before.quote.summary.number,
+            quote_id: before.quote.summary.id,
             signed_at,
             signed_by_email: &signed_by_email,
             signed_by_name: &signed_by_name,

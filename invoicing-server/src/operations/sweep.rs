@@ -140,7 +140,7 @@ async fn age_invoices(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
     let mut changed = 0;
     for id in sweep::due_invoices(tx.connection(), company, unit.today(), BATCH).await? {
         let invoice = invoices::find(tx.connection(), company, id).await?;
-        if let Some(overdue) = invoice.fall_overdue(unit.at, unit.today()) {
+        if let Some(overdue) = invoice.mark_overdue(unit.at, unit.today()) {
             invoices::update(tx.connection(), company, &overdue.record).await?;
             changed += 1;
         }

@@ -73,12 +73,12 @@ pub(crate) async fn insert(
     let Pieces { head, lines, terms } = Pieces::of_invoice(invoice)?;
     run!(connection, |c| sqlx::query(INSERT)
         .bind(company.0)
-        .bind(invoice.id.0)
-        .bind(invoice.quote_id.0)
-        .bind(invoice.status.as_str())
+        .bind(invoice.summary.id.0)
+        .bind(invoice.summary.quote_id.0)
+        .bind(invoice.summary.status.as_str())
         .bind(last_day(invoice))
-        .bind(invoice.created_at.as_millis())
-        .bind(invoice.updated_at.as_millis())
+        .bind(invoice.summary.created_at.as_millis())
+        .bind(invoice.summary.updated_at.as_millis())
         .bind(head)
         .bind(lines)
         .bind(terms)
@@ -88,7 +88,7 @@ pub(crate) async fn insert(
 
 /// The day after which the invoice is overdue: only where something is due.
 fn last_day(invoice: &Invoice) -> Option<chrono::NaiveDate> {
-    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
+    invoice.summary.due_date.filter(|_| !invoice.summary.amount_due.is_zero())
 }
 
 /// Stores the head; nothing else of an invoice ever changes.
@@ -99,10 +99,10 @@ pub(crate) async fn update(
 ) -> Result<(), Error> {
     let done = run!(connection, |c| sqlx::query(UPDATE)
         .bind(company.0)
-        .bind(invoice.id.0)
-        .bind(invoice.status.as_str())
+        .bind(invoice.summary.id.0)
+        .bind(invoice.summary.status.as_str())
         .bind(last_day(invoice))
-        .bind(invoice.updated_at.as_millis())
+        .bind(invoice.summary.updated_at.as_millis())
         .bind(Pieces::of_invoice(invoice)?.head)
         .execute(c))?;
     one_row(done, "invoice")

@@ -91,11 +91,11 @@ pub(crate) async fn insert(
     let Pieces { head, lines, terms } = Pieces::of_quote(quote)?;
     run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
         .bind(company.0)
-        .bind(quote.id.0)
-        .bind(quote.status.as_str())
-        .bind(quote.valid_until)
-        .bind(quote.created_at.as_millis())
-        .bind(quote.updated_at.as_millis())
+        .bind(quote.summary.id.0)
+        .bind(quote.summary.status.as_str())
+        .bind(quote.summary.valid_until)
+        .bind(quote.summary.created_at.as_millis())
+        .bind(quote.summary.updated_at.as_millis())
         .bind(head)
         .bind(lines)
         .bind(terms)
@@ -114,10 +114,10 @@ pub(crate) async fn update(
     let Pieces { head, terms, .. } = Pieces::of_quote(quote)?;
     let done = run!(connection, |c| sqlx::query(UPDATE_HEAD)
         .bind(company.0)
-        .bind(quote.id.0)
-        .bind(quote.status.as_str())
-        .bind(quote.valid_until)
-        .bind(quote.updated_at.as_millis())
+        .bind(quote.summary.id.0)
+        .bind(quote.summary.status.as_str())
+        .bind(quote.summary.valid_until)
+        .bind(quote.summary.updated_at.as_millis())
         .bind(head)
         .bind(terms)
         .execute(c))?;
@@ -131,7 +131,7 @@ pub(crate) async fn update_lines(
 ) -> Result<(), Error> {
     let done = run!(connection, |c| sqlx::query(UPDATE_LINES)
         .bind(company.0)
-        .bind(quote.id.0)
+        .bind(quote.summary.id.0)
         .bind(to_json(&quote.lines)?)
         .execute(c))?;
     one_row(done, "quote")

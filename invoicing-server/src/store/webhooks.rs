@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use invoicing_core::{CompanyId, EventKind, Streak, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventKind, FailureCount, Timestamp, WebhookId};
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
@@ -297,7 +297,7 @@ pub(crate) async fn endpoint(
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Standing {
     /// Deliveries that failed in a row.
-    pub(crate) streak: Streak,
+    pub(crate) streak: FailureCount,
     /// Why its deliveries are skipped, if they are.
     pub(crate) off: Option<&'static str>,
 }
@@ -316,7 +316,7 @@ pub(crate) async fn standings(
             (true, false) => Some(deliveries::DISABLED),
             (false, false) => None,
         };
-        (WebhookId(id), Standing { streak: Streak(u32::try_from(failures).unwrap_or(u32::MAX)), off })
+        (WebhookId(id), Standing { streak: FailureCount(u32::try_from(failures).unwrap_or(u32::MAX)), off })
     };
     Ok(rows.into_iter().map(standing).collect())
 }

@@ -1,6 +1,6 @@
 //! The quota where several nodes share a database: each request is one statement that decides and counts.
 
-use invoicing_core::{Admission, Plan, QuotaWindow, Timestamp};
+use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
 use crate::Error;
@@ -13,11 +13,11 @@ const TRIES: u32 = 5;
 
 impl Inner {
     /// Counts a request, or refuses it. `None` where the key was revoked or has another plan by now.
-    pub(super) async fn admit_shared(&self, key: &Key, plan: Plan) -> Result<Option<Admission>, Error> {
+    pub(super) async fn admit_shared(&self, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
         let (now, limit) = (self.env.now(), self.settings.quota);
         if limit == 0 {
             self.store_last_use(key, now).await?;
-            return Ok(Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 }));
+            return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
         }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { company: key.company, key: key.id, plan, idle_since };
@@ -28,14 +28,14 @@ impl Inner {
                 Counted::Accepted(mut instants) => {
                     key.live().last_used = now;
                     let this = instants.pop().map_or(now, Timestamp::from_millis);
-                    return Ok(Some(window(&instants).admit(limit, this)));
+                    return Ok(Some(window(&instants).try_acquire(limit, this)));
                 }
                 Counted::Refused(instants) => {
                     let last = last(&instants, now);
-                    if let Admission::Refused { wait_ms } = window(&instants).peek(limit, last) {
+                    if let QuotaDecision::Refused { wait_ms } = window(&instants).peek(limit, last) {
                         // The clock has to get there first.
                         let behind = last.as_millis() - now.as_millis();
-                        return Ok(Some(Admission::Refused { wait_ms: wait_ms + behind }));
+                        return Ok(Some(QuotaDecision::Refused { wait_ms: wait_ms + behind }));
                     }
                     // The window has moved between the refusal and the look at it: ask again, so that it is counted.
                 }
@@ -45,7 +45,7 @@ impl Inner {
                 }
             }
         }
-        Ok(Some(Admission::Refused { wait_ms: 1 }))
+        Ok(Some(QuotaDecision::Refused { wait_ms: 1 }))
     }
 
     /// Without a quota there is nothing to count; the last use may lag.
@@ -73,7 +73,7 @@ fn last(instants: &[i64], now: Timestamp) -> Timestamp {
 fn window(instants: &[i64]) -> QuotaWindow {
     let mut window = QuotaWindow::default();
     for at in instants {
-        window.count(1, Timestamp::from_millis(*at));
+        window.record(1, Timestamp::from_millis(*at));
     }
     window
 }

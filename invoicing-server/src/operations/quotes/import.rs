@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteId, QuoteImport, QuoteOrigin, QuoteStatus,
+    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
+    QuoteStatus,
 };
 
 use super::{
@@ -48,7 +49,7 @@ impl Incoming {
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
         let Self { retention_rate, valid_until, ref import, ref lines, .. } = *self;
-        let origin = QuoteOrigin { id, number, currency: &unit.company.currency, at: unit.at };
+        let origin = QuoteCreation { id, number, currency: &unit.company.currency, at: unit.at };
         let lines = lines.clone();
         Ok(Quote::import(origin, client, lines, retention_rate, valid_until, import, unit.today())?)
     }
@@ -146,8 +147,8 @@ impl Quotes<'_> {
                         return Err(Error::internal("a number changed in the middle of a transaction"));
                     }
                     let Changed { mut record, mut events } = preview;
-                    record.head.created_at = unit.at;
-                    record.head.updated_at = unit.at;
+                    record.summary.created_at = unit.at;
+                    record.summary.updated_at = unit.at;
                     for event in &mut events {
                         event.timestamp = unit.at;
                     }
