@@ -39,10 +39,10 @@ async fn pass(catch_up: &mut CatchUp<Quotes>, copy: &mut Copy) -> Result<usize, 
         let lines = quote.lines.as_ref().map_or(0, Vec::len);
         println!(
             "  {} {} {} {lines} lines {}",
-            quote.updated_at, quote.number, quote.status, quote.total_ttc
+            quote.summary.updated_at, quote.summary.number, quote.summary.status, quote.summary.total_ttc
         );
         // Versions come oldest first, and a version may come again: the newest stays.
-        copy.insert(quote.id, quote);
+        copy.insert(quote.summary.id, quote);
         // An error here would leave the checkpoint where it is, and the record would come again.
         ready(Ok::<(), std::io::Error>(()))
     });
@@ -70,14 +70,14 @@ async fn demonstrate() -> Result<(), Failure> {
     brought.push(pass(&mut client.quotes().catch_up(checkpoint.clone()), &mut copy).await?);
 
     println!("meanwhile one is sent and one is new");
-    quotes.send(first.id, None).await?;
+    quotes.send(first.summary.id, None).await?;
     quotes.create(&new).await?;
     // As after a restart: only the file knows where it was.
     let mut catch_up = client.quotes().catch_up(checkpoint);
     brought.push(pass(&mut catch_up, &mut copy).await?);
     brought.push(pass(&mut catch_up, &mut copy).await?);
 
-    let is_in_step = copy.len() == 3 && copy[&first.id].sent_at.is_some();
+    let is_in_step = copy.len() == 3 && copy[&first.summary.id].summary.sent_at.is_some();
     if brought == [2, 2, 0] && is_in_step {
         Ok(())
     } else {

@@ -40,19 +40,19 @@ impl Crm {
     pub(crate) fn upsert(&self, quote: &QuoteItem) -> io::Result<String> {
         let mut deals = self.deals();
         let next = deals.len() + 1;
-        let known = deals.get(&quote.id);
+        let known = deals.get(&quote.summary.id);
         let id = known.map_or_else(|| format!("deal-{next}"), |deal| deal.id.clone());
-        if known.is_none_or(|deal| deal.updated_at < quote.updated_at) {
+        if known.is_none_or(|deal| deal.updated_at < quote.summary.updated_at) {
             let deal = Deal {
                 id: id.clone(),
-                number: quote.number.clone(),
-                status: quote.status.to_string(),
-                total: quote.total_ttc.to_string(),
-                updated_at: quote.updated_at,
+                number: quote.summary.number.clone(),
+                status: quote.summary.status.to_string(),
+                total: quote.summary.total_ttc.to_string(),
+                updated_at: quote.summary.updated_at,
             };
             // What could not be written must not be taken for known: it would be acknowledged when it comes again.
             let mut changed = deals.clone();
-            changed.insert(quote.id, deal);
+            changed.insert(quote.summary.id, deal);
             write(&self.path, &changed)?;
             *deals = changed;
         }

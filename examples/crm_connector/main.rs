@@ -113,10 +113,10 @@ impl Connector {
     /// A version of a quote, new or seen again.
     async fn quote(&self, quote: QuoteItem) -> Result<(), io::Error> {
         let deal = self.crm.upsert(&quote)?;
-        if quote.external_id.as_deref() != Some(&deal) {
+        if quote.summary.external_id.as_deref() != Some(&deal) {
             // Linking is a change, so the quote comes once more, and is then what it should be.
-            self.client.quotes().link(quote.id, &*deal).await.map_err(io::Error::other)?;
-            println!("linked {} to {deal}", quote.number);
+            self.client.quotes().link(quote.summary.id, &*deal).await.map_err(io::Error::other)?;
+            println!("linked {} to {deal}", quote.summary.number);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?.client;
     let new = NewQuote::empty(client.id);
-    let mut quotes = vec![demo.company.quotes().create(&new).await?.id];
+    let mut quotes = vec![demo.company.quotes().create(&new).await?.summary.id];
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
@@ -160,14 +160,14 @@ async fn demonstrate() -> Result<(), Failure> {
     }
     drop(connector);
 
-    quotes.push(demo.company.quotes().create(&new).await?.id);
+    quotes.push(demo.company.quotes().create(&new).await?.summary.id);
     let connector = Connector::open(api, folder.path()).await?;
     let listener = TcpListener::bind(address).await?;
     let rest = async {
         linked(&demo, quotes.clone()).await;
         println!("caught up with what happened while it was away");
         match demo.company.quotes().create(&new).await {
-            Ok(quote) => quotes.push(quote.id),
+            Ok(quote) => quotes.push(quote.summary.id),
             Err(error) => eprintln!("{}", explain(&error)),
         }
         linked(&demo, quotes.clone()).await;
@@ -179,7 +179,11 @@ async fn demonstrate() -> Result<(), Failure> {
     }
     for id in quotes {
         let quote = demo.company.quotes().get(id).await?;
-        println!("{} is {}", quote.number, quote.head.external_id.as_deref().unwrap_or("not linked"));
+        println!(
+            "{} is {}",
+            quote.summary.number,
+            quote.summary.external_id.as_deref().unwrap_or("not linked")
+        );
     }
     if connector.crm.len() == 3 { Ok(()) } else { Err("each quote has one deal".into()) }
 }
@@ -188,7 +192,7 @@ async fn demonstrate() -> Result<(), Failure> {
 async fn linked(demo: &Demo, quotes: Vec<invoicing_core::QuoteId>) {
     let mut ticks = tokio::time::interval(Duration::from_millis(20));
     for id in quotes {
-        while demo.company.quotes().get(id).await.is_ok_and(|quote| quote.external_id.is_none()) {
+        while demo.company.quotes().get(id).await.is_ok_and(|quote| quote.summary.external_id.is_none()) {
             ticks.tick().await;
         }
     }

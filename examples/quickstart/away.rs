@@ -22,22 +22,22 @@ impl Story {
     /// A payment bounces and is made again, a client and a quote appear: the webhooks find nobody.
     pub(crate) async fn changes_while_away(&mut self, invoice: &Invoice) -> Result<Missed, Failure> {
         let before = self.company.events().list(None, 1_000).await?;
-        let payments = self.company.invoices().payments(invoice.id).await?;
+        let payments = self.company.invoices().payments(invoice.summary.id).await?;
         let bounced = payments.last().ok_or("the invoice has payments")?;
-        let invoice = self.company.invoices().reverse(invoice.id, bounced.id).await?;
+        let invoice = self.company.invoices().reverse(invoice.summary.id, bounced.id).await?;
         self.say(
             "bank",
             format_args!(
                 "takes {:.2} EUR back: {}, {:.2} EUR due",
-                bounced.amount, invoice.status, invoice.amount_due
+                bounced.amount, invoice.summary.status, invoice.summary.amount_due
             ),
         );
-        let invoice = self.pay(&invoice, invoice.amount_due, "VIR-0003").await?;
+        let invoice = self.pay(&invoice, invoice.summary.amount_due, "VIR-0003").await?;
         let new = NewClient { city: Some("Lyon".into()), ..NewClient::named("Copropriété Les Glycines") };
         let client = self.company.clients().create(&new).await?.client;
         let quote = self.company.quotes().create(&self.input.small_quote(client.id)).await?;
-        let quote = self.company.quotes().send(quote.id, None).await?;
-        self.say("painter", format_args!("writes and sends {} for {}", quote.number, client.name));
+        let quote = self.company.quotes().send(quote.summary.id, None).await?;
+        self.say("painter", format_args!("writes and sends {} for {}", quote.summary.number, client.name));
         let all = self.company.events().list(before.last().map(|event| event.id), 1_000).await?;
         self.timeline.check(all.len() == 2, "invoice.paid and quote.created were recorded")?;
         for event in all {
@@ -87,8 +87,8 @@ impl Story {
         let changed = self.catch_up("after").await?;
         let Missed { client, quote, invoice } = missed;
         let expected = BTreeMap::from([
-            ("quotes", vec![Version { updated_at: quote.updated_at, id: quote.id.0 }]),
-            ("invoices", vec![Version { updated_at: invoice.updated_at, id: invoice.id.0 }]),
+            ("quotes", vec![Version { updated_at: quote.summary.updated_at, id: quote.summary.id.0 }]),
+            ("invoices", vec![Version { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }]),
             ("clients", vec![Version { updated_at: client.updated_at, id: client.id.0 }]),
         ]);
         self.timeline.check(changed == expected, "the catch-up brings exactly what changed")?;

@@ -72,31 +72,33 @@ impl Integration {
         let quote = self.client.quotes().get(id).await?;
         self.keep(&quote)?;
         if let Some(webhook) = webhook {
-            check_totals(webhook, quote.total_ht, quote.total_ttc, timeline)?;
+            check_totals(webhook, quote.summary.total_ht, quote.summary.total_ttc, timeline)?;
         }
-        let deal = format!("deal-{}", quote.number);
+        let deal = format!("deal-{}", quote.summary.number);
         if self.linked.contains(&id) {
-            timeline
-                .check(quote.external_id.as_deref() == Some(&*deal), "the detail shows the externalId")?;
+            timeline.check(
+                quote.summary.external_id.as_deref() == Some(&*deal),
+                "the detail shows the externalId",
+            )?;
         }
-        let (lines, total, status) = (quote.lines.len(), quote.total_ttc, &quote.status);
+        let (lines, total, status) = (quote.lines.len(), quote.summary.total_ttc, &quote.summary.status);
         timeline.say(
             "integration",
-            format_args!("  detail of {}: {status}, {lines} lines, {total:.2} EUR", quote.number),
+            format_args!("  detail of {}: {status}, {lines} lines, {total:.2} EUR", quote.summary.number),
         );
         self.link(id, &deal, timeline).await?;
-        self.download(id, &quote.number, timeline).await
+        self.download(id, &quote.summary.number, timeline).await
     }
 
     async fn invoice(&mut self, webhook: &Delivery, timeline: &mut Timeline) -> Result<(), Failure> {
         let invoice = self.client.invoices().get(webhook.data.id.parse()?).await?;
         self.keep(&invoice)?;
-        check_totals(webhook, invoice.total_ht, invoice.total_ttc, timeline)?;
-        let name = invoice.number.as_deref().unwrap_or("the invoice (no number yet)");
-        let (status, due) = (&invoice.status, invoice.amount_due);
+        check_totals(webhook, invoice.summary.total_ht, invoice.summary.total_ttc, timeline)?;
+        let name = invoice.summary.number.as_deref().unwrap_or("the invoice (no number yet)");
+        let (status, due) = (&invoice.summary.status, invoice.summary.amount_due);
         timeline.say("integration", format_args!("  detail of {name}: {status}, {due:.2} EUR due"));
         // What can be linked and downloaded is the quote that it was made from.
-        self.quote(invoice.quote_id, None, timeline).await
+        self.quote(invoice.summary.quote_id, None, timeline).await
     }
 
     async fn link(&mut self, id: QuoteId, deal: &str, timeline: &mut Timeline) -> Result<(), Failure> {

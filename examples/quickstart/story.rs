@@ -49,7 +49,7 @@ pub(crate) async fn run() -> Result<(), Failure> {
         .say("receiver", "is back, and asks for what it missed: GET …?since=<asOf of the last pass>");
     story.catch_up_after(&missed).await?;
     story.ping().await?;
-    story.nothing_private_came_out(missed.quote.id).await?;
+    story.nothing_private_came_out(missed.quote.summary.id).await?;
     receiver.stop().await?;
     story.end().await
 }
@@ -82,39 +82,40 @@ impl Story {
     async fn main_job(&mut self) -> Result<Invoice, Failure> {
         let client = self.company.clients().create(&self.input.client).await?.client;
         let quote = self.company.quotes().create(&self.input.quote(client.id)).await?;
-        let (lines, rates) = (quote.lines.len(), quote.terms.vat_breakdown.len());
-        let totals = format!("{:.2} EUR + VAT = {:.2} EUR", quote.total_ht, quote.total_ttc);
+        let (lines, rates) = (quote.lines.len(), quote.detail.vat_breakdown.len());
+        let totals = format!("{:.2} EUR + VAT = {:.2} EUR", quote.summary.total_ht, quote.summary.total_ttc);
         self.say(
             "painter",
             format_args!(
                 "drafts {} for {}: {lines} lines, {rates} VAT rates, {totals}",
-                quote.number, client.name
+                quote.summary.number, client.name
             ),
         );
         self.expect(1).await?;
 
-        let quote = self.company.quotes().send(quote.id, None).await?;
-        let until = quote.valid_until.map(|day| day.to_string()).unwrap_or_default();
+        let quote = self.company.quotes().send(quote.summary.id, None).await?;
+        let until = quote.summary.valid_until.map(|day| day.to_string()).unwrap_or_default();
         self.say("painter", format_args!("sends it: the PDF is frozen, valid until {until}"));
         self.sign(&quote, &client).await?;
         self.expect(2).await?;
 
-        let invoice = self.company.invoices().convert(quote.id).await?;
+        let invoice = self.company.invoices().convert(quote.summary.id).await?;
         self.say("painter", "converts it to a draft invoice");
         self.expect(1).await?;
-        let invoice = self.company.invoices().issue(invoice.id, None).await?;
-        let (number, due) = (invoice.number.clone().unwrap_or_default(), invoice.amount_due);
-        let held = invoice.retention_amount;
+        let invoice = self.company.invoices().issue(invoice.summary.id, None).await?;
+        let (number, due) = (invoice.summary.number.clone().unwrap_or_default(), invoice.summary.amount_due);
+        let held = invoice.summary.retention_amount;
         self.say(
             "painter",
             format_args!("issues {number}: {due:.2} EUR due, {held:.2} EUR held back (5 % retention)"),
         );
-        let invoice = self.pay(&invoice, invoice.amount_due.percent(Percent::from(40))?, "VIR-0001").await?;
-        let invoice = self.pay(&invoice, invoice.amount_due, "VIR-0002").await?;
+        let invoice =
+            self.pay(&invoice, invoice.summary.amount_due.percent(Percent::from(40))?, "VIR-0001").await?;
+        let invoice = self.pay(&invoice, invoice.summary.amount_due, "VIR-0002").await?;
         self.expect(1).await?;
 
         let name = self.input.project.clone();
-        let project = NewProject { name, client_id: Some(client.id), quote_ids: vec![quote.id] };
+        let project = NewProject { name, client_id: Some(client.id), quote_ids: vec![quote.summary.id] };
         let project = self.company.projects().create(&project).await?;
         self.company.projects().set_status(project.id, ProjectStatus::Completed).await?;
         self.say("painter", format_args!("completes the project: {}", project.name));
@@ -123,11 +124,11 @@ impl Story {
     }
 
     async fn sign(&mut self, quote: &Quote, client: &Client) -> Result<(), Failure> {
-        let token = self.company.quotes().signing_link(quote.id).await?;
+        let token = self.company.quotes().signing_link(quote.summary.id).await?;
         let links = self.host.invoicing.signing_links();
         let page = links.open(token.reveal()).await?;
         let document = links.document(token.reveal()).await?;
-        let file = self.folder.join(format!("{}-{}.pdf", page.quote.number, &document.sha256[..8]));
+        let file = self.folder.join(format!("{}-{}.pdf", page.quote.summary.number, &document.sha256[..8]));
         std::fs::write(&file, &document.bytes)?;
         self.integration.files.push(file);
         let evidence = SignatureEvidence {
@@ -139,7 +140,7 @@ impl Story {
         let shown = links.document(token.reveal()).await?.sha256;
         let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: Some(shown) };
         let signed = links.sign(token.reveal(), &signature).await?;
-        let proof = signed.terms.signature.map(|block| block.proof_fingerprint).unwrap_or_default();
+        let proof = signed.detail.signature.map(|block| block.proof_fingerprint).unwrap_or_default();
         self.say(
             "client",
             format_args!("reads it and signs through the public link: {}…", &proof[..20.min(proof.len())]),
@@ -155,12 +156,12 @@ impl Story {
     ) -> Result<Invoice, Failure> {
         let payment =
             NewPayment { amount, method: PaymentMethod::Bank, reference: Some(reference.to_owned()) };
-        let invoice = self.company.invoices().pay(invoice.id, &payment).await?.invoice;
+        let invoice = self.company.invoices().pay(invoice.summary.id, &payment).await?.invoice;
         self.say(
             "client",
             format_args!(
                 "pays {amount:.2} EUR ({reference}): {}, {:.2} EUR due",
-                invoice.status, invoice.amount_due
+                invoice.summary.status, invoice.summary.amount_due
             ),
         );
         Ok(invoice)

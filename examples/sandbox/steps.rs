@@ -142,7 +142,7 @@ impl Business {
         let Some(client) = self.client().await? else { return Ok(None) };
         let new = self.content(&client)?;
         let quote = self.company.quotes().create(&new).await?;
-        Ok(Some(Done::new("quote.create", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+        Ok(Some(Done::new("quote.create", [("quoteId", quote.summary.id.0), ("clientId", client.id.0)])))
     }
 
     async fn edit_quote(&mut self) -> Result<Option<Done>, Error> {
@@ -151,8 +151,8 @@ impl Business {
             return Ok(None);
         };
         let content = self.content(&client)?;
-        self.company.quotes().edit(quote.id, &content).await?;
-        Ok(Some(Done::new("quote.edit", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+        self.company.quotes().edit(quote.summary.id, &content).await?;
+        Ok(Some(Done::new("quote.edit", [("quoteId", quote.summary.id.0), ("clientId", client.id.0)])))
     }
 
     async fn import_quote(&mut self) -> Result<Option<Done>, Error> {
@@ -163,105 +163,117 @@ impl Business {
         new.valid_until = (status == QuoteStatus::Sent).then(|| self.today() - Days::new(3));
         let import = QuoteImport { status, sent_at: None, accepted_at: None };
         let quote = self.company.quotes().import(&new, &import).await?;
-        Ok(Some(Done::new("quote.import", [("quoteId", quote.id.0), ("clientId", client.id.0)])))
+        Ok(Some(Done::new("quote.import", [("quoteId", quote.summary.id.0), ("clientId", client.id.0)])))
     }
 
     async fn send_quote(&mut self, status: QuoteStatus, name: &'static str) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(status).await? else { return Ok(None) };
         let today = self.today();
         let until = catalogue::later(&mut self.rng, today);
-        self.company.quotes().send(quote.id, until).await?;
-        Ok(Some(Done::new(name, [("quoteId", quote.id.0)])))
+        self.company.quotes().send(quote.summary.id, until).await?;
+        Ok(Some(Done::new(name, [("quoteId", quote.summary.id.0)])))
     }
 
     /// Through the public link, as a client does.
     async fn sign_quote(&mut self) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(QuoteStatus::Sent).await? else { return Ok(None) };
-        if quote.valid_until.is_some_and(|day| day < self.today()) {
+        if quote.summary.valid_until.is_some_and(|day| day < self.today()) {
             return Ok(None);
         }
-        let token = self.company.quotes().signing_link(quote.id).await?;
+        let token = self.company.quotes().signing_link(quote.summary.id).await?;
         let evidence = SignatureEvidence {
-            signed_by_name: quote.client_name.clone(),
-            signed_by_email: quote.client_email.clone().unwrap_or_else(|| "client@exemple.fr".to_owned()),
+            signed_by_name: quote.summary.client_name.clone(),
+            signed_by_email: quote
+                .summary
+                .client_email
+                .clone()
+                .unwrap_or_else(|| "client@exemple.fr".to_owned()),
             accepted_text: "Bon pour accord, devis reçu avant l'exécution des travaux".to_owned(),
         };
         let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
         self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
-        Ok(Some(Done::new("quote.sign", [("quoteId", quote.id.0)])))
+        Ok(Some(Done::new("quote.sign", [("quoteId", quote.summary.id.0)])))
     }
 
     async fn accept_quote(&mut self) -> Result<Option<Done>, Error> {
         let status = if self.rng.bool() { QuoteStatus::Sent } else { QuoteStatus::Expired };
         let Some(quote) = self.quote(status).await? else { return Ok(None) };
-        self.company.quotes().accept(quote.id).await?;
-        Ok(Some(Done::new("quote.accept", [("quoteId", quote.id.0)])))
+        self.company.quotes().accept(quote.summary.id).await?;
+        Ok(Some(Done::new("quote.accept", [("quoteId", quote.summary.id.0)])))
     }
 
     async fn reject_quote(&mut self) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(QuoteStatus::Sent).await? else { return Ok(None) };
-        self.company.quotes().reject(quote.id).await?;
-        Ok(Some(Done::new("quote.reject", [("quoteId", quote.id.0)])))
+        self.company.quotes().reject(quote.summary.id).await?;
+        Ok(Some(Done::new("quote.reject", [("quoteId", quote.summary.id.0)])))
     }
 
     /// A second conversion is refused, and another step is drawn.
     async fn convert_quote(&mut self) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(QuoteStatus::Accepted).await? else { return Ok(None) };
-        let invoice = self.company.invoices().convert(quote.id).await?;
-        Ok(Some(Done::new("quote.convert", [("quoteId", quote.id.0), ("invoiceId", invoice.id.0)])))
+        let invoice = self.company.invoices().convert(quote.summary.id).await?;
+        Ok(Some(Done::new(
+            "quote.convert",
+            [("quoteId", quote.summary.id.0), ("invoiceId", invoice.summary.id.0)],
+        )))
     }
 
     async fn issue_invoice(&mut self) -> Result<Option<Done>, Error> {
         let Some(invoice) = self.invoice(InvoiceStatus::Draft).await? else { return Ok(None) };
-        self.company.invoices().issue(invoice.id, None).await?;
-        Ok(Some(Done::new("invoice.issue", [("invoiceId", invoice.id.0)])))
+        self.company.invoices().issue(invoice.summary.id, None).await?;
+        Ok(Some(Done::new("invoice.issue", [("invoiceId", invoice.summary.id.0)])))
     }
 
     /// A payment of a part of what is due.
     async fn pay(&mut self, part: Percent, name: &'static str) -> Result<Option<Done>, Error> {
         let Some(invoice) = self.invoice(InvoiceStatus::Sent).await? else { return Ok(None) };
-        let amount = invoice.amount_due.percent(part)?;
+        let amount = invoice.summary.amount_due.percent(part)?;
         if amount.is_zero() {
             return Ok(None);
         }
         let methods = [PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank];
         let method = methods[self.rng.usize(..methods.len())];
         let reference = Some(format!("VIR-{:08}", self.rng.u32(..100_000_000)));
-        let paid = self.company.invoices().pay(invoice.id, &NewPayment { amount, method, reference }).await?;
-        Ok(Some(Done::new(name, [("invoiceId", invoice.id.0), ("paymentId", paid.payment.id.0)])))
+        let paid = self
+            .company
+            .invoices()
+            .pay(invoice.summary.id, &NewPayment { amount, method, reference })
+            .await?;
+        Ok(Some(Done::new(name, [("invoiceId", invoice.summary.id.0), ("paymentId", paid.payment.id.0)])))
     }
 
     async fn mark_paid(&mut self) -> Result<Option<Done>, Error> {
         let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
         let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
-        self.company.invoices().mark_paid(invoice.id).await?;
-        Ok(Some(Done::new("invoice.markPaid", [("invoiceId", invoice.id.0)])))
+        self.company.invoices().mark_paid(invoice.summary.id).await?;
+        Ok(Some(Done::new("invoice.markPaid", [("invoiceId", invoice.summary.id.0)])))
     }
 
     async fn reverse_payment(&mut self) -> Result<Option<Done>, Error> {
         let Some(invoice) = self.invoice(InvoiceStatus::Paid).await? else { return Ok(None) };
-        let payments = self.company.invoices().payments(invoice.id).await?;
+        let payments = self.company.invoices().payments(invoice.summary.id).await?;
         let Some(payment) = payments.iter().rfind(|payment| payment.reversed_at.is_none()) else {
             return Ok(None);
         };
-        self.company.invoices().reverse(invoice.id, payment.id).await?;
-        let ids = [("invoiceId", invoice.id.0), ("paymentId", payment.id.0)];
+        self.company.invoices().reverse(invoice.summary.id, payment.id).await?;
+        let ids = [("invoiceId", invoice.summary.id.0), ("paymentId", payment.id.0)];
         Ok(Some(Done::new("invoice.reversePayment", ids)))
     }
 
     async fn cancel_invoice(&mut self) -> Result<Option<Done>, Error> {
         let status = if self.rng.bool() { InvoiceStatus::Draft } else { InvoiceStatus::Sent };
         let Some(invoice) = self.invoice(status).await? else { return Ok(None) };
-        self.company.invoices().cancel(invoice.id).await?;
-        Ok(Some(Done::new("invoice.cancel", [("invoiceId", invoice.id.0)])))
+        self.company.invoices().cancel(invoice.summary.id).await?;
+        Ok(Some(Done::new("invoice.cancel", [("invoiceId", invoice.summary.id.0)])))
     }
 
     async fn open_project(&mut self) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(QuoteStatus::Accepted).await? else { return Ok(None) };
-        let name = format!("Chantier {}", quote.client_name);
-        let new = NewProject { name, client_id: Some(quote.client_id), quote_ids: vec![quote.id] };
+        let name = format!("Chantier {}", quote.summary.client_name);
+        let new =
+            NewProject { name, client_id: Some(quote.summary.client_id), quote_ids: vec![quote.summary.id] };
         let project = self.company.projects().create(&new).await?;
-        Ok(Some(Done::new("project.open", [("projectId", project.id.0), ("quoteId", quote.id.0)])))
+        Ok(Some(Done::new("project.open", [("projectId", project.id.0), ("quoteId", quote.summary.id.0)])))
     }
 
     async fn move_project(&mut self, from: ProjectStatus, to: ProjectStatus) -> Result<Option<Done>, Error> {

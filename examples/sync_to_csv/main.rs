@@ -99,7 +99,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let api = InvoicingClient::builder(&demo.base_url, &*demo.key).build()?;
     let mut brought = vec![sync(&api, folder.path()).await?];
     println!("meanwhile one quote is linked, and one is new");
-    quotes.link(first.id, Some("crm-7")).await?;
+    quotes.link(first.summary.id, Some("crm-7")).await?;
     quotes.create(&NewQuote::empty(client.id)).await?;
     brought.push(sync(&api, folder.path()).await?);
     brought.push(sync(&api, folder.path()).await?);

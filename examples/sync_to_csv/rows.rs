@@ -30,19 +30,19 @@ impl Row for QuoteItem {
 
     fn cells(&self) -> Vec<String> {
         vec![
-            self.id.to_string(),
-            text(&self.number),
-            self.status.to_string(),
-            text(&or_empty(self.external_id.as_ref())),
-            self.client_id.to_string(),
-            text(&self.client_name),
-            self.total_ht.to_string(),
-            self.total_ttc.to_string(),
-            text(&self.currency),
-            or_empty(self.valid_until),
+            self.summary.id.to_string(),
+            text(&self.summary.number),
+            self.summary.status.to_string(),
+            text(&or_empty(self.summary.external_id.as_ref())),
+            self.summary.client_id.to_string(),
+            text(&self.summary.client_name),
+            self.summary.total_ht.to_string(),
+            self.summary.total_ttc.to_string(),
+            text(&self.summary.currency),
+            or_empty(self.summary.valid_until),
             self.lines.as_ref().map_or(0, Vec::len).to_string(),
-            self.created_at.to_string(),
-            self.updated_at.to_string(),
+            self.summary.created_at.to_string(),
+            self.summary.updated_at.to_string(),
         ]
     }
 }
@@ -68,21 +68,21 @@ impl Row for InvoiceItem {
 
     fn cells(&self) -> Vec<String> {
         vec![
-            self.id.to_string(),
-            text(&or_empty(self.number.as_ref())),
-            self.status.to_string(),
-            self.quote_id.to_string(),
-            self.client_id.to_string(),
-            text(&self.client_name),
-            self.total_ht.to_string(),
-            self.total_ttc.to_string(),
-            text(&self.currency),
-            self.amount_paid.to_string(),
-            self.amount_due.to_string(),
-            or_empty(self.issue_date),
-            or_empty(self.due_date),
-            self.created_at.to_string(),
-            self.updated_at.to_string(),
+            self.summary.id.to_string(),
+            text(&or_empty(self.summary.number.as_ref())),
+            self.summary.status.to_string(),
+            self.summary.quote_id.to_string(),
+            self.summary.client_id.to_string(),
+            text(&self.summary.client_name),
+            self.summary.total_ht.to_string(),
+            self.summary.total_ttc.to_string(),
+            text(&self.summary.currency),
+            self.summary.amount_paid.to_string(),
+            self.summary.amount_due.to_string(),
+            or_empty(self.summary.issue_date),
+            or_empty(self.summary.due_date),
+            self.summary.created_at.to_string(),
+            self.summary.updated_at.to_string(),
         ]
     }
 }

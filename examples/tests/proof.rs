@@ -27,7 +27,7 @@ impl Signed {
         let line = json!({"description": "Peinture", "quantity": 12.5, "unitPrice": 40, "tvaRate": 10});
         let new = NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client) };
         let quotes = company.quotes();
-        let id = quotes.create(&new).await.unwrap().id;
+        let id = quotes.create(&new).await.unwrap().summary.id;
         quotes.send(id, None).await.unwrap();
         let sent = quotes.open_document(id).await.unwrap();
         let token = quotes.signing_link(id).await.unwrap();
@@ -53,7 +53,7 @@ impl Signed {
             quote: &quote,
             client_address: None,
             work_site: None,
-            issued_on: quote.created_at.to_chrono().date_naive(),
+            issued_on: quote.summary.created_at.to_chrono().date_naive(),
             signed_copy: Some(SignedCopy {
                 file_name: &sent.file_name,
                 sha256: ContentHash::of(&sent.bytes),

@@ -1,6 +1,6 @@
 //! What must hold for a signed PDF and a detail to belong together.
 
-use invoicing_core::{Open, Quote, QuoteStatus, proof_fingerprint, sha256_hex};
+use invoicing_core::{OpenEnum, Quote, QuoteStatus, proof_fingerprint, sha256_hex};
 use serde_json::Value;
 
 use crate::pdf::Attachment;
@@ -18,7 +18,7 @@ pub(crate) struct Finding {
 pub(crate) struct Subject {
     pub(crate) pdf_sha256: String,
     pub(crate) files: Vec<Attachment>,
-    pub(crate) quote: Quote<Open<QuoteStatus>>,
+    pub(crate) quote: Quote<OpenEnum<QuoteStatus>>,
 }
 
 impl Subject {
@@ -33,8 +33,8 @@ impl Subject {
         for expected in hashes {
             note(self.pdf_sha256 == *expected, format!("the PDF's own SHA-256 is {expected}"));
         }
-        let Some(signature) = &self.quote.terms.signature else {
-            note(false, format!("the detail of {} has a signature", self.quote.number));
+        let Some(signature) = &self.quote.detail.signature else {
+            note(false, format!("the detail of {} has a signature", self.quote.summary.number));
             return findings;
         };
         let Some(proof) = self.proof() else {
@@ -50,7 +50,7 @@ impl Subject {
             computed.as_ref() == Some(expected),
             format!(
                 "that copy, {}, the accepted text, the signer and the instant give {expected}",
-                self.quote.number
+                self.quote.summary.number
             ),
         );
         let said = self.quote.proof_parts(claimed).and_then(|parts| serde_json::to_value(parts).ok());

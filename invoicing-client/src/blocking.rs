@@ -14,7 +14,7 @@
 //! let client = builder.build_blocking()?;
 //! for quote in client.quotes().list().status(QuoteStatus::Accepted).iter() {
 //!     let quote = quote?;
-//!     client.quotes().link(quote.id, "crm-7").send()?;
+//!     client.quotes().link(quote.summary.id, "crm-7").send()?;
 //! }
 //! # Ok(())
 //! # }

@@ -22,7 +22,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing_core::{MAX_LIMIT, Timestamp};
+use invoicing_core::{MAX_PAGE_LIMIT, Timestamp};
 use tracing::{debug, warn};
 use uuid::Uuid;
 
@@ -117,7 +117,7 @@ pub struct Pass {
 
 impl<R: Resource> CatchUp<R> {
     pub(crate) fn new(list: List<R>, store: impl CheckpointStore + 'static) -> Self {
-        let list = list.limit(MAX_LIMIT);
+        let list = list.limit(MAX_PAGE_LIMIT);
         let list = if R::HAS_LINES { list.with_lines() } else { list };
         let ledger = Ledger::new(R::NAME, Arc::new(store));
         let reporter = Reporter::default();

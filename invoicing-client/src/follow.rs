@@ -60,7 +60,7 @@ const BURST: usize = 64;
 /// let mut follow = client.quotes().follow(FileCheckpoint::new("quotes.checkpoint.json"));
 /// let never = follow
 ///     .run(notices, async |quote| {
-///         println!("store {} {}", quote.number, quote.status);
+///         println!("store {} {}", quote.summary.number, quote.summary.status);
 ///         Ok::<(), std::io::Error>(())
 ///     })
 ///     .await?;

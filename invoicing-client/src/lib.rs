@@ -13,8 +13,8 @@
 //! // All accepted quotes, over as many pages as there are.
 //! let mut accepted = client.quotes().list().status(QuoteStatus::Accepted).stream();
 //! while let Some(quote) = accepted.try_next().await? {
-//!     println!("{} {}", quote.number, quote.total_ttc);
-//!     client.quotes().link(quote.id, "crm-7").await?;
+//!     println!("{} {}", quote.summary.number, quote.summary.total_ttc);
+//!     client.quotes().link(quote.summary.id, "crm-7").await?;
 //! }
 //!
 //! // With an `externalId`, creating twice creates once.
@@ -26,7 +26,7 @@
 //! let mut catch_up = client.quotes().catch_up(FileCheckpoint::new("quotes.checkpoint.json"));
 //! let pass = catch_up
 //!     .pass(async |quote| {
-//!         println!("store {} {}", quote.number, quote.status);
+//!         println!("store {} {}", quote.summary.number, quote.summary.status);
 //!         Ok::<(), std::io::Error>(())
 //!     })
 //!     .await?;
@@ -74,7 +74,7 @@
 //! # Readers survive what they do not know
 //!
 //! v1 of the API only grows. Unknown fields are ignored, and can be read with [`Request::decode`] and [`List::decode`]; an
-//! unknown status or code keeps its text ([`Open::Other`], [`ErrorCode::Other`]).
+//! unknown status or code keeps its text ([`OpenEnum::Other`], [`ErrorCode::Other`]).
 //!
 //! # What is logged
 //!
@@ -92,7 +92,7 @@
 //! | Attempts of a `POST` without an idempotency key, each answered 503 | 1; with an `externalId` 4 | 4 | 1; with `Retry(4)` 4 |
 //! | The 4th call under a quota of 3 | is not sent before its turn | is sent, and refused | is sent, and refused |
 //! | A limit for one call that hangs | for all its attempts and waits | only the client's, and for each of its 4 attempts | for each attempt |
-//! | An unknown state | kept (`Open::Other`) | an error (`IssueState`) | kept (`ChargeStatus::Unknown`) |
+//! | An unknown state | kept (`OpenEnum::Other`) | an error (`IssueState`) | kept (`ChargeStatus::Unknown`) |
 //! | Asks again with the answer's `ETag` | no | yes, with `cache` | no |
 //!
 //! async-stripe sends a key with what it repeats if its feature `uuid` is on, which it is not here and by default.
@@ -171,16 +171,17 @@ pub use transport::{Transport, TransportError, TransportFailure};
 
 pub use invoicing_core::{
     ClientId, ClientType, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money,
-    NewClient, Open, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp, VatShare,
+    NewClient, OpenEnum, Page, Pagination, Percent, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
+    VatShare,
 };
 
 /// A quote with everything that the API shows of it.
-pub type Quote = invoicing_core::Quote<Open<QuoteStatus>>;
+pub type Quote = invoicing_core::Quote<OpenEnum<QuoteStatus>>;
 /// A quote as a list shows it.
-pub type QuoteItem = invoicing_core::QuoteItem<Open<QuoteStatus>>;
+pub type QuoteItem = invoicing_core::QuoteItem<OpenEnum<QuoteStatus>>;
 /// An invoice with everything that the API shows of it.
-pub type Invoice = invoicing_core::Invoice<Open<InvoiceStatus>>;
+pub type Invoice = invoicing_core::Invoice<OpenEnum<InvoiceStatus>>;
 /// An invoice as a list shows it.
-pub type InvoiceItem = invoicing_core::InvoiceItem<Open<InvoiceStatus>>;
+pub type InvoiceItem = invoicing_core::InvoiceItem<OpenEnum<InvoiceStatus>>;
 /// A client record.
-pub type Client = invoicing_core::Client<Open<ClientType>>;
+pub type Client = invoicing_core::Client<OpenEnum<ClientType>>;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use invoicing_core::{InvoiceStatus, MAX_LIMIT, Page, QuoteStatus, Timestamp};
+use invoicing_core::{InvoiceStatus, MAX_PAGE_LIMIT, Page, QuoteStatus, Timestamp};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
@@ -108,7 +108,7 @@ impl<R: Resource> List<R> {
     /// matching makes the ones behind it move up, and one of those may slip past the page boundary: to keep a copy
     /// in step, use [`catch_up`](crate::CatchUp), which does not filter.
     pub fn pages(mut self) -> BoxStream<'static, Result<Page<R::Item>, Error>> {
-        self.limit.get_or_insert(MAX_LIMIT);
+        self.limit.get_or_insert(MAX_PAGE_LIMIT);
         stream::try_unfold(Some(self), async |state: Option<Self>| {
             let Some(mut list) = state else { return Ok(None) };
             let page = list.send().await?;

@@ -49,7 +49,7 @@ mod sealed {
 }
 
 macro_rules! resource {
-    ($handle:ident, $item:ty, $name:literal, $list:literal, $detail:literal, events: $events:expr, lines: $lines:literal) => {
+    ($handle:ident, $item:ty, $name:literal, $list:literal, $detail:literal, events: $events:expr, lines: $lines:literal $(, stamps: $stamps:ident)?) => {
         impl sealed::Sealed for $handle {}
 
         impl Resource for $handle {
@@ -61,13 +61,14 @@ macro_rules! resource {
             const EVENTS: Option<&'static str> = $events;
 
             fn version(item: &$item) -> Version {
-                Version { updated_at: item.updated_at, id: item.id.0 }
+                let stamps = &item$(.$stamps)?;
+                Version { updated_at: stamps.updated_at, id: stamps.id.0 }
             }
         }
     };
 }
 
-resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", "quotes.get", events: Some("quote."), lines: true);
-resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", "invoices.get", events: Some("invoice."), lines: true);
+resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", "quotes.get", events: Some("quote."), lines: true, stamps: summary);
+resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", "invoices.get", events: Some("invoice."), lines: true, stamps: summary);
 // No event tells of clients, and none is read by its id.
 resource!(Clients, crate::Client, "clients", "clients.list", "clients.get", events: None, lines: false);

@@ -23,7 +23,7 @@
 //! client.quotes().link(id, "deal-7").await?;
 //!
 //! assert_eq!(server.requests().len(), 2);
-//! let linked = server.store(|store| store.quote(id).and_then(|quote| quote.head.external_id.clone()));
+//! let linked = server.store(|store| store.quote(id).and_then(|quote| quote.summary.external_id.clone()));
 //! assert_eq!(linked.as_deref(), Some("deal-7"));
 //! # Ok(())
 //! # }

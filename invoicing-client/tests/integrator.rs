@@ -16,9 +16,9 @@ async fn nightly(client: &InvoicingClient) -> Result<BTreeMap<QuoteId, String>, 
     let mut deals = BTreeMap::new();
     let mut quotes = client.quotes().list().status(QuoteStatus::Accepted).stream();
     while let Some(quote) = quotes.try_next().await? {
-        let deal = format!("deal-{}", quote.number);
-        client.quotes().link(quote.id, &*deal).await?;
-        deals.insert(quote.id, deal);
+        let deal = format!("deal-{}", quote.summary.number);
+        client.quotes().link(quote.summary.id, &*deal).await?;
+        deals.insert(quote.summary.id, deal);
     }
     Ok(deals)
 }
@@ -38,7 +38,10 @@ fn server(accepted: usize) -> FakeServer {
 
 fn links(server: &FakeServer) -> BTreeMap<QuoteId, String> {
     server.store(|store| {
-        let linked = store.quotes.iter().filter_map(|quote| Some((quote.id, quote.external_id.clone()?)));
+        let linked = store
+            .quotes
+            .iter()
+            .filter_map(|quote| Some((quote.summary.id, quote.summary.external_id.clone()?)));
         linked.collect()
     })
 }
@@ -91,7 +94,7 @@ fn a_job_without_a_runtime() -> Result<(), Box<dyn Error>> {
     let server = server(2);
     let client = server.client().build_blocking()?;
     let numbers: Result<Vec<_>, _> =
-        client.quotes().list().iter().map(|quote| quote.map(|quote| quote.number.clone())).collect();
+        client.quotes().list().iter().map(|quote| quote.map(|quote| quote.summary.number.clone())).collect();
     assert_eq!(numbers?, ["DEV-2026-0004", "DEV-2026-0003", "DEV-2026-0002", "DEV-2026-0001"]);
     Ok(())
 }

@@ -5,21 +5,23 @@ use std::borrow::Cow;
 use serde::de::IntoDeserializer;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::open::closed_set;
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
 use crate::{ClientId, Invalid, Timestamp};
 
-closed_set! {
-    /// What kind of client it is.
-    ClientType {
-        /// A private person.
-        Particulier = "PARTICULIER",
-        /// A business.
-        Professionnel = "PROFESSIONNEL",
-    }
+/// What kind of client it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum ClientType {
+    /// A private person.
+    Particulier,
+    /// A business.
+    Professionnel,
 }
 
-/// A client record. `T` is the closed set in the service and [`Open`](crate::Open) for readers of the API.
+/// A client record. `T` is the closed set in the service and [`Open`](crate::OpenEnum) for readers of the API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Client<T = ClientType> {

@@ -2,20 +2,21 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::open::closed_set;
-use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
-use crate::{CompanyId, Conflict, Invalid, Refusal, Timestamp};
+use strum::{Display, IntoStaticStr, VariantArray};
 
-closed_set! {
-    /// What a company has subscribed to. Only [`Plan::Team`] may use the API.
-    Plan {
-        /// The smallest.
-        Starter = "Starter",
-        /// With automatic conversion of accepted quotes.
-        Pro = "Pro",
-        /// With automatic conversion and the API.
-        Team = "Team",
-    }
+use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
+use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
+
+/// What a company has subscribed to. Only [`Plan::Team`] may use the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[non_exhaustive]
+pub enum Plan {
+    /// The smallest.
+    Starter,
+    /// With automatic conversion of accepted quotes.
+    Pro,
+    /// With automatic conversion and the API.
+    Team,
 }
 
 impl Plan {
@@ -110,7 +111,7 @@ impl NewCompany {
     }
 
     /// The record. The caller checks the time zone, for which this crate has no data.
-    pub fn create(&self, id: CompanyId, at: Timestamp) -> Result<Company, Refusal> {
+    pub fn create(&self, id: CompanyId, at: Timestamp) -> Result<Company, DomainError> {
         if self.automatic_invoicing && !self.plan.has_automatic_invoicing() {
             let message = format!("automatic conversion is not part of the plan {}", self.plan);
             return Err(Conflict::new(message).into());

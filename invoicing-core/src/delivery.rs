@@ -1,60 +1,63 @@
 //! What follows from an attempt to deliver: done, again later, or given up; and when a webhook is switched off.
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::Timestamp;
-use crate::open::closed_set;
 
 /// Deliveries in a row that must end failed before a webhook is disabled.
-pub const DISABLE_AFTER: u32 = 10;
+pub const DISABLE_AFTER_FAILURES: u32 = 10;
 
 /// Most that `Retry-After` can lengthen a gap to, in milliseconds.
 const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
 
-closed_set! {
-    /// Where a delivery stands.
-    DeliveryStatus {
-        /// Waits for an attempt, or an attempt is being made.
-        Pending = "pending",
-        /// A receiver answered 2xx.
-        Delivered = "delivered",
-        /// Given up.
-        Failed = "failed",
-        /// Not attempted because the webhook is disabled; can be replayed.
-        Skipped = "skipped",
-    }
+/// Where a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum DeliveryStatus {
+    /// Waits for an attempt, or an attempt is being made.
+    Pending,
+    /// A receiver answered 2xx.
+    Delivered,
+    /// Given up.
+    Failed,
+    /// Not attempted because the webhook is disabled; can be replayed.
+    Skipped,
 }
 
-closed_set! {
-    /// Why an attempt got no usable answer.
-    FailureClass {
-        /// The attempt's time was up.
-        Timeout = "timeout",
-        /// The name did not resolve.
-        Dns = "dns",
-        /// No connection, or it broke.
-        Network = "network",
-        /// The TLS handshake failed for another reason than the certificate: no TLS there, no version in common, an alert.
-        Tls = "tls",
-        /// A certificate of the peer's chain has expired.
-        TlsExpired = "tls_expired",
-        /// A certificate of the peer's chain is not valid yet.
-        TlsNotYetValid = "tls_not_yet_valid",
-        /// The certificate is for other names than the URL's.
-        TlsWrongName = "tls_wrong_name",
-        /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is missing.
-        TlsUnknownIssuer = "tls_unknown_issuer",
-        /// The certificate cannot be accepted for another reason: signature, purpose, encoding.
-        TlsBadCertificate = "tls_bad_certificate",
-        /// The forward proxy, through which the host sends its webhooks, made no connection.
-        Proxy = "proxy",
-        /// The peer does not speak HTTP.
-        Protocol = "protocol",
-        /// The address is not one that webhooks may reach.
-        TargetRefused = "target_refused",
-        /// The delivery cannot be sent as it is stored (URL or secret unreadable).
-        Unsendable = "unsendable",
-        /// Claimed again and again by processes that died before they could record an outcome.
-        Abandoned = "abandoned",
-    }
+/// Why an attempt got no usable answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "snake_case")]
+#[non_exhaustive]
+pub enum FailureClass {
+    /// The attempt's time was up.
+    Timeout,
+    /// The name did not resolve.
+    Dns,
+    /// No connection, or it broke.
+    Network,
+    /// The TLS handshake failed for another reason than the certificate: no TLS there, no version in common, an alert.
+    Tls,
+    /// A certificate of the peer's chain has expired.
+    TlsExpired,
+    /// A certificate of the peer's chain is not valid yet.
+    TlsNotYetValid,
+    /// The certificate is for other names than the URL's.
+    TlsWrongName,
+    /// The certificate leads to no authority that is trusted: self-signed, or an intermediate is missing.
+    TlsUnknownIssuer,
+    /// The certificate cannot be accepted for another reason: signature, purpose, encoding.
+    TlsBadCertificate,
+    /// The forward proxy, through which the host sends its webhooks, made no connection.
+    Proxy,
+    /// The peer does not speak HTTP.
+    Protocol,
+    /// The address is not one that webhooks may reach.
+    TargetRefused,
+    /// The delivery cannot be sent as it is stored (URL or secret unreadable).
+    Unsendable,
+    /// Claimed again and again by processes that died before they could record an outcome.
+    Abandoned,
 }
 
 impl FailureClass {
@@ -93,7 +96,7 @@ pub enum AttemptOutcome {
 
 /// How a delivery ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DeliveryEnd {
+pub enum DeliveryOutcome {
     /// With a 2xx.
     Delivered,
     /// Given up.
@@ -104,7 +107,7 @@ pub enum DeliveryEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
     /// The delivery has ended.
-    End(DeliveryEnd),
+    End(DeliveryOutcome),
     /// Another attempt, not before this instant.
     RetryAt(Timestamp),
 }
@@ -131,17 +134,17 @@ impl RetryPolicy {
     pub fn after(&self, attempt: u32, outcome: AttemptOutcome, now: Timestamp, jitter: u16) -> NextStep {
         let retry_after = match outcome {
             AttemptOutcome::Answered { status: 200..=299, .. } => {
-                return NextStep::End(DeliveryEnd::Delivered);
+                return NextStep::End(DeliveryOutcome::Delivered);
             }
             AttemptOutcome::Answered { status: 429 | 503, retry_after } => retry_after,
             AttemptOutcome::Answered { status: 500..=599, .. } => None,
             AttemptOutcome::Failed(class) if class.is_transient() => None,
             AttemptOutcome::Answered { .. } | AttemptOutcome::Failed(_) => {
-                return NextStep::End(DeliveryEnd::Failed);
+                return NextStep::End(DeliveryOutcome::Failed);
             }
         };
         if attempt >= self.max_attempts {
-            return NextStep::End(DeliveryEnd::Failed);
+            return NextStep::End(DeliveryOutcome::Failed);
         }
         let index = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
         let gap = Self::GAPS_MS.get(index).copied().unwrap_or(Self::GAPS_MS[2]);
@@ -155,21 +158,21 @@ impl RetryPolicy {
 
 /// Deliveries of one webhook that ended failed without a success in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Streak(pub u32);
+pub struct FailureCount(pub u32);
 
-impl Streak {
+impl FailureCount {
     /// The streak after another delivery ended. Pings are not put to it.
     #[must_use]
-    pub fn after(self, end: DeliveryEnd) -> Self {
+    pub fn after(self, end: DeliveryOutcome) -> Self {
         match end {
-            DeliveryEnd::Delivered => Self(0),
-            DeliveryEnd::Failed => Self(self.0.saturating_add(1)),
+            DeliveryOutcome::Delivered => Self(0),
+            DeliveryOutcome::Failed => Self(self.0.saturating_add(1)),
         }
     }
 
     /// Whether the webhook is to be disabled.
-    pub fn disables(self) -> bool {
-        self.0 >= DISABLE_AFTER
+    pub fn disables_webhook(self) -> bool {
+        self.0 >= DISABLE_AFTER_FAILURES
     }
 }
 
@@ -203,7 +206,7 @@ mod tests {
         let policy = RetryPolicy::default();
         let timeout = AttemptOutcome::Failed(FailureClass::Timeout);
         assert!(matches!(policy.after(2, timeout, NOW, 0), NextStep::RetryAt(_)));
-        assert_eq!(policy.after(3, timeout, NOW, 0), NextStep::End(DeliveryEnd::Failed));
+        assert_eq!(policy.after(3, timeout, NOW, 0), NextStep::End(DeliveryOutcome::Failed));
     }
 
     #[test]
@@ -226,8 +229,8 @@ mod tests {
                 _ => "failed",
             };
             let found = match step {
-                NextStep::End(DeliveryEnd::Delivered) => "delivered",
-                NextStep::End(DeliveryEnd::Failed) => "failed",
+                NextStep::End(DeliveryOutcome::Delivered) => "delivered",
+                NextStep::End(DeliveryOutcome::Failed) => "failed",
                 NextStep::RetryAt(_) => "retry",
             };
             prop_assert_eq!(found, expected);
@@ -244,12 +247,12 @@ mod tests {
 
         #[test]
         fn ten_failures_in_a_row_disable_and_a_success_starts_over(ends in proptest::collection::vec(any::<bool>(), 0..60)) {
-            let mut streak = Streak::default();
+            let mut streak = FailureCount::default();
             let mut in_a_row = 0;
             for delivered in ends {
                 in_a_row = if delivered { 0 } else { in_a_row + 1 };
-                streak = streak.after(if delivered { DeliveryEnd::Delivered } else { DeliveryEnd::Failed });
-                prop_assert_eq!(streak.disables(), in_a_row >= 10);
+                streak = streak.after(if delivered { DeliveryOutcome::Delivered } else { DeliveryOutcome::Failed });
+                prop_assert_eq!(streak.disables_webhook(), in_a_row >= 10);
             }
         }
     }

@@ -5,8 +5,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Input that is well-formed but not acceptable: which field, and which rule it breaks.
+/// Input that is well-formed but breaks a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 #[error("{field}: {rule}")]
 pub struct Invalid {
     /// The field or parameter, in its wire spelling (`lines[3].unitPrice`).
@@ -16,7 +17,7 @@ pub struct Invalid {
 }
 
 impl Invalid {
-    /// Names the field and the rule.
+    /// An error about this field and this rule.
     pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), rule: rule.into() }
     }
@@ -24,19 +25,24 @@ impl Invalid {
 
 /// The state of the record does not allow the operation.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Conflict(pub Cow<'static, str>);
+#[error("{message}")]
+#[non_exhaustive]
+pub struct Conflict {
+    /// The rule that the operation would break, as a sentence without a full stop.
+    pub message: Cow<'static, str>,
+}
 
 impl Conflict {
-    /// Says which rule stands in the way.
+    /// An error with this message.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self(message.into())
+        Self { message: message.into() }
     }
 }
 
 /// Why the domain refuses an operation. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+#[non_exhaustive]
+pub enum DomainError {
     /// The input is not acceptable.
     #[error(transparent)]
     Invalid(#[from] Invalid),

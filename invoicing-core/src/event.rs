@@ -6,28 +6,35 @@ use chrono::NaiveDate;
 use serde::ser::SerializeStruct;
 use serde::{Serialize, Serializer};
 
-use crate::open::closed_set;
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::{
     Invoice, InvoiceId, InvoiceStatus, Money, Percent, Project, ProjectId, ProjectStatus, Quote, QuoteId,
     QuoteStatus, Timestamp, WebhookId,
 };
 
-closed_set! {
-    /// What a webhook can subscribe to: `<resource>.<past-tense>`.
-    EventKind {
-        /// A quote was saved, also as a draft.
-        QuoteCreated = "quote.created",
-        /// The client signed through the public link.
-        QuoteSigned = "quote.signed",
-        /// A quote moved to ACCEPTED, by signature or by hand.
-        QuoteAccepted = "quote.accepted",
-        /// An invoice was made from a quote.
-        InvoiceCreated = "invoice.created",
-        /// An invoice moved to PAID.
-        InvoicePaid = "invoice.paid",
-        /// A project moved to COMPLETED.
-        ProjectCompleted = "project.completed",
-    }
+/// What a webhook can subscribe to: `<resource>.<past-tense>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A quote was saved, also as a draft.
+    #[strum(to_string = "quote.created")]
+    QuoteCreated,
+    /// The client signed through the public link.
+    #[strum(to_string = "quote.signed")]
+    QuoteSigned,
+    /// A quote moved to ACCEPTED, by signature or by hand.
+    #[strum(to_string = "quote.accepted")]
+    QuoteAccepted,
+    /// An invoice was made from a quote.
+    #[strum(to_string = "invoice.created")]
+    InvoiceCreated,
+    /// An invoice moved to PAID.
+    #[strum(to_string = "invoice.paid")]
+    InvoicePaid,
+    /// A project moved to COMPLETED.
+    #[strum(to_string = "project.completed")]
+    ProjectCompleted,
 }
 
 /// One event: the body of a delivery, `{"event", "timestamp", "data"}`.
@@ -82,6 +89,7 @@ impl Serialize for Event {
 /// The `data` of an event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum EventData {
     /// Of a quote event.
     Quote(QuoteEventData),
@@ -96,7 +104,7 @@ pub enum EventData {
 /// The twelve fields of a quote in an event. The conditional ones are left out where they do not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `QuoteHead`")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `QuoteSummary`")]
 pub struct QuoteEventData {
     pub id: QuoteId,
     pub number: String,
@@ -120,20 +128,20 @@ pub struct QuoteEventData {
 
 impl QuoteEventData {
     fn of(quote: &Quote) -> Self {
-        let head = &quote.head;
+        let summary = &quote.summary;
         Self {
-            id: head.id,
-            number: head.number.clone(),
-            status: head.status,
-            client_name: head.client_name.clone(),
-            client_email: head.client_email.clone(),
-            total_ht: head.total_ht,
-            total_ttc: head.total_ttc,
-            tva_rate: head.tva_rate,
-            signed_at: head.signed_at,
-            accepted_at: head.accepted_at,
-            signed_by_name: head.signed_by_name.clone(),
-            signed_by_email: head.signed_by_email.clone(),
+            id: summary.id,
+            number: summary.number.clone(),
+            status: summary.status,
+            client_name: summary.client_name.clone(),
+            client_email: summary.client_email.clone(),
+            total_ht: summary.total_ht,
+            total_ttc: summary.total_ttc,
+            tva_rate: summary.tva_rate,
+            signed_at: summary.signed_at,
+            accepted_at: summary.accepted_at,
+            signed_by_name: summary.signed_by_name.clone(),
+            signed_by_email: summary.signed_by_email.clone(),
         }
     }
 }
@@ -141,7 +149,7 @@ impl QuoteEventData {
 /// The header and totals of an invoice in an event; `paidAt` only where it applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each field is the one of the same name in `InvoiceHead`")]
+#[expect(missing_docs, reason = "each field is the one of the same name in `InvoiceSummary`")]
 pub struct InvoiceEventData {
     pub id: InvoiceId,
     pub number: Option<String>,
@@ -164,22 +172,22 @@ pub struct InvoiceEventData {
 
 impl InvoiceEventData {
     fn of(invoice: &Invoice) -> Self {
-        let head = &invoice.head;
+        let summary = &invoice.summary;
         Self {
-            id: head.id,
-            number: head.number.clone(),
-            status: head.status,
-            quote_id: head.quote_id,
-            client_name: head.client_name.clone(),
-            client_email: head.client_email.clone(),
-            total_ht: head.total_ht,
-            total_ttc: head.total_ttc,
-            tva_rate: head.tva_rate,
-            amount_paid: head.amount_paid,
-            amount_due: head.amount_due,
-            issue_date: head.issue_date,
-            due_date: head.due_date,
-            paid_at: head.paid_at,
+            id: summary.id,
+            number: summary.number.clone(),
+            status: summary.status,
+            quote_id: summary.quote_id,
+            client_name: summary.client_name.clone(),
+            client_email: summary.client_email.clone(),
+            total_ht: summary.total_ht,
+            total_ttc: summary.total_ttc,
+            tva_rate: summary.tva_rate,
+            amount_paid: summary.amount_paid,
+            amount_due: summary.amount_due,
+            issue_date: summary.issue_date,
+            due_date: summary.due_date,
+            paid_at: summary.paid_at,
         }
     }
 }

@@ -191,7 +191,7 @@ impl Money {
 
 impl Quantity {
     /// What this quantity costs: quantity × unit price, rounded half away from zero.
-    pub fn at(self, price: UnitPrice) -> Result<Money, Invalid> {
+    pub fn times(self, price: UnitPrice) -> Result<Money, Invalid> {
         self.0.checked_mul(price.0).map_or_else(|| Err(overflow()), Money::round)
     }
 }
@@ -281,7 +281,7 @@ mod tests {
         #[test]
         fn a_line_total_is_within_half_a_cent(q in -10_000_000_i64..10_000_000, p in 0_i64..10_000_000) {
             let (quantity, price) = (Decimal::new(q, 4), Decimal::new(p, 4));
-            let total = Quantity::new(quantity).unwrap().at(UnitPrice::new(price).unwrap()).unwrap();
+            let total = Quantity::new(quantity).unwrap().times(UnitPrice::new(price).unwrap()).unwrap();
             let off = (total.get() - quantity * price).abs();
             prop_assert!(off <= Decimal::new(5, 3));
             if off == Decimal::new(5, 3) {
@@ -294,7 +294,7 @@ mod tests {
             let quantity = Quantity::new(Decimal::new(q, 4));
             let price = UnitPrice::new(Decimal::new(p, 4));
             if let (Ok(quantity), Ok(price)) = (quantity, price) {
-                match quantity.at(price) {
+                match quantity.times(price) {
                     Ok(total) => prop_assert!((total.get() - quantity.get() * price.get()).abs() <= Decimal::new(5, 3)),
                     Err(_) => prop_assert!((quantity.get() * price.get()).abs() >= Decimal::from(9_999_999_999_999_i64)),
                 }

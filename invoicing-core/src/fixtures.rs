@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    Client, ClientId, Costing, Invoice, InvoiceId, InvoiceStatus, Issue, Line, NewClient, NewLine, Percent,
-    PricedLines, Quote, QuoteId, QuoteOrigin, QuoteStatus, SignatureBlock, Timestamp, price_lines,
+    Client, ClientId, Costing, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient, NewLine,
+    Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp, price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds later.
@@ -87,8 +87,8 @@ pub(crate) fn holds_costing(text: &str) -> bool {
         .any(|word| text.contains(word))
 }
 
-pub(crate) fn origin() -> QuoteOrigin<'static> {
-    QuoteOrigin { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: at(0) }
+pub(crate) fn origin() -> QuoteCreation<'static> {
+    QuoteCreation { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: at(0) }
 }
 
 /// A draft with a retention of 5 %.
@@ -123,13 +123,13 @@ pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
 pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     let quote = quote_in(QuoteStatus::Accepted);
     let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(3)).unwrap().record;
-    let issue = Issue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
+    let issue = InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
     let sent = draft.issue(issue, at(4)).unwrap().record;
     match status {
         InvoiceStatus::Draft => draft,
         InvoiceStatus::Sent => sent,
         InvoiceStatus::Paid => sent.mark_paid(at(5)).unwrap().record,
-        InvoiceStatus::Overdue => sent.fall_overdue(at(5), day("2027-01-01")).unwrap().record,
+        InvoiceStatus::Overdue => sent.mark_overdue(at(5), day("2027-01-01")).unwrap().record,
         InvoiceStatus::Canceled => sent.cancel(at(5)).unwrap().record,
     }
 }

@@ -1,6 +1,6 @@
-//! Reading one JSON object into a head and the members that stand beside it.
+//! Reading one JSON object into a summary and the members that stand beside it.
 //!
-//! serde's `flatten` first reads the whole object into a tree. Here the head's own `Deserialize` is given a view of
+//! serde's `flatten` first reads the whole object into a tree. Here the summary's own `Deserialize` is given a view of
 //! the object from which the members beside it are taken as they come by: nothing is buffered, names are not copied,
 //! and an error keeps its path. Writing is left to `flatten`, which makes no tree there.
 
@@ -13,9 +13,9 @@ use serde::{Deserialize, Deserializer};
 
 use crate::Line;
 
-/// Members that stand beside a head in the same object.
+/// Members that stand beside a summary in the same object.
 pub(crate) trait Beside<'de>: Default {
-    /// Their names; no name of the head is among them.
+    /// Their names; no name of the summary is among them.
     const NAMES: &'static [&'static str];
 
     /// Reads the value of the member that has this place in [`NAMES`](Self::NAMES).
@@ -36,7 +36,7 @@ impl<'de> Beside<'de> for LinesBeside {
     }
 }
 
-/// Reads an object into its head and what stands beside it.
+/// Reads an object into its summary and what stands beside it.
 pub(crate) fn deserialize<'de, D, H, B>(deserializer: D) -> Result<(H, B), D::Error>
 where
     D: Deserializer<'de>,
@@ -46,7 +46,7 @@ where
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// A member beside the head, as far as it has been read.
+/// A member beside the summary, as far as it has been read.
 pub(crate) struct Slot<T>(Option<T>);
 
 impl<T> Default for Slot<T> {
@@ -93,12 +93,12 @@ impl<'de, H: Deserialize<'de>, B: Beside<'de>> Visitor<'de> for Object<H, B> {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(H, B), A::Error> {
         let mut beside = B::default();
-        let head = H::deserialize(MapAccessDeserializer::new(View { map, beside: &mut beside }))?;
-        Ok((head, beside))
+        let summary = H::deserialize(MapAccessDeserializer::new(View { map, beside: &mut beside }))?;
+        Ok((summary, beside))
     }
 }
 
-/// The object as the head sees it.
+/// The object as the summary sees it.
 struct View<'a, A, B> {
     map: A,
     beside: &'a mut B,
@@ -108,7 +108,7 @@ impl<'de, A: MapAccess<'de>, B: Beside<'de>> MapAccess<'de> for View<'_, A, B> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        // The seed is used up by the first name that is the head's.
+        // The seed is used up by the first name that is the summary's.
         let mut seed = Some(seed);
         loop {
             match self.map.next_key_seed(Name { beside: B::NAMES, seed: &mut seed })? {

@@ -19,7 +19,8 @@ pub fn parse_uuid(text: &str) -> Option<Uuid> {
 /// The text is not a UUID in its canonical spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a UUID")]
-pub struct NotAnId;
+#[non_exhaustive]
+pub struct ParseIdError;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -35,10 +36,10 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = NotAnId;
+            type Err = ParseIdError;
 
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
-                parse_uuid(text).map(Self).ok_or(NotAnId)
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
+                parse_uuid(text).map(Self).ok_or(ParseIdError)
             }
         }
     )*};

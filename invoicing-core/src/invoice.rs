@@ -1,35 +1,35 @@
 //! The invoice: its record in the shapes of the contract.
 
-use std::ops::Deref;
-
 use chrono::NaiveDate;
 use serde::de::MapAccess;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::flat::{self, Beside, Slot};
-use crate::open::closed_set;
 use crate::{ClientId, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
 
-closed_set! {
-    /// Where an invoice stands.
-    InvoiceStatus {
-        /// Converted, not issued yet; has no number.
-        Draft = "DRAFT",
-        /// Issued.
-        Sent = "SENT",
-        /// Nothing is due any more.
-        Paid = "PAID",
-        /// Issued, past its due date, and something is due.
-        Overdue = "OVERDUE",
-        /// Cancelled; keeps its number.
-        Canceled = "CANCELED",
-    }
+/// Where an invoice stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum InvoiceStatus {
+    /// Converted, not issued yet; has no number.
+    Draft,
+    /// Issued.
+    Sent,
+    /// Nothing is due any more.
+    Paid,
+    /// Issued, past its due date, and something is due.
+    Overdue,
+    /// Cancelled; keeps its number.
+    Canceled,
 }
 
-/// The head of an invoice: what a list shows of it.
+/// The summary of an invoice: what a list shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de>"))]
-pub struct InvoiceHead<S = InvoiceStatus> {
+pub struct InvoiceSummary<S = InvoiceStatus> {
     /// Identifier on the service's side.
     pub id: InvoiceId,
     /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT.
@@ -81,7 +81,7 @@ pub struct InvoiceHead<S = InvoiceStatus> {
 /// What only the detail of an invoice shows, besides its lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct InvoiceTerms {
+pub struct InvoiceDetail {
     /// One share per VAT rate.
     pub vat_breakdown: Vec<VatShare>,
 }
@@ -89,9 +89,9 @@ pub struct InvoiceTerms {
 /// An invoice as a list shows it; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InvoiceItem<S = InvoiceStatus> {
-    /// The head.
+    /// The summary.
     #[serde(flatten)]
-    pub head: InvoiceHead<S>,
+    pub summary: InvoiceSummary<S>,
     /// The lines, where the request asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
@@ -100,32 +100,32 @@ pub struct InvoiceItem<S = InvoiceStatus> {
 /// An invoice with everything that the API shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invoice<S = InvoiceStatus> {
-    /// The head.
+    /// The summary.
     #[serde(flatten)]
-    pub head: InvoiceHead<S>,
+    pub summary: InvoiceSummary<S>,
     /// The lines.
     pub lines: Vec<Line>,
     /// VAT shares.
     #[serde(flatten)]
-    pub terms: InvoiceTerms,
+    pub detail: InvoiceDetail,
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for InvoiceItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (head, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
-        Ok(Self { head, lines: lines.optional() })
+        let (summary, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        Ok(Self { summary, lines: lines.optional() })
     }
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (head, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
-        let terms = InvoiceTerms { vat_breakdown: beside.vat_breakdown.required("vatBreakdown")? };
-        Ok(Self { head, lines: beside.lines.required("lines")?, terms })
+        let (summary, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
+        let detail = InvoiceDetail { vat_breakdown: beside.vat_breakdown.required("vatBreakdown")? };
+        Ok(Self { summary, lines: beside.lines.required("lines")?, detail })
     }
 }
 
-/// What stands beside the head in a detail, as far as it has been read.
+/// What stands beside the summary in a detail, as far as it has been read.
 #[derive(Default)]
 struct DetailBeside {
     lines: Slot<Vec<Line>>,
@@ -141,22 +141,6 @@ impl<'de> Beside<'de> for DetailBeside {
             0 => self.lines.fill(name, map),
             _ => self.vat_breakdown.fill(name, map),
         }
-    }
-}
-
-impl<S> Deref for InvoiceItem<S> {
-    type Target = InvoiceHead<S>;
-
-    fn deref(&self) -> &InvoiceHead<S> {
-        &self.head
-    }
-}
-
-impl<S> Deref for Invoice<S> {
-    type Target = InvoiceHead<S>;
-
-    fn deref(&self) -> &InvoiceHead<S> {
-        &self.head
     }
 }
 

@@ -36,7 +36,7 @@ mod invoice;
 mod invoice_states;
 mod line;
 mod list;
-mod open;
+mod open_enum;
 mod project;
 mod proof;
 mod quota;
@@ -45,36 +45,38 @@ mod quote_states;
 mod text;
 mod timestamp;
 mod totals;
+mod wire_enum;
 
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{
-    AttemptOutcome, DISABLE_AFTER, DeliveryEnd, DeliveryStatus, FailureClass, NextStep, RetryPolicy, Streak,
+    AttemptOutcome, DISABLE_AFTER_FAILURES, DeliveryOutcome, DeliveryStatus, FailureClass, FailureCount,
+    NextStep, RetryPolicy,
 };
 pub use document::{DocumentLink, sha256_hex};
-pub use error::{ApiErrorBody, ApiErrorDetail, Conflict, ErrorCode, Invalid, Refusal, TooManyRequests};
+pub use error::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequests};
 pub use event::{
     Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,
 };
 pub use fixed::{Money, Percent, Quantity, UnitPrice};
 pub use ids::{
-    ClientId, CompanyId, EventId, InvoiceId, KeyId, NotAnId, PaymentId, ProjectId, QuoteId, WebhookId,
+    ClientId, CompanyId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId, QuoteId, WebhookId,
     parse_uuid,
 };
-pub use invoice::{Invoice, InvoiceHead, InvoiceItem, InvoiceStatus, InvoiceTerms};
-pub use invoice_states::{Issue, PAYMENT_TERM_DAYS};
+pub use invoice::{Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary};
+pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
 pub use line::{Costing, Line, MAX_LINES, NewLine, PricedLines, price_lines};
-pub use list::{DEFAULT_LIMIT, MAX_LIMIT, Page, Pagination};
-pub use open::Open;
+pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
+pub use open_enum::OpenEnum;
 pub use project::{Project, ProjectStatus};
 pub use proof::{ProofParts, proof_fingerprint};
-pub use quota::{Admission, QUOTA_WINDOW_MS, QuotaWindow};
+pub use quota::{QUOTA_WINDOW_MS, QuotaDecision, QuotaWindow};
 pub use quote::{
-    ExternalLink, NewQuote, Quote, QuoteHead, QuoteItem, QuoteStatus, QuoteTerms, SignatureBlock,
+    ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteStatus, QuoteSummary, SignatureBlock,
 };
-pub use quote_states::{QuoteImport, QuoteOrigin, SignatureEvidence, VALIDITY_DAYS};
+pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
 pub use text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
-pub use timestamp::{Timestamp, TimestampError};
+pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};
 
 /// A record after a change, with every event that the change must cause.

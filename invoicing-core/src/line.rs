@@ -106,8 +106,10 @@ fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invali
     if line.tva_rate.is_negative() || line.tva_rate > Percent::from(100) {
         return Err(Invalid::new(name("tvaRate"), "must be between 0 and 100"));
     }
-    let total_ht =
-        line.quantity.at(line.unit_price).map_err(|invalid| Invalid::new(name("totalHT"), invalid.rule))?;
+    let total_ht = line
+        .quantity
+        .times(line.unit_price)
+        .map_err(|invalid| Invalid::new(name("totalHT"), invalid.rule))?;
     Ok(Line {
         description: required_text(&name("description"), &line.description, LONG_TEXT)?,
         quantity: line.quantity,

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::Timestamp;
 
 /// Items per page where the request names no `limit`.
-pub const DEFAULT_LIMIT: u32 = 50;
+pub const DEFAULT_PAGE_LIMIT: u32 = 50;
 /// Most items per page.
-pub const MAX_LIMIT: u32 = 100;
+pub const MAX_PAGE_LIMIT: u32 = 100;
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,20 +2,22 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::open::closed_set;
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::text::{SHORT_TEXT, required_text};
 use crate::{Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp};
 
-closed_set! {
-    /// Where a project stands.
-    ProjectStatus {
-        /// Being worked on.
-        Open = "OPEN",
-        /// Done.
-        Completed = "COMPLETED",
-        /// Given up.
-        Canceled = "CANCELED",
-    }
+/// Where a project stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum ProjectStatus {
+    /// Being worked on.
+    Open,
+    /// Done.
+    Completed,
+    /// Given up.
+    Canceled,
 }
 
 /// A project of a company. Not shown by the API; its completion is an event.

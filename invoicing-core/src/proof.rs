@@ -30,12 +30,12 @@ impl<S> Quote<S> {
     /// The parts of the signature's fingerprint, from the detail and the SHA-256 of the document that was sent (64
     /// lowercase hex digits). `None` while nobody has signed.
     pub fn proof_parts<'a>(&'a self, document_sha256: &'a str) -> Option<ProofParts<'a>> {
-        let signature = self.terms.signature.as_ref()?;
+        let signature = self.detail.signature.as_ref()?;
         Some(ProofParts {
             accepted_text: &signature.accepted_text,
             document_sha256,
-            number: &self.head.number,
-            quote_id: self.head.id,
+            number: &self.summary.number,
+            quote_id: self.summary.id,
             signed_at: signature.signed_at,
             signed_by_email: &signature.signed_by_email,
             signed_by_name: &signature.signed_by_name,
@@ -79,9 +79,12 @@ mod tests {
     fn a_detail_has_the_parts_once_it_is_signed() {
         assert_eq!(quote_in(QuoteStatus::Sent).proof_parts(""), None);
         let quote = quote_in(QuoteStatus::Accepted);
-        let signature = quote.terms.signature.clone().unwrap();
+        let signature = quote.detail.signature.clone().unwrap();
         let parts = quote.proof_parts("cd").unwrap();
-        assert_eq!((parts.quote_id, parts.number, parts.document_sha256), (quote.id, &*quote.number, "cd"));
+        assert_eq!(
+            (parts.quote_id, parts.number, parts.document_sha256),
+            (quote.summary.id, &*quote.summary.number, "cd")
+        );
         assert_eq!((parts.accepted_text, parts.signed_at), (&*signature.accepted_text, signature.signed_at));
         assert_eq!(
             (parts.signed_by_name, parts.signed_by_email),

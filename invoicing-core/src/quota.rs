@@ -22,7 +22,7 @@ pub struct QuotaWindow {
 
 /// Whether a request may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Admission {
+pub enum QuotaDecision {
     /// It may, and has been counted.
     Accepted {
         /// How many more would pass now.
@@ -40,23 +40,23 @@ pub enum Admission {
 impl QuotaWindow {
     /// Counts `n` requests at that instant, or at the last one counted if that is later: for instance those that
     /// another process may have accepted.
-    pub fn count(&mut self, n: usize, at: Timestamp) {
+    pub fn record(&mut self, n: usize, at: Timestamp) {
         let at = at.as_millis().max(self.accepted.back().copied().unwrap_or(i64::MIN));
         self.accepted.extend(std::iter::repeat_n(at, n));
         self.latest = self.latest.max(Some(at));
     }
 
     /// Decides about a request that arrives now, and counts it where it may pass.
-    pub fn admit(&mut self, limit: u32, now: Timestamp) -> Admission {
+    pub fn try_acquire(&mut self, limit: u32, now: Timestamp) -> QuotaDecision {
         let admission = self.peek(limit, now);
-        if let Admission::Accepted { .. } = admission {
+        if let QuotaDecision::Accepted { .. } = admission {
             self.accepted.push_back(now.as_millis());
         }
         admission
     }
 
     /// Decides about a request that arrives now without counting it.
-    pub fn peek(&mut self, limit: u32, now: Timestamp) -> Admission {
+    pub fn peek(&mut self, limit: u32, now: Timestamp) -> QuotaDecision {
         let now = self.follow(now);
         // Strictly older: two requests exactly 60 s apart stand in one closed window, and instants are truncated to
         // the millisecond, so "60,001 ms apart" is what guarantees 60 s of real time.
@@ -66,12 +66,12 @@ impl QuotaWindow {
         let used = u32::try_from(self.accepted.len()).unwrap_or(u32::MAX);
         if used < limit {
             let oldest = self.accepted.front().copied().unwrap_or(now);
-            return Admission::Accepted { remaining: limit - used - 1, reset_ms: leaves_in(oldest, now) };
+            return QuotaDecision::Accepted { remaining: limit - used - 1, reset_ms: leaves_in(oldest, now) };
         }
         // Where the limit has just been lowered, several must leave before one passes.
         let index = self.accepted.len().saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX).max(1));
         let blocking = self.accepted.get(index).copied().unwrap_or(now);
-        Admission::Refused { wait_ms: leaves_in(blocking, now) }
+        QuotaDecision::Refused { wait_ms: leaves_in(blocking, now) }
     }
 
     /// The accepted instants that still count, oldest first, in milliseconds.
@@ -107,14 +107,20 @@ mod tests {
         let mut window = QuotaWindow::default();
         let start = Timestamp::from_millis(1_000_000);
         for n in 0..30 {
-            let admission = window.admit(30, start.plus_millis(n));
+            let admission = window.try_acquire(30, start.plus_millis(n));
             assert!(
-                matches!(admission, Admission::Accepted { remaining, .. } if i64::from(remaining) == 29 - n)
+                matches!(admission, QuotaDecision::Accepted { remaining, .. } if i64::from(remaining) == 29 - n)
             );
         }
-        assert_eq!(window.admit(30, start.plus_millis(100)), Admission::Refused { wait_ms: 59_901 });
-        assert!(matches!(window.admit(30, start.plus_millis(60_000)), Admission::Refused { wait_ms: 1 }));
-        assert!(matches!(window.admit(30, start.plus_millis(60_001)), Admission::Accepted { .. }));
+        assert_eq!(
+            window.try_acquire(30, start.plus_millis(100)),
+            QuotaDecision::Refused { wait_ms: 59_901 }
+        );
+        assert!(matches!(
+            window.try_acquire(30, start.plus_millis(60_000)),
+            QuotaDecision::Refused { wait_ms: 1 }
+        ));
+        assert!(matches!(window.try_acquire(30, start.plus_millis(60_001)), QuotaDecision::Accepted { .. }));
     }
 
     proptest! {
@@ -132,21 +138,21 @@ mod tests {
                 passed += step.max(0);
                 let counted = accepted.iter().filter(|at| passed - **at <= QUOTA_WINDOW_MS).count();
                 let now = Timestamp::from_millis(clock);
-                prop_assert_eq!(window.clone().peek(limit, now), window.clone().admit(limit, now));
-                match window.admit(limit, now) {
-                    Admission::Accepted { remaining, .. } => {
+                prop_assert_eq!(window.clone().peek(limit, now), window.clone().try_acquire(limit, now));
+                match window.try_acquire(limit, now) {
+                    QuotaDecision::Accepted { remaining, .. } => {
                         prop_assert!(counted < limit as usize);
                         prop_assert_eq!(remaining as usize, limit as usize - counted - 1);
                         accepted.push(passed);
                     }
-                    Admission::Refused { wait_ms } => {
+                    QuotaDecision::Refused { wait_ms } => {
                         prop_assert!(counted >= limit as usize);
                         // Waiting that long is enough, and one millisecond less is not.
-                        let later = |ms| window.clone().admit(limit, now.plus_millis(ms));
-                        let passes = matches!(later(wait_ms), Admission::Accepted { .. });
+                        let later = |ms| window.clone().try_acquire(limit, now.plus_millis(ms));
+                        let passes = matches!(later(wait_ms), QuotaDecision::Accepted { .. });
                         prop_assert!(passes);
                         if wait_ms > 1 {
-                            let passes = matches!(later(wait_ms - 1), Admission::Accepted { .. });
+                            let passes = matches!(later(wait_ms - 1), QuotaDecision::Accepted { .. });
                             prop_assert!(!passes);
                         }
                     }
@@ -161,9 +167,9 @@ mod tests {
         fn what_was_counted_before_counts_until_it_is_60_s_old(limit in 1_u32..40, used in 0_usize..60, age in 0_i64..70_000) {
             let now = Timestamp::from_millis(10_000_000);
             let mut window = QuotaWindow::default();
-            window.count(used, now.plus_millis(-age));
+            window.record(used, now.plus_millis(-age));
             let free = if age > QUOTA_WINDOW_MS { limit } else { limit.saturating_sub(u32::try_from(used).unwrap()) };
-            let passed = (0..limit).filter(|_| matches!(window.admit(limit, now), Admission::Accepted { .. })).count();
+            let passed = (0..limit).filter(|_| matches!(window.try_acquire(limit, now), QuotaDecision::Accepted { .. })).count();
             prop_assert_eq!(passed, free as usize);
         }
     }

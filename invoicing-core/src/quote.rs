@@ -1,36 +1,36 @@
 //! The quote: its record in the shapes of the contract.
 
-use std::ops::Deref;
-
 use chrono::NaiveDate;
 use serde::de::MapAccess;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use strum::{Display, IntoStaticStr, VariantArray};
+
 use crate::flat::{self, Beside, Slot};
-use crate::open::closed_set;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
 
-closed_set! {
-    /// Where a quote stands.
-    QuoteStatus {
-        /// Being written; only here the content can change.
-        Draft = "DRAFT",
-        /// With the client; content locked, document frozen.
-        Sent = "SENT",
-        /// Signed or marked accepted; final.
-        Accepted = "ACCEPTED",
-        /// Declined by the client.
-        Rejected = "REJECTED",
-        /// Past its validity.
-        Expired = "EXPIRED",
-    }
+/// Where a quote stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
+#[non_exhaustive]
+pub enum QuoteStatus {
+    /// Being written; only here the content can change.
+    Draft,
+    /// With the client; content locked, document frozen.
+    Sent,
+    /// Signed or marked accepted; final.
+    Accepted,
+    /// Declined by the client.
+    Rejected,
+    /// Past its validity.
+    Expired,
 }
 
-/// The head of a quote: what a list shows of it.
+/// The summary of a quote: what a list shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de>"))]
-pub struct QuoteHead<S = QuoteStatus> {
+pub struct QuoteSummary<S = QuoteStatus> {
     /// Identifier on the service's side.
     pub id: QuoteId,
     /// Human-readable number, `DEV-2026-0042`.
@@ -76,7 +76,7 @@ pub struct QuoteHead<S = QuoteStatus> {
 /// What only the detail of a quote shows, besides its lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct QuoteTerms {
+pub struct QuoteDetail {
     /// Percent, 0 to 5 (loi 71-584, art. 1).
     pub retention_rate: Percent,
     /// What is held back of `totalTTC`.
@@ -106,9 +106,9 @@ pub struct SignatureBlock {
 /// A quote as a list shows it; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuoteItem<S = QuoteStatus> {
-    /// The head.
+    /// The summary.
     #[serde(flatten)]
-    pub head: QuoteHead<S>,
+    pub summary: QuoteSummary<S>,
     /// The lines, where the request asked for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<Vec<Line>>,
@@ -117,37 +117,37 @@ pub struct QuoteItem<S = QuoteStatus> {
 /// A quote with everything that the API shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quote<S = QuoteStatus> {
-    /// The head.
+    /// The summary.
     #[serde(flatten)]
-    pub head: QuoteHead<S>,
+    pub summary: QuoteSummary<S>,
     /// The lines.
     pub lines: Vec<Line>,
     /// Retention, VAT shares and signature.
     #[serde(flatten)]
-    pub terms: QuoteTerms,
+    pub detail: QuoteDetail,
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for QuoteItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (head, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
-        Ok(Self { head, lines: lines.optional() })
+        let (summary, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        Ok(Self { summary, lines: lines.optional() })
     }
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Quote<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (head, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
-        let terms = QuoteTerms {
+        let (summary, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
+        let detail = QuoteDetail {
             retention_rate: beside.retention_rate.required("retentionRate")?,
             retention_amount: beside.retention_amount.required("retentionAmount")?,
             vat_breakdown: beside.vat_breakdown.required("vatBreakdown")?,
             signature: beside.signature.optional(),
         };
-        Ok(Self { head, lines: beside.lines.required("lines")?, terms })
+        Ok(Self { summary, lines: beside.lines.required("lines")?, detail })
     }
 }
 
-/// What stands beside the head in a detail, as far as it has been read.
+/// What stands beside the summary in a detail, as far as it has been read.
 #[derive(Default)]
 struct DetailBeside {
     lines: Slot<Vec<Line>>,
@@ -170,22 +170,6 @@ impl<'de> Beside<'de> for DetailBeside {
             3 => self.vat_breakdown.fill(name, map),
             _ => self.signature.fill(name, map),
         }
-    }
-}
-
-impl<S> Deref for QuoteItem<S> {
-    type Target = QuoteHead<S>;
-
-    fn deref(&self) -> &QuoteHead<S> {
-        &self.head
-    }
-}
-
-impl<S> Deref for Quote<S> {
-    type Target = QuoteHead<S>;
-
-    fn deref(&self) -> &QuoteHead<S> {
-        &self.head
     }
 }
 

@@ -9,16 +9,16 @@ use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, required_text};
 use crate::{
-    Changed, Client, Conflict, Event, EventKind, Invalid, Line, Percent, Quote, QuoteHead, QuoteId,
-    QuoteStatus, QuoteTerms, Refusal, SignatureBlock, Timestamp, Totals, retention_amount,
+    Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote, QuoteDetail,
+    QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
 };
 
 /// How long a quote can be signed where nobody says otherwise, in days after sending.
-pub const VALIDITY_DAYS: u64 = 30;
+pub const DEFAULT_VALIDITY_DAYS: u64 = 30;
 
 /// What a new quote is made of, besides its content.
 #[derive(Debug, Clone, Copy)]
-pub struct QuoteOrigin<'a> {
+pub struct QuoteCreation<'a> {
     /// The id, made by the service.
     pub id: QuoteId,
     /// The number, allocated in the same transaction.
@@ -67,7 +67,7 @@ impl SignatureEvidence {
 impl Quote {
     /// A new draft.
     pub fn draft(
-        origin: QuoteOrigin<'_>,
+        origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
         retention_rate: Percent,
@@ -82,7 +82,7 @@ impl Quote {
     /// # Errors
     /// [`Invalid`] when a date does not go with the state.
     pub fn import(
-        origin: QuoteOrigin<'_>,
+        origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
         retention_rate: Percent,
@@ -92,21 +92,21 @@ impl Quote {
     ) -> Result<Changed<Self>, Invalid> {
         use QuoteStatus::{Accepted, Draft, Sent};
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
-        let head = &mut quote.head;
-        head.status = import.status;
+        let summary = &mut quote.summary;
+        summary.status = import.status;
         match import.status {
             Draft if import.sent_at.is_some() => {
                 return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
             }
             Draft => {}
-            _ => head.sent_at = Some(import.sent_at.unwrap_or(origin.at)),
+            _ => summary.sent_at = Some(import.sent_at.unwrap_or(origin.at)),
         }
         // Only what can still be signed needs a last day; an invented one would say that an EXPIRED quote has not.
         if import.status == Sent && valid_until.is_none() {
-            head.valid_until = Some(days_after("validUntil", today, VALIDITY_DAYS)?);
+            summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
         }
         match import.status {
-            Accepted => head.accepted_at = Some(import.accepted_at.unwrap_or(origin.at)),
+            Accepted => summary.accepted_at = Some(import.accepted_at.unwrap_or(origin.at)),
             _ if import.accepted_at.is_some() => {
                 return Err(Invalid::new("acceptedAt", "goes only with an ACCEPTED quote"));
             }
@@ -116,12 +116,12 @@ impl Quote {
     }
 
     fn created(quote: Self) -> Changed<Self> {
-        let event = Event::quote(EventKind::QuoteCreated, &quote, quote.created_at);
+        let event = Event::quote(EventKind::QuoteCreated, &quote, quote.summary.created_at);
         Changed { record: quote, events: vec![event] }
     }
 
     fn compose(
-        origin: QuoteOrigin<'_>,
+        origin: QuoteCreation<'_>,
         client: &Client,
         lines: Vec<Line>,
         retention_rate: Percent,
@@ -129,7 +129,7 @@ impl Quote {
     ) -> Result<Self, Invalid> {
         let totals = Totals::of(&lines)?;
         let valid_until = valid_until.map(|day| check_date("validUntil", day)).transpose()?;
-        let head = QuoteHead {
+        let summary = QuoteSummary {
             id: origin.id,
             number: origin.number.to_owned(),
             status: QuoteStatus::Draft,
@@ -150,13 +150,13 @@ impl Quote {
             signed_by_name: None,
             signed_by_email: None,
         };
-        let terms = QuoteTerms {
+        let detail = QuoteDetail {
             retention_rate,
             retention_amount: retention_amount(totals.total_ttc, retention_rate)?,
             vat_breakdown: totals.vat_breakdown,
             signature: None,
         };
-        Ok(Self { head, lines, terms })
+        Ok(Self { summary, lines, detail })
     }
 
     /// A draft with new content. Content that is what it was moves nothing, `updated_at` included.
@@ -167,16 +167,17 @@ impl Quote {
         retention_rate: Percent,
         valid_until: Option<NaiveDate>,
         at: Timestamp,
-    ) -> Result<Changed<Self>, Refusal> {
+    ) -> Result<Changed<Self>, DomainError> {
         self.require("edited", &[QuoteStatus::Draft])?;
-        let head = &self.head;
-        let origin = QuoteOrigin { id: head.id, number: &head.number, currency: &head.currency, at };
+        let summary = &self.summary;
+        let origin =
+            QuoteCreation { id: summary.id, number: &summary.number, currency: &summary.currency, at };
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
-        quote.head.created_at = head.created_at;
-        quote.head.external_id.clone_from(&head.external_id);
-        quote.head.updated_at = head.updated_at;
+        quote.summary.created_at = summary.created_at;
+        quote.summary.external_id.clone_from(&summary.external_id);
+        quote.summary.updated_at = summary.updated_at;
         if quote != *self {
-            quote.head.updated_at = at;
+            quote.summary.updated_at = at;
         }
         Ok(Changed::silent(quote))
     }
@@ -189,31 +190,31 @@ impl Quote {
         sent_at: Timestamp,
         at: Timestamp,
         today: NaiveDate,
-    ) -> Result<Changed<Self>, Refusal> {
+    ) -> Result<Changed<Self>, DomainError> {
         use QuoteStatus::{Draft, Expired, Rejected, Sent};
         self.require("sent", &[Draft, Expired, Rejected])?;
         if self.lines.is_empty() {
             return Err(Conflict::new("a quote without lines cannot be sent").into());
         }
         // Sent again, the old validity is over; a draft may bring its own.
-        let own = (self.status == Draft).then_some(self.valid_until).flatten();
+        let own = (self.summary.status == Draft).then_some(self.summary.valid_until).flatten();
         let valid_until = match valid_until.or(own) {
             Some(day) => check_date("validUntil", day)?,
-            None => days_after("validUntil", today, VALIDITY_DAYS)?,
+            None => days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?,
         };
         if valid_until < today {
             return Err(Invalid::new("validUntil", "must not be in the past").into());
         }
         let mut quote = self.touched(Sent, at);
-        quote.head.sent_at = Some(sent_at);
-        quote.head.valid_until = Some(valid_until);
+        quote.summary.sent_at = Some(sent_at);
+        quote.summary.valid_until = Some(valid_until);
         Ok(Changed::silent(quote))
     }
 
     /// Whether the public link can be signed on that day.
     pub fn check_signable(&self, today: NaiveDate) -> Result<(), Conflict> {
         self.require("signed", &[QuoteStatus::Sent])?;
-        match self.valid_until {
+        match self.summary.valid_until {
             Some(day) if day < today => Err(Conflict::new("the quote's validity has ended")),
             _ => Ok(()),
         }
@@ -228,11 +229,11 @@ impl Quote {
     ) -> Result<Changed<Self>, Conflict> {
         self.check_signable(today)?;
         let mut quote = self.touched(QuoteStatus::Accepted, at);
-        quote.head.signed_at = Some(signature.signed_at);
-        quote.head.accepted_at = Some(signature.signed_at);
-        quote.head.signed_by_name = Some(signature.signed_by_name.clone());
-        quote.head.signed_by_email = Some(signature.signed_by_email.clone());
-        quote.terms.signature = Some(signature);
+        quote.summary.signed_at = Some(signature.signed_at);
+        quote.summary.accepted_at = Some(signature.signed_at);
+        quote.summary.signed_by_name = Some(signature.signed_by_name.clone());
+        quote.summary.signed_by_email = Some(signature.signed_by_email.clone());
+        quote.detail.signature = Some(signature);
         let events = [EventKind::QuoteSigned, EventKind::QuoteAccepted];
         let events = events.map(|kind| Event::quote(kind, &quote, at)).to_vec();
         Ok(Changed { record: quote, events })
@@ -243,7 +244,7 @@ impl Quote {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
         let mut quote = self.touched(Accepted, at);
-        quote.head.accepted_at = Some(at);
+        quote.summary.accepted_at = Some(at);
         let event = Event::quote(EventKind::QuoteAccepted, &quote, at);
         Ok(Changed { record: quote, events: vec![event] })
     }
@@ -256,32 +257,33 @@ impl Quote {
 
     /// SENT → EXPIRED where the validity has ended; `None` where it has not.
     pub fn expire(&self, at: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
-        let ended = self.status == QuoteStatus::Sent && self.valid_until.is_some_and(|day| day < today);
+        let ended = self.summary.status == QuoteStatus::Sent
+            && self.summary.valid_until.is_some_and(|day| day < today);
         ended.then(|| Changed::silent(self.touched(QuoteStatus::Expired, at)))
     }
 
     /// The quote linked to an identifier of the caller's system, or unlinked; `None` where that is so already.
     pub fn link(&self, external_id: Option<&str>, at: Timestamp) -> Result<Option<Changed<Self>>, Invalid> {
         let external_id = check_external_id(external_id)?;
-        if external_id == self.external_id {
+        if external_id == self.summary.external_id {
             return Ok(None);
         }
-        let mut quote = self.touched(self.status, at);
-        quote.head.external_id = external_id;
+        let mut quote = self.touched(self.summary.status, at);
+        quote.summary.external_id = external_id;
         Ok(Some(Changed::silent(quote)))
     }
 
     fn require(&self, done: &str, allowed: &[QuoteStatus]) -> Result<(), Conflict> {
-        if allowed.contains(&self.status) {
+        if allowed.contains(&self.summary.status) {
             return Ok(());
         }
-        Err(Conflict::new(format!("a quote in {} cannot be {done}", self.status)))
+        Err(Conflict::new(format!("a quote in {} cannot be {done}", self.summary.status)))
     }
 
     fn touched(&self, status: QuoteStatus, at: Timestamp) -> Self {
         let mut quote = self.clone();
-        quote.head.status = status;
-        quote.head.updated_at = at;
+        quote.summary.status = status;
+        quote.summary.updated_at = at;
         quote
     }
 }

@@ -58,30 +58,31 @@ impl Timestamp {
 /// The text is not an instant with date, time and time zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be an instant with date, time and time zone, such as 2026-09-14T09:41:07.123Z")]
-pub struct TimestampError;
+#[non_exhaustive]
+pub struct ParseTimestampError;
 
 impl FromStr for Timestamp {
-    type Err = TimestampError;
+    type Err = ParseTimestampError;
 
     /// Reads RFC 3339 with `Z` or an offset. Digits beyond the millisecond round up, so that `since` never shows a
     /// record that is older than it says.
-    fn from_str(text: &str) -> Result<Self, TimestampError> {
+    fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let instant = read(text)?;
         let beyond = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
         in_range(instant.timestamp_millis() + i64::from(beyond))
     }
 }
 
-fn read(text: &str) -> Result<DateTime<FixedOffset>, TimestampError> {
+fn read(text: &str) -> Result<DateTime<FixedOffset>, ParseTimestampError> {
     // chrono also reads a space or an underscore where `T` belongs; the contract does not.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
-        return Err(TimestampError);
+        return Err(ParseTimestampError);
     }
-    DateTime::parse_from_rfc3339(text).map_err(|_| TimestampError)
+    DateTime::parse_from_rfc3339(text).map_err(|_| ParseTimestampError)
 }
 
-fn in_range(millis: i64) -> Result<Timestamp, TimestampError> {
-    if (MIN..=MAX).contains(&millis) { Ok(Timestamp(millis)) } else { Err(TimestampError) }
+fn in_range(millis: i64) -> Result<Timestamp, ParseTimestampError> {
+    if (MIN..=MAX).contains(&millis) { Ok(Timestamp(millis)) } else { Err(ParseTimestampError) }
 }
 
 impl fmt::Display for Timestamp {

@@ -1,6 +1,6 @@
 //! What an operation can refuse, or fail with.
 
-use invoicing_core::{Conflict, Invalid, Refusal};
+use invoicing_core::{Conflict, DomainError, Invalid};
 
 use crate::documents::{RenderError, StoreError};
 
@@ -65,11 +65,12 @@ impl Error {
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Invalid(invalid) => Self::Invalid(invalid),
-            Refusal::Conflict(conflict) => Self::Conflict(conflict),
+impl From<DomainError> for Error {
+    fn from(error: DomainError) -> Self {
+        match error {
+            DomainError::Invalid(invalid) => Self::Invalid(invalid),
+            DomainError::Conflict(conflict) => Self::Conflict(conflict),
+            other => Self::Conflict(Conflict::new(other.to_string())),
         }
     }
 }

@@ -204,7 +204,7 @@ async fn of_a_hundred_requests_at_once_exactly_thirty_pass() {
 async fn document_urls_and_requests_without_a_valid_key_are_not_counted() {
     let world = World::new().await;
     let sent = world.sent().await;
-    let link = world.get(&format!("/api/v1/quotes/{}/document", sent.id)).await;
+    let link = world.get(&format!("/api/v1/quotes/{}/document", sent.summary.id)).await;
     assert_eq!(header(&link, "ratelimit-remaining"), 29);
     let url = link.json["url"].as_str().unwrap();
     let url = &url[url.find("/api/").unwrap()..];

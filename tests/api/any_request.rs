@@ -188,8 +188,8 @@ fn no_request_whatever_gives_a_500() {
     let (world, id) = runtime.block_on(async {
         let world = crate::support::api::world().await;
         let quote = world.accepted().await;
-        world.company.invoices().convert(quote.id).await.unwrap();
-        (world, quote.id.to_string())
+        world.company.invoices().convert(quote.summary.id).await.unwrap();
+        (world, quote.summary.id.to_string())
     });
     for_all(512, &any_request(), |any| {
         let (Ok(method), Ok(uri)) =

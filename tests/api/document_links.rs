@@ -35,11 +35,11 @@ fn not_found(answer: &Answer, what: &str) {
 async fn a_link_has_exactly_the_fields_of_the_contract() {
     let world = world().await;
     let quote = world.sent().await;
-    let link = link(&world, quote.id).await;
+    let link = link(&world, quote.summary.id).await;
     let expected = ["contentType", "expiresAt", "fileName", "sha256", "sizeBytes", "type", "url"];
     assert_eq!(keys(&link), expected);
     assert_eq!((text(&link, "type"), text(&link, "contentType")), ("pdf", "application/pdf"));
-    assert_eq!(text(&link, "fileName"), format!("{}.pdf", quote.number));
+    assert_eq!(text(&link, "fileName"), format!("{}.pdf", quote.summary.number));
     assert_eq!(at(text(&link, "expiresAt")), world.now().plus_millis(300_000));
     let file = open(&world, &path(&link)).await;
     assert_eq!(file.status, 200);
@@ -51,8 +51,8 @@ async fn a_link_has_exactly_the_fields_of_the_contract() {
 async fn the_type_may_be_left_out_and_is_pdf() {
     let world = world().await;
     let quote = world.sent().await;
-    let plain = link(&world, quote.id).await;
-    assert_eq!(read(&world, &format!("{QUOTES}/{}/document?type=pdf", quote.id)).await, plain);
+    let plain = link(&world, quote.summary.id).await;
+    assert_eq!(read(&world, &format!("{QUOTES}/{}/document?type=pdf", quote.summary.id)).await, plain);
 }
 
 #[on_each_database]
@@ -61,40 +61,40 @@ async fn a_draft_has_no_document() {
     let quote = world.draft().await;
     for store_fails in [false, true] {
         world.documents.fail(store_fails);
-        let answer = world.get(&format!("{QUOTES}/{}/document?type=pdf", quote.id)).await;
+        let answer = world.get(&format!("{QUOTES}/{}/document?type=pdf", quote.summary.id)).await;
         assert_eq!((answer.status.as_u16(), answer.code()), (409, "document_unavailable"));
     }
     world.documents.fail(false);
-    world.company.quotes().send(quote.id, None).await.unwrap();
-    assert_eq!(link(&world, quote.id).await["type"], "pdf");
+    world.company.quotes().send(quote.summary.id, None).await.unwrap();
+    assert_eq!(link(&world, quote.summary.id).await["type"], "pdf");
 }
 
 #[on_each_database]
 async fn every_other_state_has_a_document() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
-        if quote.status == QuoteStatus::Draft {
+        if quote.summary.status == QuoteStatus::Draft {
             continue;
         }
-        let file = open(&world, &path(&link(&world, quote.id).await)).await;
-        assert_eq!(file.status, 200, "{}", quote.status);
+        let file = open(&world, &path(&link(&world, quote.summary.id).await)).await;
+        assert_eq!(file.status, 200, "{}", quote.summary.status);
         assert!(
             file.bytes.starts_with(b"%PDF-") && file.bytes.trim_ascii_end().ends_with(b"%%EOF"),
             "{}",
-            quote.status
+            quote.summary.status
         );
     }
     // Also where it was accepted without ever having been sent.
     let draft = world.draft().await;
-    world.company.quotes().accept(draft.id).await.unwrap();
-    assert!(open(&world, &path(&link(&world, draft.id).await)).await.bytes.starts_with(b"%PDF-"));
+    world.company.quotes().accept(draft.summary.id).await.unwrap();
+    assert!(open(&world, &path(&link(&world, draft.summary.id).await)).await.bytes.starts_with(b"%PDF-"));
 }
 
 #[on_each_database]
 async fn the_file_comes_with_its_name_and_length() {
     let world = world().await;
     let quote = world.sent().await;
-    let link = link(&world, quote.id).await;
+    let link = link(&world, quote.summary.id).await;
     let file = open(&world, &path(&link)).await;
     let header = |name: &str| file.headers[name].to_str().unwrap();
     assert_eq!(header("content-type"), "application/pdf");
@@ -107,7 +107,7 @@ async fn the_file_comes_with_its_name_and_length() {
 #[on_each_database]
 async fn head_tells_about_the_file_without_sending_it() {
     let world = world().await;
-    let path = path(&link(&world, world.sent().await.id).await);
+    let path = path(&link(&world, world.sent().await.summary.id).await);
     let file = open(&world, &path).await;
     let head = world.call("HEAD", &path, None, &[], Bytes::new()).await;
     assert_eq!((head.status.as_u16(), head.bytes.len()), (200, 0));
@@ -119,7 +119,7 @@ async fn head_tells_about_the_file_without_sending_it() {
 #[on_each_database]
 async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
     let world = World::new().await;
-    let path = path(&link(&world, world.sent().await.id).await);
+    let path = path(&link(&world, world.sent().await.summary.id).await);
     for _ in 0..60 {
         let file = open(&world, &path).await;
         assert_eq!(file.status, 200);
@@ -142,7 +142,7 @@ async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
 #[on_each_database]
 async fn the_url_is_good_for_five_minutes_and_then_not_found() {
     let world = world().await;
-    let path = path(&link(&world, world.sent().await.id).await);
+    let path = path(&link(&world, world.sent().await.summary.id).await);
     let made = world.now();
     let millis = i64::try_from(FIVE_MINUTES.as_millis()).unwrap();
     for (after, good) in [(0, true), (millis - 1, true), (millis + 1, false), (60 * millis, false), (1, true)]
@@ -160,7 +160,7 @@ async fn the_url_is_good_for_five_minutes_and_then_not_found() {
 #[on_each_database]
 async fn a_url_tampered_with_at_any_character_is_not_found() {
     let world = world().await;
-    let good = path(&link(&world, world.sent().await.id).await);
+    let good = path(&link(&world, world.sent().await.summary.id).await);
     let prefix = "/api/v1/documents/".len();
     let query = good.find('?').unwrap();
     for at in prefix..good.len() {
@@ -200,13 +200,13 @@ async fn a_url_tampered_with_at_any_character_is_not_found() {
 #[on_each_database]
 async fn the_parts_of_two_urls_cannot_be_mixed() {
     let world = world().await;
-    let first = path(&link(&world, world.sent().await.id).await);
+    let first = path(&link(&world, world.sent().await.summary.id).await);
     world.advance(Duration::from_secs(1));
-    let second = path(&link(&world, world.sent().await.id).await);
+    let second = path(&link(&world, world.sent().await.summary.id).await);
     let other = Tenant::open(&world).await;
     let quote = other.draft().await;
-    other.company.quotes().send(quote.id, None).await.unwrap();
-    let third = path(&other.read(&format!("{QUOTES}/{}/document", quote.id)).await);
+    other.company.quotes().send(quote.summary.id, None).await.unwrap();
+    let third = path(&other.read(&format!("{QUOTES}/{}/document", quote.summary.id)).await);
     let all = [&first, &second, &third];
     let parts = all.map(|url| url.split(['?', '&']).collect::<Vec<_>>());
     for document in 0..3 {
@@ -227,13 +227,13 @@ async fn the_parts_of_two_urls_cannot_be_mixed() {
 #[on_each_database]
 async fn a_url_is_for_the_document_of_its_own_company() {
     let world = world().await;
-    let own = path(&link(&world, world.sent().await.id).await);
+    let own = path(&link(&world, world.sent().await.summary.id).await);
     let other = Tenant::open(&world).await;
     let moved = own.replace(&world.company.id().to_string(), &other.company.id().to_string());
     assert_ne!(moved, own);
     not_found(&open(&world, &moved).await, "without a key");
     not_found(&other.get(&moved).await, "with that company's key");
-    let id = world.sent().await.id;
+    let id = world.sent().await.summary.id;
     not_found(&other.get(&format!("{QUOTES}/{id}/document")).await, "a link to another company's quote");
 }
 
@@ -241,18 +241,18 @@ async fn a_url_is_for_the_document_of_its_own_company() {
 async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
     let world = world().await;
     let quote = world.sent().await;
-    let before = open(&world, &path(&link(&world, quote.id).await)).await;
+    let before = open(&world, &path(&link(&world, quote.summary.id).await)).await;
     let identity = CompanyIdentity { address: Some("9 rue Neuve".into()), ..CompanyIdentity::default() };
     world.company.set_identity(&identity).await.unwrap();
     let client = invoicing_core::NewClient::named("Autre nom");
-    world.company.clients().change(quote.client_id, &client).await.unwrap();
+    world.company.clients().change(quote.summary.client_id, &client).await.unwrap();
     world.advance(DAY);
-    world.send("PATCH", &format!("{QUOTES}/{}", quote.id), &json!({"externalId": "crm-1"})).await;
+    world.send("PATCH", &format!("{QUOTES}/{}", quote.summary.id), &json!({"externalId": "crm-1"})).await;
     for _ in 0..2 {
-        assert_eq!(open(&world, &path(&link(&world, quote.id).await)).await.bytes, before.bytes);
+        assert_eq!(open(&world, &path(&link(&world, quote.summary.id).await)).await.bytes, before.bytes);
     }
-    world.company.quotes().accept(quote.id).await.unwrap();
-    let accepted = open(&world, &path(&link(&world, quote.id).await)).await;
+    world.company.quotes().accept(quote.summary.id).await.unwrap();
+    let accepted = open(&world, &path(&link(&world, quote.summary.id).await)).await;
     assert_eq!(accepted.bytes, before.bytes, "marked accepted: there is a document already");
 }
 
@@ -260,10 +260,10 @@ async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
 async fn after_the_signature_the_link_leads_to_the_signed_document() {
     let world = world().await;
     let quote = world.sent().await;
-    let sent = link(&world, quote.id).await;
+    let sent = link(&world, quote.summary.id).await;
     let before = open(&world, &path(&sent)).await;
-    sign(&world, quote.id).await;
-    let signed = link(&world, quote.id).await;
+    sign(&world, quote.summary.id).await;
+    let signed = link(&world, quote.summary.id).await;
     assert_ne!(signed["sha256"], sent["sha256"]);
     let after = open(&world, &path(&signed)).await;
     assert_eq!(sha256_hex(&after.bytes), text(&signed, "sha256"));
@@ -275,13 +275,13 @@ async fn after_the_signature_the_link_leads_to_the_signed_document() {
 async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
     let world = world().await;
     let quote = world.sent().await;
-    let first = link(&world, quote.id).await;
+    let first = link(&world, quote.summary.id).await;
     let before = open(&world, &path(&first)).await;
-    world.company.quotes().reject(quote.id).await.unwrap();
-    assert_eq!(link(&world, quote.id).await["sha256"], first["sha256"]);
+    world.company.quotes().reject(quote.summary.id).await.unwrap();
+    assert_eq!(link(&world, quote.summary.id).await["sha256"], first["sha256"]);
     let until = "2026-12-24".parse().ok();
-    world.company.quotes().send(quote.id, until).await.unwrap();
-    assert_ne!(link(&world, quote.id).await["sha256"], first["sha256"]);
+    world.company.quotes().send(quote.summary.id, until).await.unwrap();
+    assert_ne!(link(&world, quote.summary.id).await["sha256"], first["sha256"]);
     assert_eq!(open(&world, &path(&first)).await.bytes, before.bytes);
 }
 
@@ -289,8 +289,8 @@ async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
 async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
     let world = world().await;
     let quote = world.sent().await;
-    let document = format!("{QUOTES}/{}/document", quote.id);
-    let file = path(&link(&world, quote.id).await);
+    let document = format!("{QUOTES}/{}/document", quote.summary.id);
+    let file = path(&link(&world, quote.summary.id).await);
     world.documents.fail(true);
     for answer in [world.get(&document).await, open(&world, &file).await] {
         assert_eq!((answer.status.as_u16(), answer.code()), (503, "storage_unavailable"));
@@ -298,7 +298,7 @@ async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
         assert!(seconds >= 1);
     }
     // Nothing else needs the store, and what is wrong with a URL is wrong without it.
-    read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     not_found(&open(&world, &file.replace("expires=", "expires=1")).await, "tampered with");
     world.documents.fail(false);
     assert_eq!([world.get(&document).await.status, open(&world, &file).await.status], [200, 200]);
@@ -308,11 +308,12 @@ async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
 async fn a_damaged_copy_is_503_and_never_served() {
     let world = world().await;
     let quote = world.sent().await;
-    let link = link(&world, quote.id).await;
+    let link = link(&world, quote.summary.id).await;
     world.documents.damage(text(&link, "sha256").parse().unwrap());
-    for answer in
-        [world.get(&format!("{QUOTES}/{}/document", quote.id)).await, open(&world, &path(&link)).await]
-    {
+    for answer in [
+        world.get(&format!("{QUOTES}/{}/document", quote.summary.id)).await,
+        open(&world, &path(&link)).await,
+    ] {
         assert_eq!((answer.status.as_u16(), answer.code()), (503, "storage_unavailable"));
         assert!(answer.headers.contains_key("retry-after"));
     }

@@ -7,7 +7,7 @@ use crate::support::api::{QUOTES, read, text, world};
 
 async fn link(world: &World) -> (String, String) {
     let quote = world.sent().await;
-    let link = read(world, &format!("{QUOTES}/{}/document", quote.id)).await;
+    let link = read(world, &format!("{QUOTES}/{}/document", quote.summary.id)).await;
     let path = text(&link, "url").strip_prefix("http://127.0.0.1:8080").expect("the base URL").to_owned();
     (path, format!("\"{}\"", text(&link, "sha256")))
 }

@@ -85,7 +85,7 @@ async fn input_is_checked_before_the_record_is_looked_for() {
         ("GET", format!("/api/v1/quotes/{NOBODY}?lines=1"), ""),
         ("GET", format!("/api/v1/quotes/{NOBODY}/document?type=docx"), ""),
         // Input comes before the operation, which would answer 409.
-        ("GET", format!("/api/v1/quotes/{}/document?type=docx", draft.id), ""),
+        ("GET", format!("/api/v1/quotes/{}/document?type=docx", draft.summary.id), ""),
         ("GET", format!("/api/v1/invoices/{NOBODY}?include=lines"), ""),
         ("PATCH", format!("/api/v1/quotes/{NOBODY}"), "{\"externalID\":\"x\"}"),
     ] {
@@ -178,7 +178,7 @@ async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once()
 #[on_each_database]
 async fn unknown_routes_and_trailing_slashes_are_404() {
     let world = without_quota().await;
-    let id = world.sent().await.id;
+    let id = world.sent().await.summary.id;
     for path in [
         "/",
         "/api",
@@ -214,7 +214,7 @@ async fn unknown_routes_and_trailing_slashes_are_404() {
 #[on_each_database]
 async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
     let world = without_quota().await;
-    let id = world.sent().await.id.to_string();
+    let id = world.sent().await.summary.id.to_string();
     let before = world.dump().await;
     for route in ROUTES.iter().filter(|route| route.endpoint != Endpoint::FrozenDocument) {
         let mut allowed: Vec<&str> = ROUTES
@@ -249,17 +249,17 @@ async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
 async fn head_is_get_without_the_body() {
     let world = without_quota().await;
     let quote = world.accepted().await;
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
-    let draft = world.draft().await.id;
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
+    let draft = world.draft().await.summary.id;
     for path in [
         "/api/v1/quotes".to_owned(),
         "/api/v1/quotes?limit=0".to_owned(),
-        format!("/api/v1/quotes/{}", quote.id),
-        format!("/api/v1/quotes/{}/document", quote.id),
+        format!("/api/v1/quotes/{}", quote.summary.id),
+        format!("/api/v1/quotes/{}/document", quote.summary.id),
         format!("/api/v1/quotes/{draft}/document"),
         format!("/api/v1/quotes/{NOBODY}"),
         "/api/v1/invoices?include=lines".to_owned(),
-        format!("/api/v1/invoices/{}", invoice.id),
+        format!("/api/v1/invoices/{}", invoice.summary.id),
         "/api/v1/clients".to_owned(),
         "/api/v1/nothing".to_owned(),
     ] {
@@ -275,7 +275,7 @@ async fn head_is_get_without_the_body() {
 #[on_each_database]
 async fn malformed_and_unknown_ids_are_404() {
     let world = without_quota().await;
-    let id = world.accepted().await.id.to_string();
+    let id = world.accepted().await.summary.id.to_string();
     let before = world.dump().await;
     let bare = id.replace('-', "");
     for malformed in [
@@ -321,7 +321,7 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
     // RFC 3986, section 2.3: an escape of an unreserved character means the character. RFC 9562, section 4: hexadecimal
     // digits are read in either case.
     let world = without_quota().await;
-    let id = world.sent().await.id.to_string();
+    let id = world.sent().await.summary.id.to_string();
     let encoded = id.bytes().fold(String::new(), |encoded, byte| format!("{encoded}%{byte:02X}"));
     let expected = world.get(&format!("/api/v1/quotes/{id}")).await;
     assert_eq!(expected.status, 200);
@@ -335,13 +335,13 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
 async fn one_resource_s_id_is_no_other_resource_s_id() {
     let world = without_quota().await;
     let quote = world.accepted().await;
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
-    let client = quote.client_id;
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
+    let client = quote.summary.client_id;
     for path in [
-        format!("/api/v1/quotes/{}", invoice.id),
+        format!("/api/v1/quotes/{}", invoice.summary.id),
         format!("/api/v1/quotes/{client}"),
-        format!("/api/v1/quotes/{}/document", invoice.id),
-        format!("/api/v1/invoices/{}", quote.id),
+        format!("/api/v1/quotes/{}/document", invoice.summary.id),
+        format!("/api/v1/invoices/{}", quote.summary.id),
     ] {
         refused(&world.get(&path).await, 404, "not_found");
     }
@@ -351,11 +351,11 @@ async fn one_resource_s_id_is_no_other_resource_s_id() {
 async fn the_document_of_a_draft_is_409_document_unavailable() {
     let world = without_quota().await;
     let draft = world.draft().await;
-    let path = format!("/api/v1/quotes/{}/document", draft.id);
+    let path = format!("/api/v1/quotes/{}/document", draft.summary.id);
     for query in ["", "?type=pdf"] {
         refused(&world.get(&format!("{path}{query}")).await, 409, "document_unavailable");
     }
-    world.company.quotes().send(draft.id, None).await.unwrap();
+    world.company.quotes().send(draft.summary.id, None).await.unwrap();
     assert_eq!(world.get(&path).await.status, 200);
 }
 
@@ -363,7 +363,7 @@ async fn the_document_of_a_draft_is_409_document_unavailable() {
 async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after() {
     let world = without_quota().await;
     let sent = world.sent().await;
-    let path = format!("/api/v1/quotes/{}/document", sent.id);
+    let path = format!("/api/v1/quotes/{}/document", sent.summary.id);
     let link = world.get(&path).await;
     let url = link.json["url"].as_str().unwrap();
     let url = url[url.find("/api/").unwrap()..].to_owned();
@@ -391,7 +391,7 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     let world = without_quota().await;
     let sent = world.sent().await;
     world.documents.hang(true);
-    let path = format!("/api/v1/quotes/{}/document", sent.id);
+    let path = format!("/api/v1/quotes/{}/document", sent.summary.id);
     // It is given 4.5 s; the rest is for a busy machine.
     let limit = std::time::Duration::from_secs(7);
     let answer = tokio::time::timeout(limit, world.get(&path)).await.expect("the request hangs");
@@ -407,13 +407,13 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
     })
     .await;
     let sent = world.sent().await;
-    let link = format!("/api/v1/quotes/{}/document", sent.id);
+    let link = format!("/api/v1/quotes/{}/document", sent.summary.id);
     let url = world.get(&link).await.json["url"].as_str().unwrap().to_owned();
     let file = url.strip_prefix("http://127.0.0.1:8080").expect("the base URL");
     let download = || world.call("GET", file, None, &[], Bytes::new());
     world.documents.hang(true);
     let beside = async {
-        for path in ["/api/v1/quotes", "/api/v1/invoices", &format!("/api/v1/quotes/{}", sent.id)] {
+        for path in ["/api/v1/quotes", "/api/v1/invoices", &format!("/api/v1/quotes/{}", sent.summary.id)] {
             assert_eq!(world.get(path).await.status, 200, "{path}");
         }
         assert_eq!(world.send("POST", "/api/v1/clients", &json!({"name": "A"})).await.status, 201);
@@ -457,7 +457,7 @@ async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
     for inside in ["inside", "api_key", "quota_log", "company", "sql", "json", "column", "/", &key] {
         assert!(!text.contains(inside), "{inside} in {text}");
     }
-    assert_eq!(world.get(&format!("/api/v1/quotes/{}", sent.id)).await.status, 200);
+    assert_eq!(world.get(&format!("/api/v1/quotes/{}", sent.summary.id)).await.status, 200);
 }
 
 #[on_each_database]

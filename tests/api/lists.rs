@@ -158,7 +158,7 @@ async fn as_of_is_the_companys_last_stamp() {
     let quote = world.draft().await;
     for list in LISTS {
         let as_of = text(&read(&world, list).await, "asOf").to_owned();
-        assert_eq!(as_of, quote.updated_at.to_string(), "{list}");
+        assert_eq!(as_of, quote.summary.updated_at.to_string(), "{list}");
         let beyond = read(&world, &format!("{list}?offset=100&since={as_of}")).await;
         assert_eq!(text(&beyond, "asOf"), as_of, "{list}");
     }
@@ -175,7 +175,7 @@ async fn the_as_of_of_a_new_company_can_be_its_first_since() {
     let as_of = text(&read(&world, QUOTES).await, "asOf").to_owned();
     let quote = world.draft().await;
     let found = read(&world, &format!("{QUOTES}?since={as_of}")).await;
-    assert_eq!(ids(&found), [quote.id.to_string()]);
+    assert_eq!(ids(&found), [quote.summary.id.to_string()]);
 }
 
 #[on_each_database]
@@ -198,10 +198,10 @@ async fn since_looks_at_the_modification_and_not_at_the_creation() {
     world.advance(DAY);
     let since = world.now();
     assert!(items(&read(&world, &format!("{QUOTES}?since={since}")).await).is_empty());
-    world.company.quotes().link(old.id, Some("crm-1")).await.unwrap();
+    world.company.quotes().link(old.summary.id, Some("crm-1")).await.unwrap();
     let found = read(&world, &format!("{QUOTES}?since={since}")).await;
-    assert_eq!(ids(&found), [old.id.to_string()]);
-    assert_eq!(items(&found)[0]["createdAt"], old.created_at.to_string());
+    assert_eq!(ids(&found), [old.summary.id.to_string()]);
+    assert_eq!(items(&found)[0]["createdAt"], old.summary.created_at.to_string());
 }
 
 #[on_each_database]
@@ -306,7 +306,7 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
     for value in ["ACCEPTED", "REJECTED", "EXPIRED"] {
         refused(&world.get(&format!("{INVOICES}?status={value}")).await, "status", value);
     }
-    let document = format!("{QUOTES}/{}/document", world.sent().await.id);
+    let document = format!("{QUOTES}/{}/document", world.sent().await.summary.id);
     for value in ["", "PDF", "xml", "pdf,xml", "application/pdf"] {
         refused(&world.get(&format!("{document}?type={value}")).await, "type", value);
     }
@@ -315,7 +315,7 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
 #[on_each_database]
 async fn an_unknown_parameter_is_refused_by_name() {
     let world = world().await;
-    let quote = world.sent().await.id;
+    let quote = world.sent().await.summary.id;
     let invoice = crate::support::api::draft_invoice(&world).await;
     let mut paths = LISTS.map(str::to_owned).to_vec();
     paths.extend([
@@ -355,7 +355,7 @@ async fn an_unknown_parameter_is_refused_by_name() {
 #[on_each_database]
 async fn a_parameter_given_twice_is_refused_by_name() {
     let world = world().await;
-    let document = format!("{QUOTES}/{}/document", world.sent().await.id);
+    let document = format!("{QUOTES}/{}/document", world.sent().await.summary.id);
     for (path, name, values) in [
         (QUOTES, "limit", ["5", "5"]),
         (QUOTES, "offset", ["0", "5"]),
@@ -390,9 +390,9 @@ async fn status_shows_exactly_the_records_in_it() {
         assert!(expected > 0 && items(&page).len() == expected, "{status}");
     }
     for invoice in gallery.invoices {
-        let status = invoice.status.as_str();
+        let status = invoice.summary.status.as_str();
         let page = read(&world, &format!("{INVOICES}?status={status}")).await;
-        assert_eq!(ids(&page), [invoice.id.to_string()], "{status}");
+        assert_eq!(ids(&page), [invoice.summary.id.to_string()], "{status}");
     }
 }
 

@@ -185,7 +185,7 @@ async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
 async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
-        assert_holds(&read(&world, &format!("{QUOTES}/{}", quote.id)).await, &[QUOTE, QUOTE_DETAIL]);
+        assert_holds(&read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await, &[QUOTE, QUOTE_DETAIL]);
     }
 }
 
@@ -205,7 +205,10 @@ async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
 async fn the_detail_of_an_invoice_adds_lines_and_vat() {
     let world = world().await;
     for invoice in gallery(&world).await.invoices {
-        assert_holds(&read(&world, &format!("{INVOICES}/{}", invoice.id)).await, &[INVOICE, INVOICE_DETAIL]);
+        assert_holds(
+            &read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await,
+            &[INVOICE, INVOICE_DETAIL],
+        );
     }
 }
 
@@ -236,7 +239,7 @@ async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
 async fn a_line_has_exactly_its_eight_fields() {
     let world = world().await;
     let quote = world.draft().await;
-    let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     let expected = json!([
         {"description": "Ravalement de façade", "quantity": 12.5, "unit": "m2", "unitPrice": 48.2, "totalHT": 602.5,
          "tvaRate": 10, "lot": "Peinture", "section": "Extérieur"},
@@ -246,9 +249,9 @@ async fn a_line_has_exactly_its_eight_fields() {
          "lot": null, "section": null},
     ]);
     assert_eq!(detail["lines"], expected);
-    world.company.quotes().accept(quote.id).await.unwrap();
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
-    assert_eq!(read(&world, &format!("{INVOICES}/{}", invoice.id)).await["lines"], expected);
+    world.company.quotes().accept(quote.summary.id).await.unwrap();
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
+    assert_eq!(read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await["lines"], expected);
 }
 
 #[on_each_database]
@@ -275,7 +278,7 @@ async fn a_draft_without_lines_has_an_empty_array() {
     let client = world.client("A").await;
     let new = invoicing_core::NewQuote { lines: vec![], ..invoicing_tests::new_quote(client) };
     let quote = world.company.quotes().create(&new).await.unwrap();
-    let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     assert_eq!([&detail["lines"], &detail["vatBreakdown"]], [&json!([]), &json!([])]);
     for name in ["totalHT", "totalTTC", "tvaRate", "retentionAmount"] {
         assert_eq!(detail[name], 0, "{name}");
@@ -288,7 +291,7 @@ async fn a_draft_without_lines_has_an_empty_array() {
 async fn totals_vat_and_retention_are_those_of_the_lines() {
     let world = world().await;
     let quote = world.draft().await;
-    let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     let expected = json!({"totalHT": 732.5, "totalTTC": 823.75, "tvaRate": 12.46, "retentionRate": 5, "retentionAmount": 41.19});
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(detail[name], *value, "{name}");
@@ -302,9 +305,9 @@ async fn totals_vat_and_retention_are_those_of_the_lines() {
             json!({"tvaRate": 20, "baseHT": 180, "amountTVA": 36}),
         ]
     );
-    world.company.quotes().accept(quote.id).await.unwrap();
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
-    let invoice = read(&world, &format!("{INVOICES}/{}", invoice.id)).await;
+    world.company.quotes().accept(quote.summary.id).await.unwrap();
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
+    let invoice = read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await;
     for (name, value) in expected.as_object().unwrap() {
         assert_eq!(invoice[name], *value, "{name}");
     }
@@ -315,9 +318,9 @@ async fn totals_vat_and_retention_are_those_of_the_lines() {
 async fn the_signature_is_null_until_the_client_signs() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
-        let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
-        let is_signed = quote.head.signed_at.is_some();
-        assert_eq!(detail["signature"].is_null(), !is_signed, "{}", quote.status);
+        let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
+        let is_signed = quote.summary.signed_at.is_some();
+        assert_eq!(detail["signature"].is_null(), !is_signed, "{}", quote.summary.status);
         let block = &detail["signature"];
         for (head, in_block) in
             [("signedAt", "signedAt"), ("signedByName", "signedByName"), ("signedByEmail", "signedByEmail")]
@@ -327,7 +330,7 @@ async fn the_signature_is_null_until_the_client_signs() {
         assert_eq!(detail["acceptedAt"].is_string(), detail["status"] == "ACCEPTED");
         assert_eq!(
             detail["sentAt"].is_null(),
-            ["DRAFT"].contains(&text(&detail, "status")) || quote.sent_at.is_none()
+            ["DRAFT"].contains(&text(&detail, "status")) || quote.summary.sent_at.is_none()
         );
     }
 }
@@ -336,11 +339,11 @@ async fn the_signature_is_null_until_the_client_signs() {
 async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again() {
     let world = world().await;
     let sent = world.sent().await;
-    let document = format!("{QUOTES}/{}/document", sent.id);
+    let document = format!("{QUOTES}/{}/document", sent.summary.id);
     let sent_pdf = download(&world, &document).await;
     world.advance(std::time::Duration::from_hours(1));
-    sign(&world, sent.id).await;
-    let detail = read(&world, &format!("{QUOTES}/{}", sent.id)).await;
+    sign(&world, sent.summary.id).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", sent.summary.id)).await;
     assert_eq!(
         (text(&detail, "status"), text(&detail, "acceptedAt")),
         ("ACCEPTED", text(&detail, "signedAt"))
@@ -354,7 +357,7 @@ async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_ag
         accepted_text: text(block, "acceptedText"),
         document_sha256: &sha256_hex(&sent_pdf),
         number: text(&detail, "number"),
-        quote_id: sent.id,
+        quote_id: sent.summary.id,
         signed_at: world.now(),
         signed_by_email: text(block, "signedByEmail"),
         signed_by_name: text(block, "signedByName"),
@@ -372,7 +375,7 @@ async fn download(world: &World, document: &str) -> bytes::Bytes {
 async fn a_quote_accepted_by_hand_has_no_signature() {
     let world = world().await;
     let quote = world.accepted().await;
-    let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     for name in ["signature", "signedAt", "signedByName", "signedByEmail"] {
         assert_eq!(detail.get(name), Some(&Value::Null), "{name}");
     }
@@ -391,7 +394,7 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     assert_eq!((text(&issued, "number"), text(&issued, "status")), ("FAC-2026-0001", "SENT"));
     let second = draft_invoice(&world).await;
     let canceled = world.company.invoices().cancel(second).await.unwrap();
-    assert_eq!(read(&world, &format!("{INVOICES}/{}", canceled.id)).await["number"], Value::Null);
+    assert_eq!(read(&world, &format!("{INVOICES}/{}", canceled.summary.id)).await["number"], Value::Null);
     world.company.invoices().cancel(id).await.unwrap();
     let canceled = read(&world, &path).await;
     assert_eq!((text(&canceled, "number"), text(&canceled, "status")), ("FAC-2026-0001", "CANCELED"));
@@ -429,11 +432,11 @@ async fn the_amounts_of_an_invoice_follow_its_payments() {
 async fn a_record_names_its_quote_and_its_client() {
     let world = world().await;
     let quote = world.accepted().await;
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
     let client = read(&world, &format!("{CLIENTS}?q=lefevre")).await;
     let client = &items(&client)[0];
-    let quote = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
-    let invoice = read(&world, &format!("{INVOICES}/{}", invoice.id)).await;
+    let quote = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
+    let invoice = read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await;
     assert_eq!(invoice["quoteId"], quote["id"]);
     for record in [&quote, &invoice] {
         assert_eq!(record["clientId"], client["id"]);
@@ -482,12 +485,12 @@ async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
     }
     let quote = world.draft().await;
     for query in ["include=costing", "include=lines,costing", "fields=privateNote", "expand=lines.costing"] {
-        for path in [QUOTES.to_owned(), format!("{QUOTES}/{}", quote.id), INVOICES.to_owned()] {
+        for path in [QUOTES.to_owned(), format!("{QUOTES}/{}", quote.summary.id), INVOICES.to_owned()] {
             assert_eq!(world.get(&format!("{path}?{query}")).await.status, 400, "{path}?{query}");
         }
     }
     // The host has them.
-    let costings = world.company.quotes().costings(quote.id).await.unwrap();
+    let costings = world.company.quotes().costings(quote.summary.id).await.unwrap();
     assert!(format!("{costings:?}").contains(invoicing_tests::CANARY));
 }
 
@@ -496,7 +499,7 @@ async fn numbers_of_documents_follow_each_other() {
     let world = world().await;
     for n in 1..=3 {
         let quote = world.draft().await;
-        let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+        let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
         assert_eq!(text(&detail, "number"), format!("DEV-2026-{n:04}"));
     }
     for list in LISTS {

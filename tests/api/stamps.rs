@@ -50,7 +50,7 @@ async fn stamps_go_on_when_the_clock_is_set_back() {
     world.clock.set(world.now().plus_millis(-3_600_000));
     let after = tenant.client(&NewClient::named("after")).await.updated_at;
     assert_eq!(after, before.plus_millis(1));
-    tenant.company.quotes().link(quote.id, Some("crm-1")).await.unwrap();
+    tenant.company.quotes().link(quote.summary.id, Some("crm-1")).await.unwrap();
     let found = tenant.read(&format!("{QUOTES}?since={since}")).await;
     assert_eq!(items(&found).len(), 1, "a reader would have missed the change");
     let clients = tenant.read(&format!("{CLIENTS}?since={since}")).await;
@@ -93,10 +93,10 @@ async fn what_one_transaction_changes_shares_its_stamp() {
     let world = world().await;
     world.company.set_automatic_invoicing(true).await.unwrap();
     let quote = world.sent().await;
-    let quote = sign(&world, quote.id).await;
+    let quote = sign(&world, quote.summary.id).await;
     let invoices = read(&world, INVOICES).await;
-    assert_eq!(items(&invoices)[0]["quoteId"], quote.id.to_string());
-    assert_eq!(items(&invoices)[0]["updatedAt"], quote.updated_at.to_string());
+    assert_eq!(items(&invoices)[0]["quoteId"], quote.summary.id.to_string());
+    assert_eq!(items(&invoices)[0]["updatedAt"], quote.summary.updated_at.to_string());
 }
 
 /// `updatedAt` of a record.
@@ -109,15 +109,15 @@ async fn every_visible_change_of_a_quote_moves_updated_at() {
     let world = world().await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
-    let path = format!("{QUOTES}/{}", draft.id);
+    let path = format!("{QUOTES}/{}", draft.summary.id);
     let mut last = updated_at(&world, &path).await;
     let mut moved = async |what: &str| {
         let next = updated_at(&world, &path).await;
         assert!(next.as_str() > last.as_str(), "{what}: {last} to {next}");
         last = next;
     };
-    let content = NewQuote { retention_rate: Percent::from(3), ..new_quote(draft.client_id) };
-    quotes.edit(draft.id, &content).await.unwrap();
+    let content = NewQuote { retention_rate: Percent::from(3), ..new_quote(draft.summary.client_id) };
+    quotes.edit(draft.summary.id, &content).await.unwrap();
     moved("edit").await;
     world.send("PATCH", &path, &json!({"externalId": "crm-1"})).await;
     moved("link").await;
@@ -125,18 +125,18 @@ async fn every_visible_change_of_a_quote_moves_updated_at() {
     moved("link elsewhere").await;
     world.send("PATCH", &path, &json!({"externalId": null})).await;
     moved("unlink").await;
-    quotes.send(draft.id, None).await.unwrap();
+    quotes.send(draft.summary.id, None).await.unwrap();
     moved("send").await;
-    quotes.reject(draft.id).await.unwrap();
+    quotes.reject(draft.summary.id).await.unwrap();
     moved("reject").await;
-    quotes.send(draft.id, None).await.unwrap();
+    quotes.send(draft.summary.id, None).await.unwrap();
     moved("send again").await;
     world.advance(31 * DAY);
     world.invoicing.sweep().await.unwrap();
     moved("expire").await;
-    quotes.send(draft.id, None).await.unwrap();
+    quotes.send(draft.summary.id, None).await.unwrap();
     moved("send an expired one").await;
-    sign(&world, draft.id).await;
+    sign(&world, draft.summary.id).await;
     moved("sign").await;
 }
 
@@ -159,7 +159,7 @@ async fn every_visible_change_of_an_invoice_moves_updated_at() {
     moved("fall overdue").await;
     let partial = invoices.pay(id, &payment("1")).await.unwrap();
     moved("a partial payment").await;
-    assert_eq!(partial.invoice.status.as_str(), "OVERDUE");
+    assert_eq!(partial.invoice.summary.status.as_str(), "OVERDUE");
     invoices.reverse(id, partial.payment.id).await.unwrap();
     moved("its reversal").await;
     invoices.mark_paid(id).await.unwrap();
@@ -207,7 +207,7 @@ async fn every_change_of_a_client_moves_updated_at() {
 async fn a_no_op_does_not_move_updated_at() {
     let world = world().await;
     let draft = world.draft().await;
-    let path = format!("{QUOTES}/{}", draft.id);
+    let path = format!("{QUOTES}/{}", draft.summary.id);
     world.send("PATCH", &path, &json!({"externalId": "crm-é"})).await;
     let before = read(&world, &path).await;
     let as_of = read(&world, QUOTES).await["asOf"].clone();
@@ -216,10 +216,10 @@ async fn a_no_op_does_not_move_updated_at() {
         let answer = world.send("PATCH", &path, &json!({"externalId": same})).await;
         assert_eq!(answer.json["externalId"], "crm-é");
     }
-    let client = world.company.clients().get(draft.client_id).await.unwrap();
+    let client = world.company.clients().get(draft.summary.client_id).await.unwrap();
     let same = NewClient { email: client.email.clone(), ..NewClient::named(format!(" {} ", client.name)) };
     world.company.clients().change(client.id, &same).await.unwrap();
-    world.company.quotes().edit(draft.id, &new_quote(draft.client_id)).await.unwrap();
+    world.company.quotes().edit(draft.summary.id, &new_quote(draft.summary.client_id)).await.unwrap();
     world.invoicing.sweep().await.unwrap();
     assert_eq!(read(&world, &path).await, before);
     assert_eq!(world.company.clients().get(client.id).await.unwrap(), client);

@@ -70,12 +70,12 @@ async fn calendar_dates_are_days_in_the_companys_time_zone() {
         let key = company.keys().issue("tests").await.unwrap().key.reveal().to_owned();
         let tenant = Tenant { world: &world, company, key };
         let quote = tenant.draft().await;
-        tenant.company.quotes().send(quote.id, None).await.unwrap();
-        tenant.company.quotes().accept(quote.id).await.unwrap();
-        let invoice = tenant.company.invoices().convert(quote.id).await.unwrap();
-        tenant.company.invoices().issue(invoice.id, None).await.unwrap();
-        let quote = tenant.read(&format!("{QUOTES}/{}", quote.id)).await;
-        let invoice = tenant.read(&format!("{INVOICES}/{}", invoice.id)).await;
+        tenant.company.quotes().send(quote.summary.id, None).await.unwrap();
+        tenant.company.quotes().accept(quote.summary.id).await.unwrap();
+        let invoice = tenant.company.invoices().convert(quote.summary.id).await.unwrap();
+        tenant.company.invoices().issue(invoice.summary.id, None).await.unwrap();
+        let quote = tenant.read(&format!("{QUOTES}/{}", quote.summary.id)).await;
+        let invoice = tenant.read(&format!("{INVOICES}/{}", invoice.summary.id)).await;
         let today: NaiveDate = today.parse().unwrap();
         let end = (today + chrono::Days::new(30)).to_string();
         assert_eq!(text(&invoice, "issueDate"), today.to_string(), "{time_zone}");
@@ -141,7 +141,7 @@ fn numbers_are_exact_and_in_their_shortest_form() {
             ..new_quote(client.id)
         };
         let quote = tenant.company.quotes().create(&new).await.unwrap();
-        let answer = tenant.get(&format!("{QUOTES}/{}", quote.id)).await;
+        let answer = tenant.get(&format!("{QUOTES}/{}", quote.summary.id)).await;
         let body = std::str::from_utf8(&answer.bytes).unwrap();
 
         let totals: Vec<Decimal> = lines.iter().map(|[q, p, _]| cents(q * p)).collect();
@@ -196,7 +196,7 @@ async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
     ];
     let new = NewQuote { lines, retention_rate: Percent::ZERO, ..new_quote(client) };
     let quote = world.company.quotes().create(&new).await.unwrap();
-    let answer = world.get(&format!("{QUOTES}/{}", quote.id)).await;
+    let answer = world.get(&format!("{QUOTES}/{}", quote.summary.id)).await;
     let body = std::str::from_utf8(&answer.bytes).unwrap();
     assert_eq!(tokens(body, "totalHT"), ["1200", "0", "1200"]);
     assert_eq!(tokens(body, "quantity"), ["-0.004", "1"]);
@@ -265,7 +265,7 @@ async fn every_optional_field_is_present_as_null() {
     };
     let quote = world.company.quotes().create(&new).await.unwrap();
     let item = items(&read(&world, QUOTES).await)[0].clone();
-    let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     let unset = [
         "externalId",
         "clientEmail",
@@ -283,14 +283,15 @@ async fn every_optional_field_is_present_as_null() {
     for name in ["unit", "lot", "section"] {
         assert_eq!(detail["lines"][0].get(name), Some(&Value::Null), "{name}");
     }
-    world.company.quotes().accept(quote.id).await.unwrap();
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
+    world.company.quotes().accept(quote.summary.id).await.unwrap();
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
     let item = items(&read(&world, INVOICES).await)[0].clone();
-    let detail = read(&world, &format!("{INVOICES}/{}", invoice.id)).await;
+    let detail = read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await;
     for name in ["number", "clientEmail", "issueDate", "dueDate", "paidAt", "canceledAt"] {
         assert_eq!((item.get(name), detail.get(name)), (Some(&Value::Null), Some(&Value::Null)), "{name}");
     }
-    let unlinked = world.send("PATCH", &format!("{QUOTES}/{}", quote.id), &json!({"externalId": null})).await;
+    let unlinked =
+        world.send("PATCH", &format!("{QUOTES}/{}", quote.summary.id), &json!({"externalId": null})).await;
     assert_eq!(unlinked.json.get("externalId"), Some(&Value::Null));
 }
 
@@ -404,7 +405,7 @@ async fn an_empty_optional_string_is_read_as_null() {
 #[on_each_database]
 async fn an_empty_external_id_is_refused() {
     let world = world().await;
-    let quote = format!("{QUOTES}/{}", world.draft().await.id);
+    let quote = format!("{QUOTES}/{}", world.draft().await.summary.id);
     for empty in ["", "  ", "\u{a0}\n"] {
         refused(&post(&world, "externalId", empty).await, "externalId", empty);
         let body = json!({"externalId": empty});
@@ -425,7 +426,7 @@ async fn the_texts_of_lines_keep_the_same_rules() {
     for (field, longest) in [("description", 2_000), ("unit", 255), ("lot", 255), ("section", 255)] {
         let good = with(field, format!(" {}e\u{301} ", "€".repeat(longest - 1)));
         let quote = world.company.quotes().create(&good).await.unwrap();
-        let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+        let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
         assert_eq!(detail["lines"][0][field], format!("{}é", "€".repeat(longest - 1)), "{field}");
         let refused = world.company.quotes().create(&with(field, "€".repeat(longest + 1))).await;
         let Err(Error::Invalid(invalid)) = refused else { panic!("{field}: {refused:?}") };

@@ -167,8 +167,8 @@ impl Workload {
             _ => quotes.create(&self.content(pick)).await,
         };
         if let Some(quote) = done::<Quote>(result) {
-            keep(&mut self.quotes, quote.id);
-            self.saw(QUOTE, quote.id, quote.updated_at);
+            keep(&mut self.quotes, quote.summary.id);
+            self.saw(QUOTE, quote.summary.id, quote.summary.updated_at);
         }
     }
 
@@ -184,8 +184,8 @@ impl Workload {
             },
         };
         if let Some(invoice) = done(result) {
-            keep(&mut self.invoices, invoice.id);
-            self.saw(INVOICE, invoice.id, invoice.updated_at);
+            keep(&mut self.invoices, invoice.summary.id);
+            self.saw(INVOICE, invoice.summary.id, invoice.summary.updated_at);
         }
     }
 
@@ -194,11 +194,11 @@ impl Workload {
         let mut found = Vec::new();
         for id in &self.quotes {
             let quote = self.company.quotes().get(*id).await.expect("a quote");
-            found.push((quote.updated_at, QUOTE, id.to_string()));
+            found.push((quote.summary.updated_at, QUOTE, id.to_string()));
         }
         for id in &self.invoices {
             let invoice = self.company.invoices().get(*id).await.expect("an invoice");
-            found.push((invoice.updated_at, INVOICE, id.to_string()));
+            found.push((invoice.summary.updated_at, INVOICE, id.to_string()));
         }
         found.sort();
         let known = self.stamps.len();

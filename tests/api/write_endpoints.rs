@@ -26,12 +26,12 @@ async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
     for (sent, stored) in
         [(json!("crm-1"), json!("crm-1")), (json!(" crm 2 "), json!("crm 2")), (Value::Null, Value::Null)]
     {
-        let answer = patch(&world, quote.id, &json!({"externalId": sent})).await;
+        let answer = patch(&world, quote.summary.id, &json!({"externalId": sent})).await;
         assert_eq!(
             (answer.status.as_u16(), &answer.json),
-            (200, &json!({"id": quote.id, "externalId": stored}))
+            (200, &json!({"id": quote.summary.id, "externalId": stored}))
         );
-        let detail = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+        let detail = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
         assert_eq!(detail["externalId"], stored);
         assert_eq!(items(&read(&world, QUOTES).await)[0]["externalId"], stored);
     }
@@ -41,20 +41,20 @@ async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
 async fn linking_works_in_every_state_and_changes_nothing_else() {
     let world = world().await;
     for quote in gallery(&world).await.quotes {
-        let path = format!("{QUOTES}/{}", quote.id);
+        let path = format!("{QUOTES}/{}", quote.summary.id);
         let mut before = read(&world, &path).await;
-        let answer = patch(&world, quote.id, &json!({"externalId": "crm-1"})).await;
-        assert_eq!(answer.status, 200, "{}", quote.status);
+        let answer = patch(&world, quote.summary.id, &json!({"externalId": "crm-1"})).await;
+        assert_eq!(answer.status, 200, "{}", quote.summary.status);
         let mut after = read(&world, &path).await;
         assert_eq!(after["externalId"], "crm-1");
-        assert!(text(&after, "updatedAt") > text(&before, "updatedAt"), "{}", quote.status);
+        assert!(text(&after, "updatedAt") > text(&before, "updatedAt"), "{}", quote.summary.status);
         for changed in ["externalId", "updatedAt"] {
             before[changed].take();
             after[changed].take();
         }
-        assert_eq!(after, before, "{}", quote.status);
+        assert_eq!(after, before, "{}", quote.summary.status);
         assert_eq!(
-            patch(&world, quote.id, &json!({"externalId": null})).await.json["externalId"],
+            patch(&world, quote.summary.id, &json!({"externalId": null})).await.json["externalId"],
             Value::Null
         );
     }
@@ -65,7 +65,7 @@ async fn several_quotes_may_have_the_same_external_id() {
     let world = world().await;
     let [one, other] = [world.draft().await, world.sent().await];
     for quote in [&one, &other] {
-        let answer = patch(&world, quote.id, &json!({"externalId": "deal-1"})).await;
+        let answer = patch(&world, quote.summary.id, &json!({"externalId": "deal-1"})).await;
         assert_eq!((answer.status.as_u16(), text(&answer.json, "externalId")), (200, "deal-1"));
     }
     let page = read(&world, QUOTES).await;
@@ -78,15 +78,15 @@ async fn several_quotes_may_have_the_same_external_id() {
 async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
     let world = world().await;
     let quote = world.draft().await;
-    patch(&world, quote.id, &json!({"externalId": "crm-1"})).await;
-    let before = read(&world, &format!("{QUOTES}/{}", quote.id)).await;
+    patch(&world, quote.summary.id, &json!({"externalId": "crm-1"})).await;
+    let before = read(&world, &format!("{QUOTES}/{}", quote.summary.id)).await;
     for (body, name) in [
         (json!({}), "externalId"),
         (json!({"externalID": "x"}), "externalID"),
         (json!({"external_id": "x"}), "external_id"),
         (json!({"externalId": "x", "status": "ACCEPTED"}), "status"),
         (json!({"externalId": "x", "totalHT": 1}), "totalHT"),
-        (json!({"externalId": null, "id": quote.id}), "id"),
+        (json!({"externalId": null, "id": quote.summary.id}), "id"),
         (json!({"status": "ACCEPTED"}), "status"),
         (json!({"externalId": 5}), "externalId"),
         (json!({"externalId": 5.5}), "externalId"),
@@ -98,14 +98,14 @@ async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
         (json!({"externalId": "x".repeat(256)}), "externalId"),
         (json!({"externalId": "a\u{0}b"}), "externalId"),
     ] {
-        refused(&patch(&world, quote.id, &body).await, name, &body.to_string());
+        refused(&patch(&world, quote.summary.id, &body).await, name, &body.to_string());
     }
     let twice = Bytes::from_static(br#"{"externalId": "a", "externalId": "b"}"#);
-    let path = format!("{QUOTES}/{}", quote.id);
+    let path = format!("{QUOTES}/{}", quote.summary.id);
     let json = [("content-type", "application/json")];
     refused(&world.call("PATCH", &path, Some(&world.key), &json, twice).await, "externalId", "twice");
     assert_eq!(read(&world, &path).await, before, "a refused link has changed something");
-    assert_eq!(patch(&world, quote.id, &json!({"externalId": "€".repeat(255)})).await.status, 200);
+    assert_eq!(patch(&world, quote.summary.id, &json!({"externalId": "€".repeat(255)})).await.status, 200);
 }
 
 #[on_each_database]
@@ -120,10 +120,10 @@ async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
         (json!({"externalId": null}), true),
         (json!({"externalId": null}), false),
     ] {
-        let path = format!("{QUOTES}/{}", quote.id);
+        let path = format!("{QUOTES}/{}", quote.summary.id);
         let before = read(&world, &path).await["updatedAt"].clone();
         world.advance(std::time::Duration::from_secs(1));
-        assert_eq!(patch(&world, quote.id, &body).await.status, 200);
+        assert_eq!(patch(&world, quote.summary.id, &body).await.status, 200);
         let after = read(&world, &path).await["updatedAt"].clone();
         assert_eq!(after != before, moves, "{body}");
     }

@@ -159,7 +159,7 @@ pub(super) async fn live(host: &Host, invoicing: &Invoicing, receiver: &Receiver
 
 async fn draft_and_send(company: &CompanyHandle) -> QuoteId {
     let draft = draft_of(company).await;
-    company.quotes().send(draft.id, None).await.unwrap().id
+    company.quotes().send(draft.summary.id, None).await.unwrap().summary.id
 }
 
 /// Drafts, linked, imported, sent, accepted, rejected, signed.
@@ -177,13 +177,13 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
     };
     let quotes = company.quotes();
     let linked = quotes.create(&new).await.unwrap();
-    quotes.link(linked.id, Some("deal-7")).await.unwrap();
+    quotes.link(linked.summary.id, Some("deal-7")).await.unwrap();
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
     quotes.import(&new, &import).await.unwrap();
     let rejected = draft_and_send(company).await;
     quotes.reject(rejected).await.unwrap();
     accepted_of(company).await;
-    let signed = quotes.create(&new).await.unwrap().id;
+    let signed = quotes.create(&new).await.unwrap().summary.id;
     quotes.send(signed, None).await.unwrap();
     let token = quotes.signing_link(signed).await.unwrap();
     let signature = Signature {
@@ -198,18 +198,18 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
 /// In every state, with payments and projects.
 async fn invoices(company: &CompanyHandle) {
     let invoices = company.invoices();
-    let draft = invoices.convert(accepted_of(company).await.id).await.unwrap();
-    assert_eq!(draft.status, InvoiceStatus::Draft);
-    let canceled = issued_over(company, "70").await.id;
+    let draft = invoices.convert(accepted_of(company).await.summary.id).await.unwrap();
+    assert_eq!(draft.summary.status, InvoiceStatus::Draft);
+    let canceled = issued_over(company, "70").await.summary.id;
     invoices.cancel(canceled).await.unwrap();
-    let paid = issued_over(company, "100").await.id;
+    let paid = issued_over(company, "100").await.summary.id;
     invoices.pay(paid, &payment("40", Some("VIR-1"))).await.unwrap();
     let wrong = invoices.pay(paid, &payment("10", None)).await.unwrap();
     invoices.reverse(paid, wrong.payment.id).await.unwrap();
     invoices.pay(paid, &payment("60", Some("VIR-2"))).await.unwrap();
     let projects = company.projects();
     for completed in [false, true] {
-        let quote_ids = vec![accepted_of(company).await.id];
+        let quote_ids = vec![accepted_of(company).await.summary.id];
         let new = NewProject { name: "Chantier".into(), client_id: None, quote_ids };
         let project = projects.create(&new).await.unwrap();
         if completed {
@@ -265,7 +265,8 @@ async fn paths(company: &CompanyHandle) -> Vec<String> {
     let mut paths = Vec::new();
     let quotes = company.quotes().list(&PageQuery::default()).await.unwrap().data;
     let invoices = company.invoices().list(&PageQuery::default()).await.unwrap().data;
-    for stamp in [quotes[0].updated_at, invoices[0].updated_at, quotes[3].updated_at] {
+    for stamp in [quotes[0].summary.updated_at, invoices[0].summary.updated_at, quotes[3].summary.updated_at]
+    {
         for list in ["quotes", "invoices", "clients"] {
             paths.push(format!("/api/v1/{list}?since={stamp}&limit=100"));
         }
@@ -283,9 +284,9 @@ async fn paths(company: &CompanyHandle) -> Vec<String> {
             .map(|query| format!("/api/v1/clients{query}")),
     );
     paths.extend(quotes.iter().flat_map(|quote| {
-        ["", "/document?type=pdf"].map(|what| format!("/api/v1/quotes/{}{what}", quote.id))
+        ["", "/document?type=pdf"].map(|what| format!("/api/v1/quotes/{}{what}", quote.summary.id))
     }));
-    paths.extend(invoices.iter().map(|invoice| format!("/api/v1/invoices/{}", invoice.id)));
+    paths.extend(invoices.iter().map(|invoice| format!("/api/v1/invoices/{}", invoice.summary.id)));
     paths
 }
 
@@ -306,18 +307,18 @@ async fn host_side(invoicing: &Invoicing, company: &CompanyHandle, life: &Life) 
     }
     for quote in company.quotes().list(&PageQuery::default()).await.unwrap().data {
         let quotes = company.quotes();
-        told.push(format!("{:?}", quotes.costings(quote.id).await.unwrap()));
-        told.push(format!("{:?}", quotes.work_site(quote.id).await.unwrap()));
-        told.push(format!("{:?}", quotes.documents(quote.id).await.unwrap()));
-        if let Some(proof) = quotes.proof(quote.id).await.unwrap() {
+        told.push(format!("{:?}", quotes.costings(quote.summary.id).await.unwrap()));
+        told.push(format!("{:?}", quotes.work_site(quote.summary.id).await.unwrap()));
+        told.push(format!("{:?}", quotes.documents(quote.summary.id).await.unwrap()));
+        if let Some(proof) = quotes.proof(quote.summary.id).await.unwrap() {
             let ProofRecord { ip, user_agent, token_hash, .. } = proof;
             told.push(format!("{ip:?} {user_agent:?} {token_hash:?}"));
         }
-        let document = quotes.open_document(quote.id).await;
+        let document = quotes.open_document(quote.summary.id).await;
         told.push(document.map_or_else(|error| error.to_string(), |document| document.sha256));
     }
     for invoice in company.invoices().list(&PageQuery::default()).await.unwrap().data {
-        told.push(format!("{:?}", company.invoices().payments(invoice.id).await.unwrap()));
+        told.push(format!("{:?}", company.invoices().payments(invoice.summary.id).await.unwrap()));
     }
     told
 }

@@ -82,7 +82,7 @@ fn the_service_says_the_same_on_postgresql_and_goes_on_from_there() {
         let life = live(&host, &invoicing, &receiver).await;
         let before = told(&invoicing, &life).await;
         let last_quote =
-            life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].number.clone();
+            life.company.quotes().list(&PageQuery::default()).await.unwrap().data[0].summary.number.clone();
         invoicing.close().await;
 
         let report = host.copy().await.unwrap();
@@ -106,8 +106,8 @@ async fn goes_on(host: &Host, moved: &Invoicing, life: &host::Life, receiver: &R
     let last_id: i64 = host.behind().await.one("SELECT max(id) FROM delivery", &[]).await;
     let client = company.clients().list(&ClientQuery::default()).await.unwrap().data[0].id;
     let quote = company.quotes().create(&invoicing_tests::new_quote(client)).await.unwrap();
-    assert_eq!(number(&quote.number), number(last) + 1, "{} after {last}", quote.number);
-    assert!(quote.updated_at > stamp);
+    assert_eq!(number(&quote.summary.number), number(last) + 1, "{} after {last}", quote.summary.number);
+    assert!(quote.summary.updated_at > stamp);
     let fresh: Vec<i64> =
         host.behind().await.all("SELECT id FROM delivery ORDER BY id DESC LIMIT 2", &[]).await;
     assert!(fresh.iter().all(|id| *id > last_id), "{fresh:?} after {last_id}");

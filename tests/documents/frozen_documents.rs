@@ -21,7 +21,7 @@ async fn sign(world: &World, id: QuoteId) -> Value {
 async fn the_hash_of_what_was_shown_is_a_hash() {
     let world = World::new().await;
     let quote = world.sent().await;
-    let token = world.company.quotes().signing_link(quote.id).await.unwrap();
+    let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let shown = links.document(token.reveal()).await.unwrap().sha256;
     for wrong in [String::new(), shown.to_uppercase(), shown[1..].to_owned(), format!("{shown} ")] {
@@ -46,9 +46,9 @@ fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
 async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent() {
     let world = World::new().await;
     let sent = world.sent().await;
-    let sent_document = world.company.quotes().open_document(sent.id).await.unwrap();
+    let sent_document = world.company.quotes().open_document(sent.summary.id).await.unwrap();
     world.advance(DAY);
-    let detail = sign(&world, sent.id).await;
+    let detail = sign(&world, sent.summary.id).await;
     let block = &detail["signature"];
     assert_eq!(
         crate::support::keys(block),
@@ -59,8 +59,8 @@ async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that
     let parts = ProofParts {
         accepted_text: "Bon pour accord",
         document_sha256: &sent_document.sha256,
-        number: &sent.number,
-        quote_id: sent.id,
+        number: &sent.summary.number,
+        quote_id: sent.summary.id,
         signed_at: block["signedAt"].as_str().unwrap().parse().unwrap(),
         signed_by_email: "lea@exemple.fr",
         signed_by_name: "Léa Lefèvre",
@@ -74,21 +74,21 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.id).await.unwrap();
-    assert!(quotes.proof(sent.id).await.unwrap().is_none());
-    let document = quotes.open_document(sent.id).await.unwrap();
+    let token = quotes.signing_link(sent.summary.id).await.unwrap();
+    assert!(quotes.proof(sent.summary.id).await.unwrap().is_none());
+    let document = quotes.open_document(sent.summary.id).await.unwrap();
     let user_agent = format!("{CANARY} {}", "é".repeat(1_000));
     let ip = "192.0.2.7".parse().unwrap();
     let signature =
         Signature { evidence: evidence(), ip: Some(ip), user_agent: Some(user_agent), document_sha256: None };
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
-    let proof = quotes.proof(sent.id).await.unwrap().unwrap();
+    let proof = quotes.proof(sent.summary.id).await.unwrap().unwrap();
     assert_eq!(proof.document_sha256, document.sha256);
-    assert_eq!(proof.fingerprint, signed.terms.signature.as_ref().unwrap().proof_fingerprint);
-    assert_eq!((proof.ip.as_deref(), Some(proof.signed_at)), (Some("192.0.2.7"), signed.signed_at));
+    assert_eq!(proof.fingerprint, signed.detail.signature.as_ref().unwrap().proof_fingerprint);
+    assert_eq!((proof.ip.as_deref(), Some(proof.signed_at)), (Some("192.0.2.7"), signed.summary.signed_at));
     assert_eq!(proof.token_hash, ContentHash::of(token.reveal().as_bytes()).as_bytes());
     assert_eq!(proof.user_agent.unwrap().chars().count(), 500);
-    let detail = world.get(&format!("/api/v1/quotes/{}", sent.id)).await;
+    let detail = world.get(&format!("/api/v1/quotes/{}", sent.summary.id)).await;
     assert!(!String::from_utf8_lossy(&detail.bytes).contains("192.0.2.7"));
 }
 
@@ -97,12 +97,12 @@ async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomput
     let world = World::new().await;
     for text in ["\"\\/\n\tz", "e\u{301}\u{202e} 😀", "</script><!--", "a\u{2028}\u{2029}b"] {
         let sent = world.sent().await;
-        let sha256 = world.company.quotes().open_document(sent.id).await.unwrap().sha256;
-        let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+        let sha256 = world.company.quotes().open_document(sent.summary.id).await.unwrap().sha256;
+        let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
         let mut signature = signature();
         signature.evidence.accepted_text = text.to_owned();
         world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
-        let detail = world.get(&format!("/api/v1/quotes/{}", sent.id)).await.json;
+        let detail = world.get(&format!("/api/v1/quotes/{}", sent.summary.id)).await.json;
         assert_eq!(
             detail["signature"]["proofFingerprint"],
             fingerprint_by_hand(&detail, &sha256),
@@ -118,13 +118,13 @@ async fn after_sending_again_the_signature_binds_the_second_document() {
     world.advance(DAY);
     let quotes = world.company.quotes();
     // A link of the first time shows and signs what was sent last.
-    let old_link = quotes.signing_link(rejected.id).await.unwrap();
-    quotes.send(rejected.id, Some(date("2027-01-31"))).await.unwrap();
-    let documents = quotes.documents(rejected.id).await.unwrap();
+    let old_link = quotes.signing_link(rejected.summary.id).await.unwrap();
+    quotes.send(rejected.summary.id, Some(date("2027-01-31"))).await.unwrap();
+    let documents = quotes.documents(rejected.summary.id).await.unwrap();
     let shown = world.invoicing.signing_links().document(old_link.reveal()).await.unwrap();
     assert_eq!(shown.sha256, documents[1].sha256);
     world.invoicing.signing_links().sign(old_link.reveal(), &signature()).await.unwrap();
-    let detail = world.get(&format!("/api/v1/quotes/{}", rejected.id)).await.json;
+    let detail = world.get(&format!("/api/v1/quotes/{}", rejected.summary.id)).await.json;
     assert_eq!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &documents[1].sha256));
     assert_ne!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &documents[0].sha256));
 }
@@ -134,16 +134,16 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let before = quotes.open_document(sent.id).await.unwrap();
-    sign(&world, sent.id).await;
-    let documents = quotes.documents(sent.id).await.unwrap();
+    let before = quotes.open_document(sent.summary.id).await.unwrap();
+    sign(&world, sent.summary.id).await;
+    let documents = quotes.documents(sent.summary.id).await.unwrap();
     assert_eq!((documents.len(), documents[0].sha256.as_str()), (2, before.sha256.as_str()));
-    let after = quotes.open_document(sent.id).await.unwrap();
+    let after = quotes.open_document(sent.summary.id).await.unwrap();
     assert_eq!(after.sha256, documents[1].sha256);
     assert_ne!(after.bytes, before.bytes);
     assert_eq!(world.documents.count(), 2);
-    assert!(documents.iter().all(|document| document.file_name == format!("{}.pdf", sent.number)));
-    let link = quotes.document(sent.id).await.unwrap();
+    assert!(documents.iter().all(|document| document.file_name == format!("{}.pdf", sent.summary.number)));
+    let link = quotes.document(sent.summary.id).await.unwrap();
     assert_eq!((link.sha256, link.size_bytes), (after.sha256, after.bytes.len() as u64));
 }
 
@@ -152,19 +152,23 @@ async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let frozen = quotes.open_document(sent.id).await.unwrap();
-    let record = quotes.get(sent.id).await.unwrap();
+    let frozen = quotes.open_document(sent.summary.id).await.unwrap();
+    let record = quotes.get(sent.summary.id).await.unwrap();
     let identity = CompanyIdentity { address: Some("2 rue Neuve".into()), ..CompanyIdentity::default() };
     world.company.set_identity(&identity).await.unwrap();
     let change = ClientChange { address: Some("ailleurs".into()), ..ClientChange::named("Autre nom") };
-    world.company.clients().change(sent.client_id, &change).await.unwrap();
-    assert_eq!(quotes.open_document(sent.id).await.unwrap(), frozen);
-    assert_eq!(quotes.get(sent.id).await.unwrap(), record, "the names on the quote are those of its making");
-    quotes.reject(sent.id).await.unwrap();
-    assert_eq!(quotes.open_document(sent.id).await.unwrap(), frozen);
-    quotes.accept(sent.id).await.unwrap();
+    world.company.clients().change(sent.summary.client_id, &change).await.unwrap();
+    assert_eq!(quotes.open_document(sent.summary.id).await.unwrap(), frozen);
     assert_eq!(
-        quotes.open_document(sent.id).await.unwrap(),
+        quotes.get(sent.summary.id).await.unwrap(),
+        record,
+        "the names on the quote are those of its making"
+    );
+    quotes.reject(sent.summary.id).await.unwrap();
+    assert_eq!(quotes.open_document(sent.summary.id).await.unwrap(), frozen);
+    quotes.accept(sent.summary.id).await.unwrap();
+    assert_eq!(
+        quotes.open_document(sent.summary.id).await.unwrap(),
         frozen,
         "a document there is, so none is frozen"
     );
@@ -177,13 +181,13 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
     let company = world.company.details().await.unwrap();
     let input = DocumentInput {
         company: &company,
-        quote: &world.company.quotes().get(sent.id).await.unwrap(),
+        quote: &world.company.quotes().get(sent.summary.id).await.unwrap(),
         client_address: None,
         work_site: None,
         signed_copy: None,
         issued_on: date("2026-09-14"),
     };
-    let frozen = world.company.quotes().open_document(sent.id).await.unwrap();
+    let frozen = world.company.quotes().open_document(sent.summary.id).await.unwrap();
     assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
     assert!(frozen.bytes.starts_with(b"%PDF-"));
     let contains = |needle: &[u8]| frozen.bytes.windows(needle.len()).any(|window| window == needle);
@@ -195,28 +199,31 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = quotes.signing_link(sent.id).await.unwrap();
+    let token = quotes.signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
-    let new = new_quote(draft.client_id);
+    let new = new_quote(draft.summary.client_id);
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
     let unavailable = |error: Error| assert!(matches!(error, Error::StorageUnavailable(_)), "{error:?}");
     world.documents.fail(true);
-    unavailable(refused(&world, "send", quotes.send(draft.id, None)).await);
-    unavailable(refused(&world, "accept", quotes.accept(other.id)).await);
+    unavailable(refused(&world, "send", quotes.send(draft.summary.id, None)).await);
+    unavailable(refused(&world, "accept", quotes.accept(other.summary.id)).await);
     unavailable(refused(&world, "sign", links.sign(token.reveal(), &signature())).await);
     unavailable(refused(&world, "import", quotes.import(&new, &import)).await);
-    unavailable(refused(&world, "document", quotes.document(sent.id)).await);
-    unavailable(refused(&world, "open", quotes.open_document(sent.id)).await);
+    unavailable(refused(&world, "document", quotes.document(sent.summary.id)).await);
+    unavailable(refused(&world, "open", quotes.open_document(sent.summary.id)).await);
     unavailable(refused(&world, "link", links.document(token.reveal())).await);
     // What needs no document works.
-    quotes.reject(sent.id).await.unwrap();
-    quotes.accept(sent.id).await.unwrap();
+    quotes.reject(sent.summary.id).await.unwrap();
+    quotes.accept(sent.summary.id).await.unwrap();
     let drafted = quotes.create(&new).await.unwrap();
     world.documents.fail(false);
-    quotes.send(draft.id, None).await.unwrap();
-    quotes.accept(other.id).await.unwrap();
+    quotes.send(draft.summary.id, None).await.unwrap();
+    quotes.accept(other.summary.id).await.unwrap();
     let imported = quotes.import(&new, &import).await.unwrap();
-    assert_eq!((drafted.number.as_str(), imported.number.as_str()), ("DEV-2026-0004", "DEV-2026-0005"));
+    assert_eq!(
+        (drafted.summary.number.as_str(), imported.summary.number.as_str()),
+        ("DEV-2026-0004", "DEV-2026-0005")
+    );
 }
 
 #[on_each_database]
@@ -224,24 +231,24 @@ async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_holds_up_nobo
     let world = World::new().await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = quotes.signing_link(sent.id).await.unwrap();
+    let token = quotes.signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
-    let (new, signature) = (new_quote(draft.client_id), signature());
+    let (new, signature) = (new_quote(draft.summary.client_id), signature());
     world.documents.hang(true);
     let before = world.dump().await;
     let begun = Instant::now();
     let stuck = async {
         tokio::join!(
-            quotes.send(draft.id, None),
-            quotes.accept(other.id),
+            quotes.send(draft.summary.id, None),
+            quotes.accept(other.summary.id),
             links.sign(token.reveal(), &signature),
             quotes.import(&new, &import),
         )
     };
     let others = async {
         for _ in 0..20 {
-            quotes.get(draft.id).await.unwrap();
+            quotes.get(draft.summary.id).await.unwrap();
             world.company.keys().issue("meanwhile").await.unwrap();
         }
         begun.elapsed()
@@ -261,15 +268,15 @@ async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again()
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let hash: ContentHash = quotes.documents(sent.id).await.unwrap()[0].sha256.parse().unwrap();
+    let hash: ContentHash = quotes.documents(sent.summary.id).await.unwrap()[0].sha256.parse().unwrap();
     world.documents.damage(hash);
     for _ in 0..2 {
-        let document = refused(&world, "document", quotes.document(sent.id)).await;
+        let document = refused(&world, "document", quotes.document(sent.summary.id)).await;
         assert!(matches!(document, Error::StorageUnavailable(_)), "{document:?}");
-        let open = refused(&world, "open", quotes.open_document(sent.id)).await;
+        let open = refused(&world, "open", quotes.open_document(sent.summary.id)).await;
         assert!(matches!(open, Error::StorageUnavailable(_)), "{open:?}");
     }
-    let answer = world.get(&format!("/api/v1/quotes/{}/document", sent.id)).await;
+    let answer = world.get(&format!("/api/v1/quotes/{}/document", sent.summary.id)).await;
     assert_eq!((answer.status.as_u16(), answer.code()), (503, "storage_unavailable"));
     assert!(answer.headers.contains_key("retry-after"));
 }
@@ -281,21 +288,22 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
         let world = World::new().await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
-        let other = crate::support::quote_at(draft.client_id, "4242");
-        let (sent, edited) = tokio::join!(quotes.send(draft.id, None), quotes.edit(draft.id, &other));
+        let other = crate::support::quote_at(draft.summary.client_id, "4242");
+        let (sent, edited) =
+            tokio::join!(quotes.send(draft.summary.id, None), quotes.edit(draft.summary.id, &other));
         let sent = sent.unwrap();
-        assert_eq!(edited.is_ok(), sent.total_ht == "4242".parse().unwrap(), "{edited:?}");
+        assert_eq!(edited.is_ok(), sent.summary.total_ht == "4242".parse().unwrap(), "{edited:?}");
         let company = world.company.details().await.unwrap();
         let input = DocumentInput {
             company: &company,
-            quote: &quotes.get(draft.id).await.unwrap(),
+            quote: &quotes.get(draft.summary.id).await.unwrap(),
             client_address: None,
             work_site: None,
             signed_copy: None,
             issued_on: date("2026-09-14"),
         };
-        let frozen = quotes.open_document(draft.id).await.unwrap();
+        let frozen = quotes.open_document(draft.summary.id).await.unwrap();
         assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
-        conflict(&world, "edit after sending", quotes.edit(draft.id, &other)).await;
+        conflict(&world, "edit after sending", quotes.edit(draft.summary.id, &other)).await;
     }
 }

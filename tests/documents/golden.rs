@@ -112,7 +112,7 @@ fn a_signed_quote_carries_the_copy_that_was_signed_and_the_proof() {
     let Some(copy) = attachment("DEV-2026-0042.pdf") else { return };
     assert!(copy == sent, "the copy is not the one that was signed");
     let proof: serde_json::Value = serde_json::from_slice(&attachment("proof.json").unwrap()).unwrap();
-    let signature = paper.quote.terms.signature.unwrap();
+    let signature = paper.quote.detail.signature.unwrap();
     assert_eq!(proof["proofFingerprint"], signature.proof_fingerprint);
     assert_eq!(proof["documentSha256"], sha256_hex(&sent));
     // Anyone can compute the fingerprint from the other members, in their order.
@@ -155,7 +155,7 @@ fn the_worst_that_can_be_entered() {
     lines.extend(rates.map(|rate| line("Un taux de plus", ("1", "u"), ("3", &rate), ("Taux", ""))));
     let mut paper = Paper::of(lines).retained(5);
     paper.company.name.clone_from(&unbroken);
-    paper.quote.head.client_name = "ג׳ון כהן \u{202e}nhoJ".to_owned();
+    paper.quote.summary.client_name = "ג׳ון כהן \u{202e}nhoJ".to_owned();
     paper.client_address = Some("🏡 12 rue de l’Élan\r\n\r\n\r\n44000 Nantes".to_owned());
     paper.work_site = Some(unbroken);
     check("worst", &paper, 5..=8);

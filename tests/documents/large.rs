@@ -28,8 +28,8 @@ async fn the_most_lines_that_a_quote_may_have_are_sent() {
     let client = world.client("Lefèvre").await;
     let new = NewQuote { lines: lines(|index| format!("Poste {index}.")), ..NewQuote::empty(client) };
     let draft = quotes.create(&new).await.unwrap();
-    let sent = quotes.send(draft.id, None).await.unwrap();
-    let document = quotes.open_document(sent.id).await.unwrap();
+    let sent = quotes.send(draft.summary.id, None).await.unwrap();
+    let document = quotes.open_document(sent.summary.id).await.unwrap();
 
     let file = format!("{}/most_lines_{:?}.pdf", env!("CARGO_TARGET_TMPDIR"), world.database());
     std::fs::write(Path::new(&file), &document.bytes).unwrap();
@@ -56,10 +56,10 @@ async fn a_quote_that_no_document_can_hold_stays_a_draft() {
     // 2,000 characters each.
     let new = NewQuote { lines: lines(|_| "a\n".repeat(999) + "ab"), ..NewQuote::empty(client) };
     let draft = quotes.create(&new).await.unwrap();
-    let refusal = refused(&world, "send", quotes.send(draft.id, None)).await;
+    let refusal = refused(&world, "send", quotes.send(draft.summary.id, None)).await;
     assert!(
         matches!(&refusal, Error::Invalid(invalid) if invalid.to_string() == "lines: fill more than 2000 pages"),
         "{refusal:?}"
     );
-    assert_eq!(quotes.get(draft.id).await.unwrap(), draft);
+    assert_eq!(quotes.get(draft.summary.id).await.unwrap(), draft);
 }

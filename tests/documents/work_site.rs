@@ -35,7 +35,7 @@ impl DocumentRenderer for Recording {
             client_address: input.client_address.map(str::to_owned),
             work_site: input.work_site.map(str::to_owned),
             issued_on: input.issued_on.to_string(),
-            signed: input.quote.terms.signature.is_some(),
+            signed: input.quote.detail.signature.is_some(),
             signed_copy,
         };
         let bytes = format!("{seen:?}").into_bytes();
@@ -87,7 +87,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     let client = company.clients().create(&client).await.unwrap().client;
     let new = NewQuote { work_site: Some("Chantier, 3 quai Bas".into()), ..new_quote(client.id) };
     let quote = company.quotes().create(&new).await.unwrap();
-    company.quotes().send(quote.id, None).await.unwrap();
+    company.quotes().send(quote.summary.id, None).await.unwrap();
     let sent = renderer.last();
     assert_eq!(sent.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
     assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute"));
@@ -101,15 +101,18 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
         ..ClientChange::default()
     };
     company.clients().change(client.id, &moved).await.unwrap();
-    let copy = company.quotes().open_document(quote.id).await.unwrap();
-    let token = company.quotes().signing_link(quote.id).await.unwrap();
+    let copy = company.quotes().open_document(quote.summary.id).await.unwrap();
+    let token = company.quotes().signing_link(quote.summary.id).await.unwrap();
     invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
 
     let hash = ContentHash::of(&copy.bytes);
     let expected =
         Seen { signed: true, signed_copy: Some((copy.file_name.clone(), hash, copy.bytes.to_vec())), ..sent };
     assert_eq!(renderer.last(), expected);
-    assert_eq!(company.quotes().proof(quote.id).await.unwrap().unwrap().document_sha256, hash.to_string());
+    assert_eq!(
+        company.quotes().proof(quote.summary.id).await.unwrap().unwrap().document_sha256,
+        hash.to_string()
+    );
 }
 
 #[on_each_database]
@@ -117,11 +120,11 @@ async fn sending_again_says_what_holds_by_then() {
     let Shop { company, renderer, _place, .. } = shop().await;
     let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client;
     let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
-    company.quotes().send(quote.id, None).await.unwrap();
-    company.quotes().reject(quote.id).await.unwrap();
+    company.quotes().send(quote.summary.id, None).await.unwrap();
+    company.quotes().reject(quote.summary.id).await.unwrap();
     company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
-    let until = company.quotes().get(quote.id).await.unwrap().valid_until;
-    company.quotes().send(quote.id, until).await.unwrap();
+    let until = company.quotes().get(quote.summary.id).await.unwrap().summary.valid_until;
+    company.quotes().send(quote.summary.id, until).await.unwrap();
     assert_eq!(renderer.last().company, identity("9 avenue d'Ailleurs"));
 }
 
@@ -132,27 +135,27 @@ async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
     let client = world.client("Lefèvre").await;
     let with = |site: &str| NewQuote { work_site: Some(site.into()), ..new_quote(client) };
     let quote = quotes.create(&with("  3 quai Bas\n75001 Paris ")).await.unwrap();
-    assert_eq!(quotes.work_site(quote.id).await.unwrap().as_deref(), Some("3 quai Bas\n75001 Paris"));
-    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+    assert_eq!(quotes.work_site(quote.summary.id).await.unwrap().as_deref(), Some("3 quai Bas\n75001 Paris"));
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.summary.id)).await;
     assert!(!String::from_utf8_lossy(&detail.bytes).contains("quai Bas"));
     assert!(detail.json.get("workSite").is_none());
 
     // The API does not show it, so that nothing was modified in the eyes of `since`.
-    let edited = quotes.edit(quote.id, &with("4 quai Haut")).await.unwrap();
+    let edited = quotes.edit(quote.summary.id, &with("4 quai Haut")).await.unwrap();
     assert_eq!(edited, quote);
-    assert_eq!(quotes.work_site(quote.id).await.unwrap().as_deref(), Some("4 quai Haut"));
-    quotes.edit(quote.id, &new_quote(client)).await.unwrap();
-    assert_eq!(quotes.work_site(quote.id).await.unwrap(), None);
+    assert_eq!(quotes.work_site(quote.summary.id).await.unwrap().as_deref(), Some("4 quai Haut"));
+    quotes.edit(quote.summary.id, &new_quote(client)).await.unwrap();
+    assert_eq!(quotes.work_site(quote.summary.id).await.unwrap(), None);
 
     let long = "x".repeat(2_001);
     for refusal in [
         refused(&world, "a long site", quotes.create(&with(&long))).await,
-        refused(&world, "a long site", quotes.edit(quote.id, &with(&long))).await,
+        refused(&world, "a long site", quotes.edit(quote.summary.id, &with(&long))).await,
     ] {
         assert!(matches!(&refusal, Error::Invalid(invalid) if invalid.field == "workSite"), "{refusal:?}");
     }
     let (other, _) = world.another("Autre", Plan::Team).await;
-    assert!(matches!(other.quotes().work_site(quote.id).await, Err(Error::NotFound)));
+    assert!(matches!(other.quotes().work_site(quote.summary.id).await, Err(Error::NotFound)));
 }
 
 #[on_each_database]
@@ -160,7 +163,7 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.id).await.unwrap();
+    let token = quotes.signing_link(sent.summary.id).await.unwrap();
     world.documents.fail(true);
     let links = world.invoicing.signing_links();
     let refusal = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
@@ -174,12 +177,12 @@ async fn nobody_signs_another_document_than_the_one_that_was_shown() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let token = quotes.signing_link(sent.id).await.unwrap();
+    let token = quotes.signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let shown = links.document(token.reveal()).await.unwrap().sha256;
-    quotes.reject(sent.id).await.unwrap();
+    quotes.reject(sent.summary.id).await.unwrap();
     world.company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
-    quotes.send(sent.id, sent.valid_until).await.unwrap();
+    quotes.send(sent.summary.id, sent.summary.valid_until).await.unwrap();
     let stale = Signature { document_sha256: Some(shown), ..signature() };
     let refusal = refused(&world, "sign", links.sign(token.reveal(), &stale)).await;
     assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");

@@ -168,11 +168,15 @@ impl Found {
     /// What was said is there, at least as far as was said.
     fn check_said<'a>(&self, said: impl Iterator<Item = &'a Value>, figures: &mut Figures) {
         let mut records = HashMap::<String, (Timestamp, &'static str)>::new();
-        let quotes =
-            self.quotes.iter().map(|quote| (quote.id.to_string(), (quote.updated_at, quote.status.as_str())));
+        let quotes = self.quotes.iter().map(|quote| {
+            (quote.summary.id.to_string(), (quote.summary.updated_at, quote.summary.status.as_str()))
+        });
         records.extend(quotes);
         for invoice in &self.invoices {
-            records.insert(invoice.id.to_string(), (invoice.updated_at, invoice.status.as_str()));
+            records.insert(
+                invoice.summary.id.to_string(),
+                (invoice.summary.updated_at, invoice.summary.status.as_str()),
+            );
         }
         for project in &self.projects {
             records.insert(project.id.to_string(), (project.updated_at, project.status.as_str()));
@@ -198,29 +202,33 @@ impl Found {
 
     async fn check_quotes(&self, automatic: bool) {
         for quote in &self.quotes {
-            assert_eq!(self.count("quote.created", &quote.id), 1, "{quote:?}");
-            let is_accepted = quote.status == QuoteStatus::Accepted;
+            assert_eq!(self.count("quote.created", &quote.summary.id), 1, "{quote:?}");
+            let is_accepted = quote.summary.status == QuoteStatus::Accepted;
             // Only an import is sent and accepted at one instant.
-            let is_import = is_accepted && quote.accepted_at == quote.sent_at;
+            let is_import = is_accepted && quote.summary.accepted_at == quote.summary.sent_at;
             let accepted = usize::from(is_accepted && !is_import);
-            assert_eq!(self.count("quote.accepted", &quote.id), accepted, "{quote:?}");
+            assert_eq!(self.count("quote.accepted", &quote.summary.id), accepted, "{quote:?}");
             assert_eq!(
-                self.count("quote.signed", &quote.id),
-                usize::from(quote.signed_at.is_some()),
+                self.count("quote.signed", &quote.summary.id),
+                usize::from(quote.summary.signed_at.is_some()),
                 "{quote:?}"
             );
             if automatic && accepted == 1 {
-                let made = self.invoices.iter().filter(|invoice| invoice.quote_id == quote.id).count();
+                let made = self
+                    .invoices
+                    .iter()
+                    .filter(|invoice| invoice.summary.quote_id == quote.summary.id)
+                    .count();
                 assert_eq!(made, 1, "{quote:?}");
             }
-            let documents = self.handle.quotes().documents(quote.id).await.expect("documents");
-            if quote.status == QuoteStatus::Draft {
+            let documents = self.handle.quotes().documents(quote.summary.id).await.expect("documents");
+            if quote.summary.status == QuoteStatus::Draft {
                 assert!(documents.is_empty(), "{quote:?}");
                 continue;
             }
             let last = documents.last().expect("a frozen document");
-            assert!(documents.len() >= if quote.signed_at.is_some() { 2 } else { 1 }, "{quote:?}");
-            let opened = self.handle.quotes().open_document(quote.id).await.expect("its file");
+            assert!(documents.len() >= if quote.summary.signed_at.is_some() { 2 } else { 1 }, "{quote:?}");
+            let opened = self.handle.quotes().open_document(quote.summary.id).await.expect("its file");
             let found = invoicing_server::ContentHash::of(&opened.bytes).to_string();
             assert_eq!((&found, &opened.sha256), (&last.sha256, &last.sha256), "{quote:?}");
         }
@@ -228,31 +236,41 @@ impl Found {
 
     async fn check_invoices(&self) {
         assert!(
-            distinct(self.invoices.iter().map(|invoice| invoice.quote_id)),
+            distinct(self.invoices.iter().map(|invoice| invoice.summary.quote_id)),
             "a quote was converted twice"
         );
         for invoice in &self.invoices {
-            assert_eq!(self.count("invoice.created", &invoice.id), 1, "{invoice:?}");
-            let payments = self.handle.invoices().payments(invoice.id).await.expect("payments");
+            assert_eq!(self.count("invoice.created", &invoice.summary.id), 1, "{invoice:?}");
+            let payments = self.handle.invoices().payments(invoice.summary.id).await.expect("payments");
             assert!(distinct(payments.iter().map(|payment| payment.reference.as_ref())), "{payments:?}");
             let kept = payments.iter().filter(|payment| payment.reversed_at.is_none());
             let paid: rust_decimal::Decimal = kept.map(|payment| payment.amount.get()).sum();
-            assert_eq!(paid, invoice.amount_paid.get(), "{invoice:?}");
-            let times = self.count("invoice.paid", &invoice.id);
-            assert!(times <= 2 && (invoice.status != InvoiceStatus::Paid || times >= 1), "{invoice:?}");
-            assert_eq!(invoice.number.is_none(), invoice.status == InvoiceStatus::Draft, "{invoice:?}");
+            assert_eq!(paid, invoice.summary.amount_paid.get(), "{invoice:?}");
+            let times = self.count("invoice.paid", &invoice.summary.id);
+            assert!(
+                times <= 2 && (invoice.summary.status != InvoiceStatus::Paid || times >= 1),
+                "{invoice:?}"
+            );
+            assert_eq!(
+                invoice.summary.number.is_none(),
+                invoice.summary.status == InvoiceStatus::Draft,
+                "{invoice:?}"
+            );
         }
     }
 
     /// From 1, without a gap; quotes in the order in which they were made.
     fn check_numbers(&self) {
-        let mut quotes: Vec<(&str, Timestamp)> =
-            self.quotes.iter().map(|quote| (quote.number.as_str(), quote.created_at)).collect();
+        let mut quotes: Vec<(&str, Timestamp)> = self
+            .quotes
+            .iter()
+            .map(|quote| (quote.summary.number.as_str(), quote.summary.created_at))
+            .collect();
         quotes.sort_unstable();
         assert!(quotes.is_sorted_by(|a, b| a.1 < b.1), "numbers are not chronological");
         let mut series = BTreeMap::<&str, BTreeSet<usize>>::new();
-        let invoices = self.invoices.iter().filter_map(|invoice| invoice.number.as_deref());
-        for number in self.quotes.iter().map(|quote| quote.number.as_str()).chain(invoices) {
+        let invoices = self.invoices.iter().filter_map(|invoice| invoice.summary.number.as_deref());
+        for number in self.quotes.iter().map(|quote| quote.summary.number.as_str()).chain(invoices) {
             let (name, place) = number.rsplit_once('-').expect("a series");
             let is_new = series.entry(name).or_default().insert(place.parse().expect("a number"));
             assert!(is_new, "{number} was given twice");
@@ -266,7 +284,10 @@ impl Found {
     fn check_once(&self) {
         let names = self.clients.iter().map(|client| (&client.name, &client.external_id));
         assert!(distinct(names), "a client was created twice");
-        assert!(distinct(self.quotes.iter().map(|quote| quote.client_id)), "a quote was created twice");
+        assert!(
+            distinct(self.quotes.iter().map(|quote| quote.summary.client_id)),
+            "a quote was created twice"
+        );
         let projects = self.projects.iter().flat_map(|project| &project.quote_ids);
         assert!(distinct(projects), "a project was created twice");
     }
@@ -327,7 +348,7 @@ async fn quotes(handle: &CompanyHandle) -> Vec<Quote> {
     let page = async |window| handle.quotes().list(&PageQuery { window, ..PageQuery::default() }).await;
     let mut quotes = Vec::new();
     for item in all(page).await {
-        quotes.push(handle.quotes().get(item.id).await.expect("a quote"));
+        quotes.push(handle.quotes().get(item.summary.id).await.expect("a quote"));
     }
     quotes
 }
@@ -336,7 +357,7 @@ async fn invoices(handle: &CompanyHandle) -> Vec<Invoice> {
     let page = async |window| handle.invoices().list(&PageQuery { window, ..PageQuery::default() }).await;
     let mut invoices = Vec::new();
     for item in all(page).await {
-        invoices.push(handle.invoices().get(item.id).await.expect("an invoice"));
+        invoices.push(handle.invoices().get(item.summary.id).await.expect("an invoice"));
     }
     invoices
 }

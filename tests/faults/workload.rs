@@ -59,11 +59,17 @@ impl Writer {
     }
 
     fn say_quote(&self, quote: &Quote, events: &[&str]) {
-        self.say("quote", &quote.id, quote.status.as_str(), quote.updated_at, events);
+        self.say("quote", &quote.summary.id, quote.summary.status.as_str(), quote.summary.updated_at, events);
     }
 
     fn say_invoice(&self, invoice: &Invoice, events: &[&str]) {
-        self.say("invoice", &invoice.id, invoice.status.as_str(), invoice.updated_at, events);
+        self.say(
+            "invoice",
+            &invoice.summary.id,
+            invoice.summary.status.as_str(),
+            invoice.summary.updated_at,
+            events,
+        );
     }
 
     fn say_project(&self, project: &Project, events: &[&str]) {
@@ -94,19 +100,19 @@ impl Writer {
             let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
             let quote = quotes.import(new, &import).await?;
             self.say_quote(&quote, &["quote.created"]);
-            return Ok(quote.id);
+            return Ok(quote.summary.id);
         }
         let quote = quotes.create(new).await?;
         self.say_quote(&quote, &["quote.created"]);
-        let mut quote = quotes.send(quote.id, None).await?;
+        let mut quote = quotes.send(quote.summary.id, None).await?;
         self.say_quote(&quote, &[]);
         if turn % 5 == 3 {
-            self.say_quote(&quotes.reject(quote.id).await?, &[]);
-            quote = quotes.send(quote.id, None).await?;
+            self.say_quote(&quotes.reject(quote.summary.id).await?, &[]);
+            quote = quotes.send(quote.summary.id, None).await?;
             self.say_quote(&quote, &[]);
         }
         if turn.is_multiple_of(2) {
-            let token = quotes.signing_link(quote.id).await?;
+            let token = quotes.signing_link(quote.summary.id).await?;
             let evidence = SignatureEvidence {
                 signed_by_name: "Léa Lefèvre".into(),
                 signed_by_email: "lea@exemple.fr".into(),
@@ -116,26 +122,30 @@ impl Writer {
             let quote = self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
             self.say_quote(&quote, &["quote.signed", "quote.accepted"]);
         } else {
-            self.say_quote(&quotes.accept(quote.id).await?, &["quote.accepted"]);
+            self.say_quote(&quotes.accept(quote.summary.id).await?, &["quote.accepted"]);
         }
-        Ok(quote.id)
+        Ok(quote.summary.id)
     }
 
     async fn invoiced(&self, turn: u64, quote: QuoteId) -> Result<(), Failure> {
         let invoices = self.handle.invoices();
         let invoice = if self.automatic && turn % 5 != 4 {
-            let since = self.handle.quotes().get(quote).await?.accepted_at;
+            let since = self.handle.quotes().get(quote).await?.summary.accepted_at;
             let query = PageQuery {
                 window: PageWindow { since, limit: 100, ..PageWindow::default() },
                 ..PageQuery::default()
             };
-            let made =
-                invoices.list(&query).await?.data.into_iter().find(|invoice| invoice.quote_id == quote);
-            made.ok_or("an accepted quote was not converted")?.id
+            let made = invoices
+                .list(&query)
+                .await?
+                .data
+                .into_iter()
+                .find(|invoice| invoice.summary.quote_id == quote);
+            made.ok_or("an accepted quote was not converted")?.summary.id
         } else {
             let invoice = invoices.convert(quote).await?;
             self.say_invoice(&invoice, &["invoice.created"]);
-            invoice.id
+            invoice.summary.id
         };
         if turn % 3 == 2 {
             self.say_invoice(&invoices.mark_paid(invoice).await?, &["invoice.paid"]);
@@ -150,7 +160,7 @@ impl Writer {
         };
         let part = invoices.pay(invoice, &payment(Money::from(100), None)).await?;
         self.say_invoice(&part.invoice, &[]);
-        let rest = invoices.pay(invoice, &payment(part.invoice.amount_due, Some("rest"))).await?;
+        let rest = invoices.pay(invoice, &payment(part.invoice.summary.amount_due, Some("rest"))).await?;
         self.say_invoice(&rest.invoice, &["invoice.paid"]);
         if turn % 3 == 1 {
             self.say_invoice(&invoices.reverse(invoice, part.payment.id).await?, &[]);

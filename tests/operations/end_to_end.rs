@@ -12,7 +12,7 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     let hook = NewWebhook { url: receiver.url.clone(), events };
     let hook = world.company.webhooks().register(&hook).await.unwrap();
     let quote = world.sent().await;
-    let token = world.company.quotes().signing_link(quote.id).await.unwrap();
+    let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
     let evidence = SignatureEvidence {
         signed_by_name: "Léa Lefèvre".into(),
         signed_by_email: "lea@exemple.fr".into(),
@@ -20,13 +20,16 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     };
     let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
-    let invoice = world.company.invoices().convert(signed.id).await.unwrap();
-    let invoice = world.company.invoices().issue(invoice.id, None).await.unwrap();
-    let payment =
-        NewPayment { amount: invoice.amount_due, method: PaymentMethod::Bank, reference: Some("R1".into()) };
-    let paid = world.company.invoices().pay(invoice.id, &payment).await.unwrap();
-    assert_eq!(paid.invoice.status.as_str(), "PAID");
-    let project = NewProject { name: "Façade".into(), client_id: None, quote_ids: vec![quote.id] };
+    let invoice = world.company.invoices().convert(signed.summary.id).await.unwrap();
+    let invoice = world.company.invoices().issue(invoice.summary.id, None).await.unwrap();
+    let payment = NewPayment {
+        amount: invoice.summary.amount_due,
+        method: PaymentMethod::Bank,
+        reference: Some("R1".into()),
+    };
+    let paid = world.company.invoices().pay(invoice.summary.id, &payment).await.unwrap();
+    assert_eq!(paid.invoice.summary.status.as_str(), "PAID");
+    let project = NewProject { name: "Façade".into(), client_id: None, quote_ids: vec![quote.summary.id] };
     let project = world.company.projects().create(&project).await.unwrap();
     world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
 
@@ -44,12 +47,12 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     all.sort();
     assert_eq!(kinds, all);
 
-    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.summary.id)).await;
     assert_eq!(detail.status, 200);
     assert_eq!(detail.json["status"], "ACCEPTED");
     let page = world.get("/api/v1/quotes?include=lines&limit=1").await;
-    assert_eq!(page.json["data"][0]["id"], quote.id.to_string(), "{:?}", page.json);
-    let link = world.get(&format!("/api/v1/quotes/{}/document", quote.id)).await;
+    assert_eq!(page.json["data"][0]["id"], quote.summary.id.to_string(), "{:?}", page.json);
+    let link = world.get(&format!("/api/v1/quotes/{}/document", quote.summary.id)).await;
     let url = link.json["url"].as_str().unwrap().strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
     let pdf = world.call("GET", &url, None, &[], bytes::Bytes::new()).await;
     assert!(pdf.bytes.starts_with(b"%PDF-"));

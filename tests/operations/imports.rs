@@ -52,7 +52,7 @@ impl Rival {
     async fn numbers(&self) -> Vec<String> {
         let creations = std::mem::take(&mut *self.creations.lock().unwrap());
         let quotes = creations.join_all().await.into_iter();
-        let mut numbers: Vec<String> = quotes.map(|quote| quote.unwrap().head.number).collect();
+        let mut numbers: Vec<String> = quotes.map(|quote| quote.unwrap().summary.number).collect();
         numbers.sort_unstable();
         numbers
     }
@@ -111,9 +111,9 @@ async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
     // The number of the first rendering was taken. During the second one the other creation waits.
     assert_eq!(store.memory.count(), 2);
-    assert_eq!(imported.number, "DEV-2026-0002");
+    assert_eq!(imported.summary.number, "DEV-2026-0002");
     assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0003"]);
-    assert_eq!(quotes.open_document(imported.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
+    assert_eq!(quotes.open_document(imported.summary.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
 }
 
 #[on_each_database(worker_threads = 4)]
@@ -145,7 +145,7 @@ async fn while_imports_take_turns_other_creations_get_numbers_in_between() {
         imported = imports => imported,
         () = create => unreachable!("it goes on"),
     };
-    let number = |quote: Result<Quote, Error>| quote.unwrap().head.number[9..].parse::<u32>().unwrap();
+    let number = |quote: Result<Quote, Error>| quote.unwrap().summary.number[9..].parse::<u32>().unwrap();
     let mut numbers: Vec<u32> = imported.into_iter().map(number).collect();
     numbers.sort_unstable();
     let in_between = numbers.windows(2).filter(|pair| pair[1] - pair[0] > 1).count();
@@ -177,7 +177,7 @@ async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
     let imported = quotes.import(&new_quote(client), &IMPORT).await.unwrap();
     // The renderings of outdated data used up no number.
     assert_eq!(
-        (imported.number.as_str(), quotes.documents(imported.id).await.unwrap().len()),
+        (imported.summary.number.as_str(), quotes.documents(imported.summary.id).await.unwrap().len()),
         ("DEV-2026-0001", 1)
     );
     assert_eq!(stored.load(Ordering::SeqCst), 3);
@@ -233,7 +233,7 @@ async fn creations_go_on_after_an_import_that_is_dropped() {
     rival.creates().await;
     assert_eq!(rival.numbers().await, ["DEV-2026-0001", "DEV-2026-0002"]);
     let imported = world.company.quotes().import(&rival.new, &IMPORT).await.unwrap();
-    assert_eq!(imported.number, "DEV-2026-0003");
+    assert_eq!(imported.summary.number, "DEV-2026-0003");
 }
 
 #[on_each_database]

@@ -19,8 +19,8 @@ async fn quote_numbers(company: &CompanyHandle) -> Vec<String> {
             break;
         }
     }
-    quotes.sort_by_key(|quote| (quote.created_at, quote.id));
-    quotes.into_iter().map(|quote| quote.head.number).collect()
+    quotes.sort_by_key(|quote| (quote.summary.created_at, quote.summary.id));
+    quotes.into_iter().map(|quote| quote.summary.number).collect()
 }
 
 fn expected(prefix: &str, count: usize) -> Vec<String> {
@@ -41,13 +41,13 @@ async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone
     ];
     for (now, in_paris, in_auckland) in cases {
         world.clock.set(now.parse().unwrap());
-        assert_eq!(draft_of(&paris).await.number, in_paris, "{now}");
-        assert_eq!(draft_of(&auckland).await.number, in_auckland, "{now}");
+        assert_eq!(draft_of(&paris).await.summary.number, in_paris, "{now}");
+        assert_eq!(draft_of(&auckland).await.summary.number, in_auckland, "{now}");
     }
     let quote = accepted_of(&paris).await;
-    let invoice = paris.invoices().convert(quote.id).await.unwrap();
+    let invoice = paris.invoices().convert(quote.summary.id).await.unwrap();
     assert_eq!(
-        paris.invoices().issue(invoice.id, None).await.unwrap().number.as_deref(),
+        paris.invoices().issue(invoice.summary.id, None).await.unwrap().summary.number.as_deref(),
         Some("FAC-2027-0001")
     );
 }
@@ -105,8 +105,8 @@ async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
     assert!(failed.is_empty(), "{} of 12 gave up: {failed:?}", failed.len());
     assert_eq!(quote_numbers(&world.company).await, expected("DEV", 12));
     for quote in made.into_iter().flatten() {
-        let document = quotes.open_document(quote.id).await.unwrap();
-        assert_eq!(document.file_name, format!("{}.pdf", quote.number));
+        let document = quotes.open_document(quote.summary.id).await.unwrap();
+        assert_eq!(document.file_name, format!("{}.pdf", quote.summary.number));
     }
 }
 
@@ -118,8 +118,8 @@ async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_re
     let mut drafts = Vec::new();
     for _ in 0..30 {
         let quote = world.company.quotes().create(&quote_at(client, "10")).await.unwrap();
-        world.company.quotes().accept(quote.id).await.unwrap();
-        drafts.push(invoices.convert(quote.id).await.unwrap().id);
+        world.company.quotes().accept(quote.summary.id).await.unwrap();
+        drafts.push(invoices.convert(quote.summary.id).await.unwrap().summary.id);
     }
     let work = drafts.iter().enumerate().flat_map(|(n, id)| {
         // Each is issued twice at once, a third with a date that is refused, a third by being marked paid.
@@ -141,13 +141,14 @@ async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_re
     let payments: usize = {
         let mut sum = 0;
         for invoice in &issued {
-            sum += invoices.payments(invoice.id).await.unwrap().len();
+            sum += invoices.payments(invoice.summary.id).await.unwrap().len();
         }
         sum
     };
-    let paid = issued.iter().filter(|invoice| invoice.status.as_str() == "PAID").count();
+    let paid = issued.iter().filter(|invoice| invoice.summary.status.as_str() == "PAID").count();
     assert_eq!(payments, paid, "each is marked paid at most once");
-    let mut numbers: Vec<String> = issued.iter().map(|invoice| invoice.number.clone().unwrap()).collect();
+    let mut numbers: Vec<String> =
+        issued.iter().map(|invoice| invoice.summary.number.clone().unwrap()).collect();
     numbers.sort();
     assert_eq!(numbers, expected("FAC", 30));
 }
@@ -159,21 +160,21 @@ async fn invoice_numbers_follow_the_order_of_issue() {
     let mut drafts = Vec::new();
     for _ in 0..4 {
         let quote = accepted_of(&world.company).await;
-        drafts.push(invoices.convert(quote.id).await.unwrap().id);
+        drafts.push(invoices.convert(quote.summary.id).await.unwrap().summary.id);
     }
     let mut last = None;
     for (place, id) in [drafts[2], drafts[0], drafts[3], drafts[1]].into_iter().enumerate() {
         world.advance(crate::support::DAY);
         let invoice = invoices.issue(id, None).await.unwrap();
-        assert_eq!(invoice.number, Some(format!("FAC-2026-{:04}", place + 1)));
-        assert!(invoice.issue_date > last);
-        last = invoice.issue_date;
+        assert_eq!(invoice.summary.number, Some(format!("FAC-2026-{:04}", place + 1)));
+        assert!(invoice.summary.issue_date > last);
+        last = invoice.summary.issue_date;
     }
     invoices.cancel(drafts[0]).await.unwrap();
     let quote = accepted_of(&world.company).await;
-    let next = invoices.convert(quote.id).await.unwrap();
-    let next = invoices.issue(next.id, None).await.unwrap();
-    assert_eq!(next.number.as_deref(), Some("FAC-2026-0005"), "a cancelled invoice keeps its number");
+    let next = invoices.convert(quote.summary.id).await.unwrap();
+    let next = invoices.issue(next.summary.id, None).await.unwrap();
+    assert_eq!(next.summary.number.as_deref(), Some("FAC-2026-0005"), "a cancelled invoice keeps its number");
 }
 
 #[on_each_database]
@@ -181,8 +182,8 @@ async fn numbers_of_companies_are_independent() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Pro).await;
     for n in 1..=3 {
-        assert_eq!(draft_of(&world.company).await.number, format!("DEV-2026-000{n}"));
-        assert_eq!(draft_of(&other).await.number, format!("DEV-2026-000{n}"));
+        assert_eq!(draft_of(&world.company).await.summary.number, format!("DEV-2026-000{n}"));
+        assert_eq!(draft_of(&other).await.summary.number, format!("DEV-2026-000{n}"));
     }
 }
 
@@ -190,7 +191,7 @@ async fn numbers_of_companies_are_independent() {
 async fn totals_are_rounded_per_line_and_per_rate() {
     let world = World::new().await;
     let quote = world.accepted().await;
-    let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await.json;
+    let detail = world.get(&format!("/api/v1/quotes/{}", quote.summary.id)).await.json;
     // 12.5 × 48.2 − 50 at 10 %, and 180 at 20 %.
     assert_eq!((&detail["totalHT"], &detail["totalTTC"]), (&json!(732.5), &json!(823.75)));
     assert_eq!(detail["tvaRate"], json!(12.46));
@@ -200,8 +201,8 @@ async fn totals_are_rounded_per_line_and_per_rate() {
         {"tvaRate": 20, "baseHT": 180, "amountTVA": 36},
     ]);
     assert_eq!(detail["vatBreakdown"], breakdown);
-    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
-    let detail = world.get(&format!("/api/v1/invoices/{}", invoice.id)).await.json;
+    let invoice = world.company.invoices().convert(quote.summary.id).await.unwrap();
+    let detail = world.get(&format!("/api/v1/invoices/{}", invoice.summary.id)).await.json;
     assert_eq!((&detail["amountDue"], &detail["amountPaid"]), (&json!(782.56), &json!(0)));
     assert_eq!(detail["vatBreakdown"], breakdown);
 }
@@ -229,7 +230,11 @@ async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_bl
     ];
     for (lines, ht, ttc, rate) in cases {
         let quote = quotes.create(&with_lines(client, lines.clone())).await.unwrap();
-        let found = (quote.total_ht.to_string(), quote.total_ttc.to_string(), quote.tva_rate.to_string());
+        let found = (
+            quote.summary.total_ht.to_string(),
+            quote.summary.total_ttc.to_string(),
+            quote.summary.tva_rate.to_string(),
+        );
         assert_eq!(found, (ht.into(), ttc.into(), rate.into()), "{lines}");
     }
 }
@@ -253,11 +258,11 @@ async fn what_money_cannot_be_is_refused_and_gives_the_number_back() {
     for (n, new) in refused.iter().enumerate() {
         let field = if n < 5 { "lines" } else { "retentionRate" };
         invalid(&world, field, quotes.create(new)).await;
-        invalid(&world, field, quotes.edit(draft.id, new)).await;
+        invalid(&world, field, quotes.edit(draft.summary.id, new)).await;
     }
     for bad in [json!(1.005), json!(0.001), json!(1e13)] {
         assert!(serde_json::from_value::<Money>(bad).is_err());
     }
     let next = quotes.create(&with_lines(client, json!([line(1.0, 1.0)]))).await.unwrap();
-    assert_eq!(next.number, "DEV-2026-0002");
+    assert_eq!(next.summary.number, "DEV-2026-0002");
 }

@@ -51,8 +51,11 @@ async fn every_pair_of_statuses_does_what_the_table_says() {
 async fn a_project_that_is_completed_again_is_announced_again() {
     let world = World::new().await;
     let quote = world.accepted().await;
-    let new =
-        NewProject { name: " Façade ".into(), client_id: Some(quote.client_id), quote_ids: vec![quote.id] };
+    let new = NewProject {
+        name: " Façade ".into(),
+        client_id: Some(quote.summary.client_id),
+        quote_ids: vec![quote.summary.id],
+    };
     let project = world.company.projects().create(&new).await.unwrap();
     assert_eq!((project.name.as_str(), project.status), ("Façade", ProjectStatus::Open));
     let seen = events(&world.company).await.len();
@@ -76,7 +79,7 @@ async fn a_project_that_is_completed_again_is_announced_again() {
         );
         assert_eq!(data["completedAt"], completed);
         assert_eq!(data["clientName"], "Lefèvre");
-        assert_eq!(data["quoteIds"], serde_json::json!([quote.id]));
+        assert_eq!(data["quoteIds"], serde_json::json!([quote.summary.id]));
         assert_eq!(data["status"], "COMPLETED");
     }
 }
@@ -97,11 +100,11 @@ async fn a_project_is_made_of_the_company_s_own_clients_and_quotes() {
     let (other, _) = world.another("Autre", Plan::Pro).await;
     let foreign = world.draft().await;
     let new = NewProject { name: "x".into(), client_id: None, quote_ids: Vec::new() };
-    for client in [ClientId(Uuid::nil()), foreign.client_id] {
+    for client in [ClientId(Uuid::nil()), foreign.summary.client_id] {
         let new = NewProject { client_id: Some(client), ..new.clone() };
         invalid(&world, "clientId", other.projects().create(&new)).await;
     }
-    for quote in [QuoteId(Uuid::nil()), foreign.id] {
+    for quote in [QuoteId(Uuid::nil()), foreign.summary.id] {
         let new = NewProject { quote_ids: vec![quote], ..new.clone() };
         invalid(&world, "quoteIds", other.projects().create(&new)).await;
     }

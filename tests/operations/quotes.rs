@@ -18,16 +18,19 @@ const HEAD: [&str; 8] =
 async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     let world = World::new().await;
     let quote = world.draft().await;
-    assert_eq!((quote.status, quote.number.as_str()), (QuoteStatus::Draft, "DEV-2026-0001"));
-    assert_eq!((quote.sent_at, quote.accepted_at, quote.valid_until), (None, None, None));
+    assert_eq!((quote.summary.status, quote.summary.number.as_str()), (QuoteStatus::Draft, "DEV-2026-0001"));
+    assert_eq!(
+        (quote.summary.sent_at, quote.summary.accepted_at, quote.summary.valid_until),
+        (None, None, None)
+    );
     let events = events(&world.company).await;
     assert_eq!(events.len(), 1);
     let event = body(&events[0]);
     assert_eq!(keys(&event), ["data", "event", "timestamp"]);
     assert_eq!(event["event"], "quote.created");
-    assert_eq!(event["timestamp"], quote.created_at.to_string());
+    assert_eq!(event["timestamp"], quote.summary.created_at.to_string());
     assert_eq!(keys(&event["data"]), HEAD);
-    assert_eq!(event["data"]["id"], quote.id.to_string());
+    assert_eq!(event["data"]["id"], quote.summary.id.to_string());
     assert_eq!(event["data"]["status"], "DRAFT");
     assert!(!events[0].body.contains(CANARY));
 }
@@ -40,17 +43,17 @@ async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
         let client = world.client("Importé").await;
         let import = QuoteImport { status: *status, sent_at: None, accepted_at: None };
         let quote = world.company.quotes().import(&new_quote(client), &import).await.unwrap();
-        assert_eq!(quote.status, *status);
+        assert_eq!(quote.summary.status, *status);
         assert_eq!(kinds_after(&world.company, seen).await, ["quote.created"], "{status}");
-        let documents = world.company.quotes().documents(quote.id).await.unwrap();
+        let documents = world.company.quotes().documents(quote.summary.id).await.unwrap();
         assert_eq!(documents.len(), usize::from(*status != QuoteStatus::Draft), "{status}");
-        assert_eq!(quote.sent_at.is_some(), *status != QuoteStatus::Draft, "{status}");
-        assert_eq!(quote.accepted_at.is_some(), *status == QuoteStatus::Accepted, "{status}");
-        assert_eq!(quote.signed_at, None);
-        let detail = world.get(&format!("/api/v1/quotes/{}", quote.id)).await;
+        assert_eq!(quote.summary.sent_at.is_some(), *status != QuoteStatus::Draft, "{status}");
+        assert_eq!(quote.summary.accepted_at.is_some(), *status == QuoteStatus::Accepted, "{status}");
+        assert_eq!(quote.summary.signed_at, None);
+        let detail = world.get(&format!("/api/v1/quotes/{}", quote.summary.id)).await;
         assert_eq!(detail.json["status"], status.as_str());
         assert_eq!(detail.json, serde_json::to_value(&quote).unwrap());
-        assert_eq!(world.company.quotes().costings(quote.id).await.unwrap().len(), 3);
+        assert_eq!(world.company.quotes().costings(quote.summary.id).await.unwrap().len(), 3);
     }
     assert_eq!(world.count("SELECT count(*) FROM invoice").await, 0);
 }
@@ -77,14 +80,14 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
 async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
     let world = World::new().await;
     let draft = world.draft().await;
-    let sent = world.company.quotes().send(draft.id, None).await.unwrap();
-    assert_eq!(sent.status, QuoteStatus::Sent);
-    assert_eq!(sent.sent_at, Some(world.now()));
-    assert_eq!(sent.valid_until, Some(date("2026-10-14")));
-    assert!(sent.updated_at > draft.updated_at);
-    assert_eq!(world.company.quotes().documents(draft.id).await.unwrap().len(), 1);
+    let sent = world.company.quotes().send(draft.summary.id, None).await.unwrap();
+    assert_eq!(sent.summary.status, QuoteStatus::Sent);
+    assert_eq!(sent.summary.sent_at, Some(world.now()));
+    assert_eq!(sent.summary.valid_until, Some(date("2026-10-14")));
+    assert!(sent.summary.updated_at > draft.summary.updated_at);
+    assert_eq!(world.company.quotes().documents(draft.summary.id).await.unwrap().len(), 1);
     assert_eq!(kinds_after(&world.company, 1).await, [""; 0]);
-    assert_eq!(world.company.quotes().get(draft.id).await.unwrap(), sent);
+    assert_eq!(world.company.quotes().get(draft.summary.id).await.unwrap(), sent);
 }
 
 #[on_each_database]
@@ -92,7 +95,7 @@ async fn a_quote_without_lines_cannot_be_sent() {
     let world = World::new().await;
     let empty = NewQuote { lines: Vec::new(), ..new_quote(world.client("x").await) };
     let quote = world.company.quotes().create(&empty).await.unwrap();
-    conflict(&world, "send without lines", world.company.quotes().send(quote.id, None)).await;
+    conflict(&world, "send without lines", world.company.quotes().send(quote.summary.id, None)).await;
     assert_eq!(world.documents.count(), 0);
 }
 
@@ -117,8 +120,8 @@ async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
         let company = company_in(&world, zone).await;
         let draft = draft_of(&company).await;
         world.clock.set(now.parse().unwrap());
-        let sent = company.quotes().send(draft.id, None).await.unwrap();
-        assert_eq!(sent.valid_until, Some(date(expected)), "{zone} {now}");
+        let sent = company.quotes().send(draft.summary.id, None).await.unwrap();
+        assert_eq!(sent.summary.valid_until, Some(date(expected)), "{zone} {now}");
     }
 }
 
@@ -127,15 +130,18 @@ async fn a_validity_that_is_given_counts_unless_it_is_over() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
-    invalid(&world, "validUntil", quotes.send(draft.id, Some(date("2026-09-13")))).await;
-    let sent = quotes.send(draft.id, Some(date("2026-09-14"))).await.unwrap();
-    assert_eq!(sent.valid_until, Some(date("2026-09-14")));
+    invalid(&world, "validUntil", quotes.send(draft.summary.id, Some(date("2026-09-13")))).await;
+    let sent = quotes.send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
+    assert_eq!(sent.summary.valid_until, Some(date("2026-09-14")));
     let own = NewQuote { valid_until: Some(date("2026-12-24")), ..new_quote(world.client("x").await) };
     let draft = quotes.create(&own).await.unwrap();
-    assert_eq!(quotes.send(draft.id, None).await.unwrap().valid_until, Some(date("2026-12-24")));
+    assert_eq!(
+        quotes.send(draft.summary.id, None).await.unwrap().summary.valid_until,
+        Some(date("2026-12-24"))
+    );
     let draft = quotes.create(&own).await.unwrap();
-    let sent = quotes.send(draft.id, Some(date("2026-11-11"))).await.unwrap();
-    assert_eq!(sent.valid_until, Some(date("2026-11-11")));
+    let sent = quotes.send(draft.summary.id, Some(date("2026-11-11"))).await.unwrap();
+    assert_eq!(sent.summary.valid_until, Some(date("2026-11-11")));
 }
 
 #[on_each_database]
@@ -143,17 +149,20 @@ async fn content_is_locked_in_every_state_but_draft() {
     for status in QuoteStatus::ALL {
         let world = World::new().await;
         let quote = quote_in(&world, *status).await;
-        let other = quote_at(quote.client_id, "99");
+        let other = quote_at(quote.summary.client_id, "99");
         let quotes = world.company.quotes();
-        let edit = quotes.edit(quote.id, &other);
+        let edit = quotes.edit(quote.summary.id, &other);
         if *status == QuoteStatus::Draft {
             let seen = events(&world.company).await.len();
             let edited = edit.await.unwrap();
-            assert_eq!(edited.total_ht, "99".parse().unwrap());
-            assert_eq!((edited.number.clone(), edited.created_at), (quote.number.clone(), quote.created_at));
-            assert!(edited.updated_at > quote.updated_at);
+            assert_eq!(edited.summary.total_ht, "99".parse().unwrap());
+            assert_eq!(
+                (edited.summary.number.clone(), edited.summary.created_at),
+                (quote.summary.number.clone(), quote.summary.created_at)
+            );
+            assert!(edited.summary.updated_at > quote.summary.updated_at);
             assert_eq!(events(&world.company).await.len(), seen);
-            assert_eq!(world.company.quotes().costings(quote.id).await.unwrap().len(), 1);
+            assert_eq!(world.company.quotes().costings(quote.summary.id).await.unwrap().len(), 1);
         } else {
             conflict(&world, &format!("edit in {status}"), edit).await;
         }
@@ -166,9 +175,9 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
     let new = new_quote(world.client("x").await);
     let quote = world.company.quotes().create(&new).await.unwrap();
     world.advance(DAY);
-    let edited = world.company.quotes().edit(quote.id, &new).await.unwrap();
+    let edited = world.company.quotes().edit(quote.summary.id, &new).await.unwrap();
     assert_eq!(edited, quote);
-    assert_eq!(world.company.quotes().get(quote.id).await.unwrap(), quote);
+    assert_eq!(world.company.quotes().get(quote.summary.id).await.unwrap(), quote);
 }
 
 /// Which states each operation accepts; everything else is a conflict that leaves no trace.
@@ -179,7 +188,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
         let world = World::new().await;
         let quotes = world.company.quotes();
         let quote = quote_in(&world, *status).await;
-        let id = quote.id;
+        let id = quote.summary.id;
         // A link from the time when there was one.
         let token = match status {
             Draft => None,
@@ -218,20 +227,20 @@ async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_
         let world = World::new().await;
         let quote = quote_in(&world, *status).await;
         let quotes = world.company.quotes();
-        let before = quotes.documents(quote.id).await.unwrap();
+        let before = quotes.documents(quote.summary.id).await.unwrap();
         assert_eq!(before.len(), usize::from(*status != QuoteStatus::Draft));
         let seen = events(&world.company).await.len();
         world.advance(DAY);
-        let accepted = quotes.accept(quote.id).await.unwrap();
-        assert_eq!(accepted.status, QuoteStatus::Accepted);
-        assert_eq!(accepted.accepted_at, Some(world.now()));
-        assert_eq!((accepted.signed_at, accepted.terms.signature.clone()), (None, None));
+        let accepted = quotes.accept(quote.summary.id).await.unwrap();
+        assert_eq!(accepted.summary.status, QuoteStatus::Accepted);
+        assert_eq!(accepted.summary.accepted_at, Some(world.now()));
+        assert_eq!((accepted.summary.signed_at, accepted.detail.signature.clone()), (None, None));
         assert_eq!(kinds_after(&world.company, seen).await, ["quote.accepted"], "{status}");
         let event = body(events(&world.company).await.last().unwrap());
         let mut expected = HEAD.to_vec();
         expected.insert(0, "acceptedAt");
         assert_eq!(keys(&event["data"]), expected);
-        let after = quotes.documents(quote.id).await.unwrap();
+        let after = quotes.documents(quote.summary.id).await.unwrap();
         assert_eq!(after.len(), 1, "{status}");
         assert!(before.is_empty() || after == before, "{status}");
     }
@@ -242,13 +251,13 @@ async fn rejecting_by_hand_and_by_the_client_is_silent() {
     let world = World::new().await;
     let by_hand = world.sent().await;
     let by_client = world.sent().await;
-    let token = world.company.quotes().signing_link(by_client.id).await.unwrap();
+    let token = world.company.quotes().signing_link(by_client.summary.id).await.unwrap();
     let seen = events(&world.company).await.len();
-    let rejected = world.company.quotes().reject(by_hand.id).await.unwrap();
+    let rejected = world.company.quotes().reject(by_hand.summary.id).await.unwrap();
     let declined = world.invoicing.signing_links().decline(token.reveal()).await.unwrap();
     for (quote, before) in [(rejected, by_hand), (declined, by_client)] {
-        assert_eq!(quote.status, QuoteStatus::Rejected);
-        assert!(quote.updated_at > before.updated_at);
+        assert_eq!(quote.summary.status, QuoteStatus::Rejected);
+        assert!(quote.summary.updated_at > before.summary.updated_at);
     }
     assert_eq!(events(&world.company).await.len(), seen);
 }
@@ -259,26 +268,26 @@ async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy
         let world = World::new().await;
         let quotes = world.company.quotes();
         let quote = quote_in(&world, status).await;
-        let before = quotes.documents(quote.id).await.unwrap();
-        let old = quotes.open_document(quote.id).await.unwrap();
+        let before = quotes.documents(quote.summary.id).await.unwrap();
+        let old = quotes.open_document(quote.summary.id).await.unwrap();
         world.advance(DAY);
         let seen = events(&world.company).await.len();
-        let again = quotes.send(quote.id, None).await.unwrap();
-        assert_eq!(again.status, QuoteStatus::Sent);
-        assert!(again.valid_until > quote.valid_until, "{status}: the old validity is over");
-        assert_eq!(again.sent_at, Some(world.now()));
-        assert_eq!(again.number, quote.number);
+        let again = quotes.send(quote.summary.id, None).await.unwrap();
+        assert_eq!(again.summary.status, QuoteStatus::Sent);
+        assert!(again.summary.valid_until > quote.summary.valid_until, "{status}: the old validity is over");
+        assert_eq!(again.summary.sent_at, Some(world.now()));
+        assert_eq!(again.summary.number, quote.summary.number);
         assert_eq!(events(&world.company).await.len(), seen);
-        let after = quotes.documents(quote.id).await.unwrap();
+        let after = quotes.documents(quote.summary.id).await.unwrap();
         assert_eq!((after.len(), &after[0]), (2, &before[0]));
-        let new = quotes.open_document(quote.id).await.unwrap();
+        let new = quotes.open_document(quote.summary.id).await.unwrap();
         assert_ne!(new.sha256, old.sha256);
         assert_eq!(new.sha256, after[1].sha256);
         assert_eq!(world.documents.count(), 2, "the old copy is still in the store");
         // And it can be signed with the link of the first time or a new one.
-        let token = quotes.signing_link(quote.id).await.unwrap();
+        let token = quotes.signing_link(quote.summary.id).await.unwrap();
         let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
-        assert_eq!(signed.status, QuoteStatus::Accepted);
+        assert_eq!(signed.summary.status, QuoteStatus::Accepted);
     }
 }
 
@@ -289,15 +298,15 @@ async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
         let quotes = world.company.quotes();
         let quote = quote_in(&world, *status).await;
         let seen = events(&world.company).await.len();
-        nothing_happens(&world, quotes.link(quote.id, None)).await;
-        let linked = quotes.link(quote.id, Some(" CRM-1 ")).await.unwrap();
+        nothing_happens(&world, quotes.link(quote.summary.id, None)).await;
+        let linked = quotes.link(quote.summary.id, Some(" CRM-1 ")).await.unwrap();
         assert_eq!(linked.external_id.as_deref(), Some("CRM-1"));
-        nothing_happens(&world, quotes.link(quote.id, Some("CRM-1"))).await;
-        invalid(&world, "externalId", quotes.link(quote.id, Some(""))).await;
-        let now = quotes.get(quote.id).await.unwrap();
-        assert!(now.updated_at > quote.updated_at);
-        assert_eq!(now.status, *status);
-        assert_eq!(quotes.link(quote.id, None).await.unwrap().external_id, None);
+        nothing_happens(&world, quotes.link(quote.summary.id, Some("CRM-1"))).await;
+        invalid(&world, "externalId", quotes.link(quote.summary.id, Some(""))).await;
+        let now = quotes.get(quote.summary.id).await.unwrap();
+        assert!(now.summary.updated_at > quote.summary.updated_at);
+        assert_eq!(now.summary.status, *status);
+        assert_eq!(quotes.link(quote.summary.id, None).await.unwrap().external_id, None);
         assert_eq!(events(&world.company).await.len(), seen);
     }
 }
@@ -306,11 +315,14 @@ async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
 async fn an_external_id_may_belong_to_several_quotes() {
     let world = World::new().await;
     let (a, b) = (world.draft().await, world.draft().await);
-    for id in [a.id, b.id] {
+    for id in [a.summary.id, b.summary.id] {
         world.company.quotes().link(id, Some("deal-7")).await.unwrap();
     }
-    for id in [a.id, b.id] {
-        assert_eq!(world.company.quotes().get(id).await.unwrap().external_id.as_deref(), Some("deal-7"));
+    for id in [a.summary.id, b.summary.id] {
+        assert_eq!(
+            world.company.quotes().get(id).await.unwrap().summary.external_id.as_deref(),
+            Some("deal-7")
+        );
     }
 }
 
@@ -318,12 +330,12 @@ async fn an_external_id_may_belong_to_several_quotes() {
 async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     let world = World::new().await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     world.advance(DAY);
     let seen = events(&world.company).await.len();
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
-    assert_eq!(signed.status, QuoteStatus::Accepted);
-    assert!(signed.signed_at.is_some() && signed.signed_at == signed.accepted_at);
+    assert_eq!(signed.summary.status, QuoteStatus::Accepted);
+    assert!(signed.summary.signed_at.is_some() && signed.summary.signed_at == signed.summary.accepted_at);
     let new: Vec<_> = events(&world.company).await.into_iter().skip(seen).collect();
     let kinds: Vec<_> = new.iter().map(|event| event.kind.as_str()).collect();
     assert_eq!(kinds, ["quote.signed", "quote.accepted"]);
@@ -336,7 +348,7 @@ async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     assert_eq!(keys(&first["data"]), expected);
     assert_eq!(first["data"]["status"], "ACCEPTED");
     assert_eq!(first["data"]["signedByName"], "Léa Lefèvre");
-    assert_eq!(first["data"]["signedAt"], signed.signed_at.unwrap().to_string());
+    assert_eq!(first["data"]["signedAt"], signed.summary.signed_at.unwrap().to_string());
 }
 
 #[on_each_database]
@@ -346,7 +358,7 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     let links = world.invoicing.signing_links();
     let mut tokens = Vec::new();
     for _ in 0..10 {
-        tokens.push(world.company.quotes().signing_link(sent.id).await.unwrap());
+        tokens.push(world.company.quotes().signing_link(sent.summary.id).await.unwrap());
     }
     let seen = events(&world.company).await.len();
     let signature = signature();
@@ -357,7 +369,7 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     }
     assert_eq!(kinds_after(&world.company, seen).await, ["quote.signed", "quote.accepted"]);
     assert_eq!(world.count("SELECT count(*) FROM proof").await, 1);
-    assert_eq!(world.company.quotes().documents(sent.id).await.unwrap().len(), 2);
+    assert_eq!(world.company.quotes().documents(sent.summary.id).await.unwrap().len(), 2);
 }
 
 #[on_each_database]
@@ -366,7 +378,7 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
         let world = World::new().await;
         let sent = world.sent().await;
         let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
-        let token = quotes.signing_link(sent.id).await.unwrap();
+        let token = quotes.signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
         let signature = signature();
         // Rejecting first leaves the way open to marking accepted, so what counts is what the record says in the end.
@@ -374,7 +386,7 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
             tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal()));
         assert!(signed.is_ok() != declined.is_ok(), "{signed:?} {declined:?}");
         let kinds = kinds_after(&world.company, seen).await;
-        let status = quotes.get(sent.id).await.unwrap().status;
+        let status = quotes.get(sent.summary.id).await.unwrap().summary.status;
         if signed.is_ok() {
             assert_eq!((status, kinds.len()), (QuoteStatus::Accepted, 2));
         } else {
@@ -388,7 +400,7 @@ async fn twenty_simultaneous_acceptances_emit_one_event() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let results = join_all((0..20).map(|_| quotes.accept(sent.id))).await;
+    let results = join_all((0..20).map(|_| quotes.accept(sent.summary.id))).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(Error::Conflict(_)))));
     assert_eq!(kinds_after(&world.company, 1).await, ["quote.accepted"]);
@@ -398,7 +410,7 @@ async fn twenty_simultaneous_acceptances_emit_one_event() {
 async fn an_unknown_signing_token_finds_nothing() {
     let world = World::new().await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let good = token.reveal();
     assert!(good.starts_with("sgn_") && good.len() == 47, "{good}");
@@ -421,9 +433,9 @@ async fn an_unknown_signing_token_finds_nothing() {
         not_found(&world, "document", links.document(token)).await;
     }
     let page = links.open(good).await.unwrap();
-    assert_eq!((page.company_name.as_str(), page.quote.id), ("Martin Peinture", sent.id));
+    assert_eq!((page.company_name.as_str(), page.quote.summary.id), ("Martin Peinture", sent.summary.id));
     let document = links.document(good).await.unwrap();
-    assert_eq!(document, world.company.quotes().open_document(sent.id).await.unwrap());
+    assert_eq!(document, world.company.quotes().open_document(sent.summary.id).await.unwrap());
     assert!(!world.dump().await.iter().any(|row| row.contains(good)), "only the token's hash is stored");
 }
 
@@ -435,8 +447,8 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
         world.clock.set("2026-09-14T00:00:00.000Z".parse().unwrap());
         let company = company_in(&world, "Pacific/Auckland").await;
         let draft = draft_of(&company).await;
-        company.quotes().send(draft.id, Some(date("2026-09-20"))).await.unwrap();
-        let token = company.quotes().signing_link(draft.id).await.unwrap();
+        company.quotes().send(draft.summary.id, Some(date("2026-09-20"))).await.unwrap();
+        let token = company.quotes().signing_link(draft.summary.id).await.unwrap();
         world.clock.set(now.parse().unwrap());
         // No sweep has run: the guard does not depend on it.
         let links = world.invoicing.signing_links();
@@ -444,7 +456,10 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
             links.sign(token.reveal(), &signature()).await.unwrap();
         } else {
             conflict(&world, "sign after the end", links.sign(token.reveal(), &signature())).await;
-            assert_eq!(company.quotes().get(draft.id).await.unwrap().status, QuoteStatus::Sent);
+            assert_eq!(
+                company.quotes().get(draft.summary.id).await.unwrap().summary.status,
+                QuoteStatus::Sent
+            );
         }
     }
 }
@@ -453,7 +468,7 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
 async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
     let world = World::new().await;
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     let links = world.invoicing.signing_links();
     let cases = [
         ("signedByName", SignatureEvidence { signed_by_name: "  ".into(), ..evidence() }),
@@ -476,7 +491,7 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
     let world = World::new().await;
     let (other, other_key) = world.another("Autre", Plan::Team).await;
     let quote = world.sent().await;
-    let (id, quotes) = (quote.id, other.quotes());
+    let (id, quotes) = (quote.summary.id, other.quotes());
     let new = quote_at(client_of(&other).await, "1");
     not_found(&world, "get", quotes.get(id)).await;
     not_found(&world, "detail", quotes.detail(id)).await;
@@ -500,7 +515,7 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
         world.call("GET", &format!("/api/v1/quotes/{id}"), Some(&other_key), &[], bytes::Bytes::new()).await;
     assert_eq!(answer.status, 404);
     // Another company's client is no client.
-    let foreign = quote_at(quote.client_id, "1");
+    let foreign = quote_at(quote.summary.client_id, "1");
     invalid(&world, "clientId", quotes.create(&foreign)).await;
     assert!(events(&other).await.is_empty());
     // Nor is a company that does not exist.
@@ -515,10 +530,11 @@ async fn internal_costs_stay_with_the_host_in_every_state() {
     for status in QuoteStatus::ALL {
         let world = World::new().await;
         let quote = quote_in(&world, *status).await;
-        let costings = world.company.quotes().costings(quote.id).await.unwrap();
+        let costings = world.company.quotes().costings(quote.summary.id).await.unwrap();
         assert_eq!(costings.len(), 3);
         assert!(costings[0].private_note.as_deref().is_some_and(|note| note.contains(CANARY)));
-        let detail = String::from_utf8(world.company.quotes().detail(quote.id).await.unwrap()).unwrap();
+        let detail =
+            String::from_utf8(world.company.quotes().detail(quote.summary.id).await.unwrap()).unwrap();
         assert!(!detail.contains(CANARY) && !detail.contains("777.77"));
         for event in events(&world.company).await {
             assert!(!event.body.contains(CANARY) && !event.body.contains("lines"), "{}", event.body);
@@ -531,18 +547,18 @@ async fn every_change_is_seen_by_since_and_moves_the_stamp_forward() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let draft = world.draft().await;
-    let mut stamps = vec![draft.updated_at];
+    let mut stamps = vec![draft.summary.updated_at];
     // The clock stands still, and even goes back: stamps do not.
-    stamps.push(quotes.send(draft.id, None).await.unwrap().updated_at);
+    stamps.push(quotes.send(draft.summary.id, None).await.unwrap().summary.updated_at);
     world.clock.set("2026-09-14T09:40:00.000Z".parse().unwrap());
-    stamps.push(quotes.reject(draft.id).await.unwrap().updated_at);
-    stamps.push(quotes.send(draft.id, None).await.unwrap().updated_at);
-    stamps.push(quotes.accept(draft.id).await.unwrap().updated_at);
+    stamps.push(quotes.reject(draft.summary.id).await.unwrap().summary.updated_at);
+    stamps.push(quotes.send(draft.summary.id, None).await.unwrap().summary.updated_at);
+    stamps.push(quotes.accept(draft.summary.id).await.unwrap().summary.updated_at);
     assert!(stamps.windows(2).all(|pair| pair[0] < pair[1]), "{stamps:?}");
     let window = PageWindow { since: stamps.last().copied(), ..PageWindow::default() };
     let page = quotes.list(&PageQuery { window, ..PageQuery::default() }).await.unwrap();
     assert_eq!(page.data.len(), 1);
-    assert_eq!(page.data[0].id, draft.id);
+    assert_eq!(page.data[0].summary.id, draft.summary.id);
     let events = events(&world.company).await;
     assert!(events.windows(2).all(|pair| pair[0].id < pair[1].id && pair[0].timestamp <= pair[1].timestamp));
 }

@@ -27,7 +27,7 @@ fn since(stamp: Timestamp) -> PageWindow {
 async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteStatus, Timestamp)> {
     let query = PageQuery { window: since(stamp), ..PageQuery::default() };
     let page = company.quotes().list(&query).await.unwrap();
-    page.data.iter().map(|quote| (quote.status, quote.updated_at)).collect()
+    page.data.iter().map(|quote| (quote.summary.status, quote.summary.updated_at)).collect()
 }
 
 #[on_each_database]
@@ -37,8 +37,8 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
     for zone in ["Pacific/Auckland", "Europe/Paris", "America/Los_Angeles"] {
         let company = company_in(&world, zone).await;
         let draft = draft_of(&company).await;
-        company.quotes().send(draft.id, Some(date("2026-09-20"))).await.unwrap();
-        quotes.push((company, draft.id));
+        company.quotes().send(draft.summary.id, Some(date("2026-09-20"))).await.unwrap();
+        quotes.push((company, draft.summary.id));
     }
     // The end of 2026-09-20 in each of the zones, and how many quotes have expired then.
     let cases = [
@@ -55,7 +55,7 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
         assert_eq!(sweep(&world).await.expired_quotes, expired - before, "{now}");
         before = expired;
         for (n, (company, id)) in quotes.iter().enumerate() {
-            let status = company.quotes().get(*id).await.unwrap().status;
+            let status = company.quotes().get(*id).await.unwrap().summary.status;
             let expected = if (n as u64) < expired { QuoteStatus::Expired } else { QuoteStatus::Sent };
             assert_eq!(status, expected, "{now}");
         }
@@ -68,7 +68,7 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
     let mut invoices = Vec::new();
     for zone in ["Pacific/Auckland", "Europe/Paris"] {
         let company = company_in(&world, zone).await;
-        invoices.push((issued_over(&company, "10").await.id, company));
+        invoices.push((issued_over(&company, "10").await.summary.id, company));
     }
     for (now, overdue) in [
         // Auckland has summer time by then: UTC+13.
@@ -81,7 +81,7 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
         assert_eq!(sweep(&world).await.overdue_invoices, overdue, "{now}");
     }
     for (id, company) in invoices {
-        assert_eq!(company.invoices().get(id).await.unwrap().status, InvoiceStatus::Overdue);
+        assert_eq!(company.invoices().get(id).await.unwrap().summary.status, InvoiceStatus::Overdue);
     }
 }
 
@@ -94,7 +94,7 @@ async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_no
     world.advance(31 * DAY);
     let before = world.now();
     assert!(quotes_since(&world.company, before).await.is_empty(), "nothing is computed when read");
-    assert_eq!(world.company.quotes().get(quote.id).await.unwrap().status, QuoteStatus::Sent);
+    assert_eq!(world.company.quotes().get(quote.summary.id).await.unwrap().summary.status, QuoteStatus::Sent);
     let report = sweep(&world).await;
     assert_eq!((report.expired_quotes, report.overdue_invoices), (1, 1));
     let quotes = quotes_since(&world.company, before).await;
@@ -102,8 +102,11 @@ async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_no
     let query = PageQuery { window: since(before), ..PageQuery::default() };
     let page = world.company.invoices().list(&query).await.unwrap();
     assert_eq!(page.data.len(), 1);
-    assert_eq!((page.data[0].id, page.data[0].status), (invoice.id, InvoiceStatus::Overdue));
-    assert!(page.as_of >= page.data[0].updated_at && page.as_of >= quotes[0].1);
+    assert_eq!(
+        (page.data[0].summary.id, page.data[0].summary.status),
+        (invoice.summary.id, InvoiceStatus::Overdue)
+    );
+    assert!(page.as_of >= page.data[0].summary.updated_at && page.as_of >= quotes[0].1);
     assert_eq!(events(&world.company).await.len(), seen, "a sweep is silent");
     assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
 }
@@ -127,18 +130,18 @@ async fn an_invoice_is_overdue_only_while_something_is_due() {
     let invoices = world.company.invoices();
     let nothing = issued_over(&world.company, "0").await;
     let half = issued_over(&world.company, "10").await;
-    invoices.pay(half.id, &payment("9.99", None)).await.unwrap();
+    invoices.pay(half.summary.id, &payment("9.99", None)).await.unwrap();
     let whole = issued_over(&world.company, "10").await;
-    invoices.pay(whole.id, &payment("10", None)).await.unwrap();
+    invoices.pay(whole.summary.id, &payment("10", None)).await.unwrap();
     world.advance(31 * DAY);
     assert_eq!(sweep(&world).await.overdue_invoices, 1);
-    let status = async |id| invoices.get(id).await.unwrap().status;
-    assert_eq!(status(nothing.id).await, InvoiceStatus::Sent, "over nothing: never overdue");
-    assert_eq!(status(half.id).await, InvoiceStatus::Overdue);
-    assert_eq!(status(whole.id).await, InvoiceStatus::Paid);
+    let status = async |id| invoices.get(id).await.unwrap().summary.status;
+    assert_eq!(status(nothing.summary.id).await, InvoiceStatus::Sent, "over nothing: never overdue");
+    assert_eq!(status(half.summary.id).await, InvoiceStatus::Overdue);
+    assert_eq!(status(whole.summary.id).await, InvoiceStatus::Paid);
     // The last cent on an overdue invoice.
-    let paid = invoices.pay(half.id, &payment("0.01", None)).await.unwrap();
-    assert_eq!(paid.invoice.status, InvoiceStatus::Paid);
+    let paid = invoices.pay(half.summary.id, &payment("0.01", None)).await.unwrap();
+    assert_eq!(paid.invoice.summary.status, InvoiceStatus::Paid);
 }
 
 #[on_each_database]
@@ -148,27 +151,27 @@ async fn more_records_than_one_transaction_takes_are_all_swept() {
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
     let sent = join_all((0..230).map(|_| async {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
-        quotes.send(quote.id, Some(date("2026-09-14"))).await.unwrap().id
+        quotes.send(quote.summary.id, Some(date("2026-09-14"))).await.unwrap().summary.id
     }))
     .await;
     let issued = join_all((0..110).map(|_| async {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
-        quotes.accept(quote.id).await.unwrap();
-        let invoice = invoices.convert(quote.id).await.unwrap();
-        invoices.issue(invoice.id, Some(date("2026-09-14"))).await.unwrap().id
+        quotes.accept(quote.summary.id).await.unwrap();
+        let invoice = invoices.convert(quote.summary.id).await.unwrap();
+        invoices.issue(invoice.summary.id, Some(date("2026-09-14"))).await.unwrap().summary.id
     }))
     .await;
     let (other, _) = world.another("Autre", Plan::Starter).await;
     let draft = draft_of(&other).await;
-    other.quotes().send(draft.id, Some(date("2026-09-14"))).await.unwrap();
+    other.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
     world.advance(DAY);
     let report = sweep(&world).await;
     assert_eq!((report.expired_quotes, report.overdue_invoices), (231, 110));
     for id in sent {
-        assert_eq!(quotes.get(id).await.unwrap().status, QuoteStatus::Expired);
+        assert_eq!(quotes.get(id).await.unwrap().summary.status, QuoteStatus::Expired);
     }
     for id in issued {
-        assert_eq!(invoices.get(id).await.unwrap().status, InvoiceStatus::Overdue);
+        assert_eq!(invoices.get(id).await.unwrap().summary.status, InvoiceStatus::Overdue);
     }
     assert_eq!(sweep(&world).await, SweepReport::default());
 }
@@ -179,7 +182,7 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     let quotes = world.company.quotes();
     let mut sent = Vec::new();
     for _ in 0..20 {
-        sent.push(world.sent().await.id);
+        sent.push(world.sent().await.summary.id);
     }
     world.advance(31 * DAY);
     let (reports, accepted) = tokio::join!(
@@ -190,7 +193,7 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     let expired: u64 = reports.into_iter().map(|report| report.unwrap().expired_quotes).sum();
     assert!(expired <= 20, "{expired}");
     for id in sent {
-        assert_eq!(quotes.get(id).await.unwrap().status, QuoteStatus::Accepted);
+        assert_eq!(quotes.get(id).await.unwrap().summary.status, QuoteStatus::Accepted);
     }
 }
 

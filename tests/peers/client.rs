@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderValue, Response};
 use invoicing_client::testing::{FakeServer, Fault};
-use invoicing_client::{ErrorKind, NewClient, Open, QuoteStatus};
+use invoicing_client::{ErrorKind, NewClient, OpenEnum, QuoteStatus};
 use octocrab::models::IssueState;
 use octocrab::service::middleware::cache::mem::InMemoryCache;
 use octocrab::service::middleware::retry::{NoOpRateLimitMetrics, RetryConfig};
@@ -140,9 +140,11 @@ async fn creating_without_a_key() {
 async fn unknown_values() {
     let server = FakeServer::start();
     let id = server.store(|store| store.add_quote(QuoteStatus::Sent));
-    server.store(|store| store.change_quote(id, |quote| quote.head.status = Open::Other("frozen".into())));
+    server.store(|store| {
+        store.change_quote(id, |quote| quote.summary.status = OpenEnum::Other("frozen".into()))
+    });
     let quote = server.client().build().unwrap().quotes().get(id).await.unwrap();
-    assert_eq!(quote.head.status, Open::Other("frozen".into()));
+    assert_eq!(quote.summary.status, OpenEnum::Other("frozen".into()));
 
     let server = always(Fault::Answer(Response::new(Bytes::from_static(b"\"frozen\""))));
     let crab = octocrab(&server).build().unwrap();
@@ -152,7 +154,7 @@ async fn unknown_values() {
     assert_eq!(status, ChargeStatus::Unknown("frozen".into()));
     DOCS.state(
         "An unknown state",
-        &["kept (`Open::Other`)", "an error (`IssueState`)", "kept (`ChargeStatus::Unknown`)"],
+        &["kept (`OpenEnum::Other`)", "an error (`IssueState`)", "kept (`ChargeStatus::Unknown`)"],
     );
 }
 

@@ -277,7 +277,7 @@ async fn documents(
 ) -> QuoteId {
     let client = owner.clients().create(&NewClient::named("Léa")).await.unwrap();
     let quotes = owner.quotes();
-    let quote = quotes.create(&new_quote(client.client.id)).await.unwrap().id;
+    let quote = quotes.create(&new_quote(client.client.id)).await.unwrap().summary.id;
     for mood in [1, 2] {
         renderer.mood.store(mood, Ordering::SeqCst);
         printed.failure("a renderer", quotes.send(quote, None).await);
@@ -405,7 +405,7 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     printed.value("DeliveryRecord", &events.deliveries(recorded[0].id).await.unwrap());
     let creation = owner.clients().create(&NewClient::named("A")).await.unwrap();
     printed.value("Creation", &creation);
-    let invoice = invoices.convert(quote).await.unwrap().id;
+    let invoice = invoices.convert(quote).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let amount = "1".parse().unwrap();
     let payment = NewPayment { amount, method: PaymentMethod::Bank, reference: None };

@@ -71,7 +71,7 @@ const ODD: &[&str] = &[
 #[on_each_database]
 async fn a_body_that_is_no_json_object_is_bad_request() {
     let world = without_quota().await;
-    let quote = world.draft().await.id;
+    let quote = world.draft().await.summary.id;
     let before = world.dump().await;
     let bodies: &[&[u8]] = &[
         b"",
@@ -185,7 +185,7 @@ async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
 #[on_each_database]
 async fn a_number_is_never_taken_for_a_text() {
     let world = without_quota().await;
-    let quote = world.draft().await.id;
+    let quote = world.draft().await.summary.id;
     for value in ["1", "1.0", "1e400", "-0", "true", "[]", "{}", "[\"x\"]"] {
         let body = Bytes::from(format!("{{\"externalId\":{value}}}"));
         let answer =
@@ -198,7 +198,7 @@ async fn a_number_is_never_taken_for_a_text() {
 #[on_each_database]
 async fn a_content_type_other_than_json_in_utf_8_is_bad_request() {
     let world = without_quota().await;
-    let quote = world.draft().await.id;
+    let quote = world.draft().await.summary.id;
     let patch = format!("/api/v1/quotes/{quote}");
     for (content_type, accepted) in [
         (&["application/json"] as &[&str], true),
@@ -364,7 +364,7 @@ async fn a_search_that_cannot_be_made_is_a_validation_error() {
 #[on_each_database]
 async fn odd_external_ids_of_quotes_come_back_as_they_went() {
     let world = without_quota().await;
-    let path = format!("/api/v1/quotes/{}", world.draft().await.id);
+    let path = format!("/api/v1/quotes/{}", world.draft().await.summary.id);
     for text in ODD {
         let answer = world.send("PATCH", &path, &json!({"externalId": text})).await;
         assert_eq!(answer.status, 200, "{text:?}: {answer:?}");

@@ -132,8 +132,8 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     let api_key = company.keys().issue("CRM").await.unwrap().key;
     let client = company.clients().create(&NewClient::named("A")).await.unwrap().client.id;
     let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
-    company.quotes().send(quote.id, None).await.unwrap();
-    let link = company.quotes().signing_link(quote.id).await.unwrap();
+    company.quotes().send(quote.summary.id, None).await.unwrap();
+    let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
     assert!(house.stored(first.webhook.id).await.starts_with("v1.k1."));
     assert!(house.url_key().await.starts_with(b"v1.k1."));
     for secret in [&first.secret, &rotated.secret, &api_key, &link] {
@@ -185,8 +185,8 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
     let owner = company(&invoicing).await;
     let client = owner.clients().create(&NewClient::named("A")).await.unwrap().client.id;
     let quote = owner.quotes().create(&quote_at(client, "10")).await.unwrap();
-    owner.quotes().send(quote.id, None).await.unwrap();
-    let url = owner.quotes().document(quote.id).await.unwrap().url;
+    owner.quotes().send(quote.summary.id, None).await.unwrap();
+    let url = owner.quotes().document(quote.summary.id).await.unwrap().url;
     drop((owner, invoicing));
     for keys in [keys("k1", 1), keys("k2", 2).older(key("k1", 1))] {
         let invoicing = house.open(keys).await;

@@ -47,15 +47,15 @@ impl Tenant {
         }
         let quotes = self.company.quotes();
         let quote = quotes.create(&new_quote(creation.client.id)).await.unwrap();
-        self.quotes.push(quote.id.to_string());
-        quotes.link(quote.id, Some("deal-1")).await.unwrap();
+        self.quotes.push(quote.summary.id.to_string());
+        quotes.link(quote.summary.id, Some("deal-1")).await.unwrap();
         if kind % 4 == 2 {
-            quotes.send(quote.id, None).await.unwrap();
+            quotes.send(quote.summary.id, None).await.unwrap();
         }
         if kind % 4 == 3 {
-            quotes.accept(quote.id).await.unwrap();
-            let invoice = self.company.invoices().convert(quote.id).await.unwrap();
-            self.invoices.push(invoice.id.to_string());
+            quotes.accept(quote.summary.id).await.unwrap();
+            let invoice = self.company.invoices().convert(quote.summary.id).await.unwrap();
+            self.invoices.push(invoice.summary.id.to_string());
         }
     }
 

@@ -182,7 +182,7 @@ impl Peer {
 #[on_each_database]
 async fn pipelined_requests_are_answered_in_order() {
     let server = Server::start().await;
-    let quote = server.world.sent().await.id;
+    let quote = server.world.sent().await.summary.id;
     let mut all = Vec::new();
     let mut expected = Vec::new();
     for n in 0..50 {

@@ -3,7 +3,7 @@
 use chrono::NaiveDate;
 use invoicing_core::{
     ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, ProofParts, Quote,
-    QuoteHead, QuoteId, QuoteStatus, QuoteTerms, SignatureBlock, Timestamp, Totals, proof_fingerprint,
+    QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, proof_fingerprint,
     retention_amount,
 };
 use invoicing_server::{ContentHash, DocumentInput, SignedCopy};
@@ -40,9 +40,9 @@ impl Paper {
     #[must_use]
     pub fn retained(mut self, rate: i32) -> Self {
         let rate = Percent::from(rate);
-        self.quote.terms.retention_rate = rate;
-        self.quote.terms.retention_amount =
-            retention_amount(self.quote.head.total_ttc, rate).expect("a rate that is allowed");
+        self.quote.detail.retention_rate = rate;
+        self.quote.detail.retention_amount =
+            retention_amount(self.quote.summary.total_ttc, rate).expect("a rate that is allowed");
         self
     }
 
@@ -50,7 +50,7 @@ impl Paper {
     #[must_use]
     pub fn signed(mut self, sent_copy: Vec<u8>) -> Self {
         let sha256 = ContentHash::of(&sent_copy).to_string();
-        let head = &mut self.quote.head;
+        let head = &mut self.quote.summary;
         let signed_at = Timestamp::from_millis(SENT.as_millis() + 86_400_000);
         let parts = ProofParts {
             accepted_text: "Bon pour accord, devis reçu avant l’exécution des travaux",
@@ -61,7 +61,7 @@ impl Paper {
             signed_by_email: "jeanne.lefevre@client.example",
             signed_by_name: "Jeanne Lefèvre",
         };
-        self.quote.terms.signature = Some(SignatureBlock {
+        self.quote.detail.signature = Some(SignatureBlock {
             signed_at,
             signed_by_name: parts.signed_by_name.to_owned(),
             signed_by_email: parts.signed_by_email.to_owned(),
@@ -105,7 +105,7 @@ pub fn line(
         quantity,
         unit: text(unit),
         unit_price,
-        total_ht: quantity.at(unit_price).expect("a moderate amount"),
+        total_ht: quantity.times(unit_price).expect("a moderate amount"),
         tva_rate: parsed(rate),
         lot: text(lot),
         section: text(section),
@@ -184,7 +184,7 @@ fn company() -> Company {
 fn quote(lines: Vec<Line>) -> Quote {
     let totals = Totals::of(&lines).expect("moderate amounts");
     Quote {
-        head: QuoteHead {
+        summary: QuoteSummary {
             id: QuoteId(Uuid::from_u128(2)),
             number: "DEV-2026-0042".into(),
             status: QuoteStatus::Sent,
@@ -206,7 +206,7 @@ fn quote(lines: Vec<Line>) -> Quote {
             signed_by_email: None,
         },
         lines,
-        terms: QuoteTerms {
+        detail: QuoteDetail {
             retention_rate: Percent::ZERO,
             retention_amount: retention_amount(totals.total_ttc, Percent::ZERO).expect("nothing"),
             vat_breakdown: totals.vat_breakdown,

@@ -165,13 +165,13 @@ pub fn document(bytes: &[u8]) {
             Err(Error::Invalid(_)) => return,
             Err(error) => panic!("{error:?}"),
         };
-        match quotes.send(draft.id, None).await {
+        match quotes.send(draft.summary.id, None).await {
             Ok(sent) => {
-                let document = quotes.open_document(sent.id).await.expect("a frozen document");
+                let document = quotes.open_document(sent.summary.id).await.expect("a frozen document");
                 assert!(document.bytes.starts_with(b"%PDF-"));
             }
             Err(Error::Invalid(_) | Error::Conflict(_)) => {
-                assert_eq!(quotes.get(draft.id).await.expect("a draft"), draft);
+                assert_eq!(quotes.get(draft.summary.id).await.expect("a draft"), draft);
             }
             Err(error) => panic!("{error:?}"),
         }

@@ -187,13 +187,13 @@ impl World {
     /// A sent quote.
     pub async fn sent(&self) -> Quote {
         let draft = self.draft().await;
-        self.company.quotes().send(draft.id, None).await.expect("a sent quote")
+        self.company.quotes().send(draft.summary.id, None).await.expect("a sent quote")
     }
 
     /// An accepted quote.
     pub async fn accepted(&self) -> Quote {
         let sent = self.sent().await;
-        self.company.quotes().accept(sent.id).await.expect("an accepted quote")
+        self.company.quotes().accept(sent.summary.id).await.expect("an accepted quote")
     }
 
     /// `GET` with the company's key.

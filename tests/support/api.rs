@@ -65,8 +65,8 @@ impl<'w> Tenant<'w> {
 
     pub(crate) async fn invoice(&self) -> Invoice {
         let quote = self.draft().await;
-        self.company.quotes().accept(quote.id).await.expect("an accepted quote");
-        self.company.invoices().convert(quote.id).await.expect("an invoice")
+        self.company.quotes().accept(quote.summary.id).await.expect("an accepted quote");
+        self.company.invoices().convert(quote.summary.id).await.expect("an invoice")
     }
 
     /// So many records in one of the lists.
@@ -187,7 +187,7 @@ pub(crate) fn payment(amount: &str) -> NewPayment {
 /// A draft invoice of the world's company.
 pub(crate) async fn draft_invoice(world: &World) -> InvoiceId {
     let quote = world.accepted().await;
-    world.company.invoices().convert(quote.id).await.expect("an invoice").id
+    world.company.invoices().convert(quote.summary.id).await.expect("an invoice").summary.id
 }
 
 /// Records in every state.
@@ -206,16 +206,16 @@ pub(crate) async fn gallery(world: &World) -> Gallery {
 
 async fn fill_gallery(world: &World) -> Gallery {
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
-    let expired = world.sent().await.id;
+    let expired = world.sent().await.summary.id;
     let overdue = draft_invoice(world).await;
     invoices.issue(overdue, None).await.expect("issued");
     world.advance(31 * DAY);
     world.invoicing.sweep().await.expect("swept");
 
     let [draft, sent, rejected] = [world.draft().await, world.sent().await, world.sent().await];
-    let rejected = quotes.reject(rejected.id).await.expect("rejected");
+    let rejected = quotes.reject(rejected.summary.id).await.expect("rejected");
     let accepted = world.accepted().await;
-    let signed = sign(world, world.sent().await.id).await;
+    let signed = sign(world, world.sent().await.summary.id).await;
     let expired = quotes.get(expired).await.expect("a quote");
 
     let [invoice_draft, invoice_sent, paid, canceled] = [
@@ -234,9 +234,9 @@ async fn fill_gallery(world: &World) -> Gallery {
             invoices.cancel(canceled).await.expect("canceled"),
         ],
     };
-    let states = gallery.quotes.each_ref().map(|quote| quote.status.as_str());
+    let states = gallery.quotes.each_ref().map(|quote| quote.summary.status.as_str());
     assert_eq!(states, ["DRAFT", "SENT", "ACCEPTED", "ACCEPTED", "REJECTED", "EXPIRED"]);
-    let states = gallery.invoices.each_ref().map(|invoice| invoice.status.as_str());
+    let states = gallery.invoices.each_ref().map(|invoice| invoice.summary.status.as_str());
     assert_eq!(states, ["DRAFT", "SENT", "PAID", "OVERDUE", "CANCELED"]);
     gallery
 }
@@ -245,15 +245,15 @@ async fn fill_gallery(world: &World) -> Gallery {
 pub(crate) async fn everything(world: &World) -> Vec<Value> {
     let gallery = gallery(world).await;
     let created = world.send("POST", CLIENTS, &serde_json::json!({"name": "Nu"})).await;
-    let first = format!("{QUOTES}/{}", gallery.quotes[0].id);
+    let first = format!("{QUOTES}/{}", gallery.quotes[0].summary.id);
     let linked = world.send("PATCH", &first, &serde_json::json!({"externalId": "crm-1"})).await;
     assert_eq!((created.status.as_u16(), linked.status.as_u16()), (201, 200));
     let mut answers = vec![created.json, linked.json];
     let mut paths: Vec<String> = LISTS.map(|list| format!("{list}?limit=100")).to_vec();
     paths.extend([QUOTES, INVOICES].map(|list| format!("{list}?include=lines&since=2026-01-01T00:00:00Z")));
-    paths.extend(gallery.quotes.iter().map(|quote| format!("{QUOTES}/{}", quote.id)));
-    paths.extend(gallery.quotes[1..].iter().map(|quote| format!("{QUOTES}/{}/document", quote.id)));
-    paths.extend(gallery.invoices.iter().map(|invoice| format!("{INVOICES}/{}", invoice.id)));
+    paths.extend(gallery.quotes.iter().map(|quote| format!("{QUOTES}/{}", quote.summary.id)));
+    paths.extend(gallery.quotes[1..].iter().map(|quote| format!("{QUOTES}/{}/document", quote.summary.id)));
+    paths.extend(gallery.invoices.iter().map(|invoice| format!("{INVOICES}/{}", invoice.summary.id)));
     for path in paths {
         answers.push(read(world, &path).await);
     }

@@ -145,7 +145,7 @@ pub(crate) async fn draft_of(company: &CompanyHandle) -> Quote {
 /// An accepted quote of any company.
 pub(crate) async fn accepted_of(company: &CompanyHandle) -> Quote {
     let draft = draft_of(company).await;
-    company.quotes().accept(draft.id).await.unwrap()
+    company.quotes().accept(draft.summary.id).await.unwrap()
 }
 
 /// A quote with one line of one unit at this price, without VAT and retention.
@@ -159,16 +159,16 @@ pub(crate) fn quote_at(client_id: ClientId, price: &str) -> NewQuote {
 pub(crate) async fn issued_over(company: &CompanyHandle, price: &str) -> Invoice {
     let quote = quote_at(client_of(company).await, price);
     let quote = company.quotes().create(&quote).await.unwrap();
-    company.quotes().accept(quote.id).await.unwrap();
-    let invoice = company.invoices().convert(quote.id).await.unwrap();
-    company.invoices().issue(invoice.id, None).await.unwrap()
+    company.quotes().accept(quote.summary.id).await.unwrap();
+    let invoice = company.invoices().convert(quote.summary.id).await.unwrap();
+    company.invoices().issue(invoice.summary.id, None).await.unwrap()
 }
 
 /// A quote in a state, reached by operations. May move the clock.
 pub(crate) async fn quote_in(world: &World, status: QuoteStatus) -> Quote {
     let quotes = world.company.quotes();
     let quote = world.draft().await;
-    let id = quote.id;
+    let id = quote.summary.id;
     let quote = match status {
         QuoteStatus::Draft => quote,
         QuoteStatus::Sent => quotes.send(id, None).await.unwrap(),
@@ -183,8 +183,9 @@ pub(crate) async fn quote_in(world: &World, status: QuoteStatus) -> Quote {
             world.invoicing.sweep().await.unwrap();
             quotes.get(id).await.unwrap()
         }
+        _ => panic!("no operation leads to {status}"),
     };
-    assert_eq!(quote.status, status);
+    assert_eq!(quote.summary.status, status);
     quote
 }
 
@@ -192,8 +193,8 @@ pub(crate) async fn quote_in(world: &World, status: QuoteStatus) -> Quote {
 pub(crate) async fn invoice_in(world: &World, status: InvoiceStatus) -> Invoice {
     let invoices = world.company.invoices();
     let quote = world.accepted().await;
-    let invoice = invoices.convert(quote.id).await.unwrap();
-    let id = invoice.id;
+    let invoice = invoices.convert(quote.summary.id).await.unwrap();
+    let id = invoice.summary.id;
     let invoice = match status {
         InvoiceStatus::Draft => invoice,
         InvoiceStatus::Sent => invoices.issue(id, None).await.unwrap(),
@@ -205,8 +206,9 @@ pub(crate) async fn invoice_in(world: &World, status: InvoiceStatus) -> Invoice 
             world.invoicing.sweep().await.unwrap();
             invoices.get(id).await.unwrap()
         }
+        _ => panic!("no operation leads to {status}"),
     };
-    assert_eq!(invoice.status, status);
+    assert_eq!(invoice.summary.status, status);
     invoice
 }
 

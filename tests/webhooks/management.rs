@@ -108,10 +108,10 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
     hook_for(&other, &foreign.url, EventKind::ALL).await;
 
     let sent = world.sent().await;
-    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
-    let invoice = world.company.invoices().convert(sent.id).await.unwrap();
-    world.company.invoices().mark_paid(invoice.id).await.unwrap();
+    let invoice = world.company.invoices().convert(sent.summary.id).await.unwrap();
+    world.company.invoices().mark_paid(invoice.summary.id).await.unwrap();
     let new = NewProject { name: "x".into(), client_id: None, quote_ids: Vec::new() };
     let project = world.company.projects().create(&new).await.unwrap();
     world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
@@ -509,12 +509,12 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     {
         let client = world.company.clients().create(&NewClient::named(name)).await.unwrap().client;
         let quote = world.company.quotes().create(&quote_at(client.id, "1")).await.unwrap();
-        world.company.quotes().accept(quote.id).await.unwrap();
+        world.company.quotes().accept(quote.summary.id).await.unwrap();
         // A second long text in the same body, so that the cut lies in the middle of many-byte characters.
         let new = NewProject {
             name: "日本語😀".repeat(50),
             client_id: Some(client.id),
-            quote_ids: vec![quote.id; 5],
+            quote_ids: vec![quote.summary.id; 5],
         };
         let project = world.company.projects().create(&new).await.unwrap();
         world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
@@ -547,7 +547,7 @@ async fn a_state_change_its_event_and_its_deliveries_are_written_together() {
     hook_for(&other, &receiver.url, EventKind::ALL).await;
     emit_for(&other, 2).await;
     let invoice = issued_over(&world.company, "10").await;
-    world.company.invoices().pay(invoice.id, &payment("10", None)).await.unwrap();
+    world.company.invoices().pay(invoice.summary.id, &payment("10", None)).await.unwrap();
     for event in events(&world.company).await {
         let deliveries = world.company.events().deliveries(event.id).await.unwrap();
         assert_eq!(deliveries.len(), 3, "{}", event.kind);

@@ -28,13 +28,13 @@
 
 use std::collections::HashSet;
 
-use invoicing_core::MAX_LIMIT;
+use invoicing_core::MAX_PAGE_LIMIT;
 
 use super::error::ReadError;
 use crate::Version;
 
 /// At least half of each page must be new, or the walk would not get on.
-pub(super) const MAX_OVERLAP: usize = MAX_LIMIT as usize / 2;
+pub(super) const MAX_OVERLAP: usize = MAX_PAGE_LIMIT as usize / 2;
 
 /// How often a walk may go back before it gives up: enough to double from 1 to the beginning of any list, and then to
 /// lose its way a few times more.

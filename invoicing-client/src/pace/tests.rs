@@ -9,7 +9,7 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use futures_util::{StreamExt, stream};
 use http::{Request, Response};
-use invoicing_core::{Admission, QuotaWindow, Timestamp};
+use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
 use proptest::prelude::*;
 use tokio::task::JoinSet;
 
@@ -110,11 +110,11 @@ impl State {
 
     fn admit(&mut self) -> (bool, http::response::Builder) {
         let now = Timestamp::from_millis(i64::try_from(self.elapsed().as_millis()).unwrap());
-        let admission = self.window.admit(self.limit, now);
+        let admission = self.window.try_acquire(self.limit, now);
         let seconds = |ms: i64| ms.unsigned_abs().div_ceil(1_000);
         let (remaining, reset) = match admission {
-            Admission::Accepted { remaining, reset_ms } => (remaining, seconds(reset_ms)),
-            Admission::Refused { wait_ms } => (0, seconds(wait_ms)),
+            QuotaDecision::Accepted { remaining, reset_ms } => (remaining, seconds(reset_ms)),
+            QuotaDecision::Refused { wait_ms } => (0, seconds(wait_ms)),
         };
         let mut builder = Response::builder();
         if self.headers {
@@ -123,7 +123,7 @@ impl State {
                 .header("ratelimit-remaining", remaining)
                 .header("ratelimit-reset", reset);
         }
-        let accepted = matches!(admission, Admission::Accepted { .. });
+        let accepted = matches!(admission, QuotaDecision::Accepted { .. });
         if !accepted {
             builder = builder.status(429).header("retry-after", reset.max(1));
         }

@@ -79,11 +79,13 @@ fn quotes(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -
     let statuses: Vec<_> = QuoteStatus::ALL.iter().map(|status| status.as_str()).collect();
     let query =
         Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
-    let matching = store.quotes.iter().filter(|quote| matches(query.status.as_deref(), &quote.head.status));
+    let matching =
+        store.quotes.iter().filter(|quote| matches(query.status.as_deref(), &quote.summary.status));
     let items = matching.map(|quote| {
-        let head = quote.head.clone();
-        let at = Position { id: head.id.0, created_at: head.created_at, updated_at: head.updated_at };
-        (at, QuoteItem { head, lines: query.lines.then(|| quote.lines.clone()) })
+        let summary = quote.summary.clone();
+        let at =
+            Position { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
+        (at, QuoteItem { summary, lines: query.lines.then(|| quote.lines.clone()) })
     });
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
@@ -93,11 +95,12 @@ fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>)
     let query =
         Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
     let matching =
-        store.invoices.iter().filter(|invoice| matches(query.status.as_deref(), &invoice.head.status));
+        store.invoices.iter().filter(|invoice| matches(query.status.as_deref(), &invoice.summary.status));
     let items = matching.map(|invoice| {
-        let head = invoice.head.clone();
-        let at = Position { id: head.id.0, created_at: head.created_at, updated_at: head.updated_at };
-        (at, InvoiceItem { head, lines: query.lines.then(|| invoice.lines.clone()) })
+        let summary = invoice.summary.clone();
+        let at =
+            Position { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
+        (at, InvoiceItem { summary, lines: query.lines.then(|| invoice.lines.clone()) })
     });
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
@@ -128,7 +131,7 @@ fn invoice(store: &mut Store, id: &str) -> Answered {
 
 fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> Answered {
     let id = QuoteId(parse(id)?);
-    let current = store.quote(id).ok_or_else(not_found)?.head.external_id.clone();
+    let current = store.quote(id).ok_or_else(not_found)?.summary.external_id.clone();
     let body = body(request)?;
     let external_id = match (body.len(), body.get("externalId")) {
         (1, Some(Value::Null)) => None,
@@ -136,7 +139,7 @@ fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> Answered {
         _ => return Err(invalid("externalId: must be the one property, a text or null")),
     };
     if current != external_id {
-        store.change_quote(id, |quote| quote.head.external_id.clone_from(&external_id));
+        store.change_quote(id, |quote| quote.summary.external_id.clone_from(&external_id));
     }
     Ok(json(StatusCode::OK, &ExternalLink { id, external_id }))
 }
@@ -146,7 +149,7 @@ fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &s
         return Err(invalid("type: must be pdf"));
     }
     let id = QuoteId(parse(id)?);
-    let number = store.quote(id).ok_or_else(not_found)?.head.number.clone();
+    let number = store.quote(id).ok_or_else(not_found)?.summary.number.clone();
     let document =
         store.document(id).ok_or_else(|| refused(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
     let sha256 = sha256_hex(&document);

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use http::Uri;
-use invoicing_core::{DEFAULT_LIMIT, MAX_LIMIT, Page, Pagination, Timestamp};
+use invoicing_core::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination, Timestamp};
 use url::form_urlencoded;
 use uuid::Uuid;
 
@@ -58,7 +58,9 @@ impl Query {
 
     fn take(&mut self, name: &str, value: &str, statuses: &[&str]) -> Option<()> {
         match name {
-            "limit" => self.limit = Some(value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit))?),
+            "limit" => {
+                self.limit = Some(value.parse().ok().filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))?)
+            }
             "offset" => self.offset = value.parse().ok()?,
             "since" => self.since = Some(value.replace(' ', "+").parse().ok()?),
             "include" => self.lines = (value == "lines").then_some(true)?,
@@ -83,7 +85,7 @@ impl Query {
             None if self.since.is_some() => records.sort_by_key(|(at, _)| Reverse((at.updated_at, at.id))),
             None => records.sort_by_key(|(at, _)| Reverse((at.created_at, at.id))),
         }
-        let limit = self.limit.unwrap_or(DEFAULT_LIMIT);
+        let limit = self.limit.unwrap_or(DEFAULT_PAGE_LIMIT);
         let mut rest = records.into_iter().map(|(_, record)| record);
         let offset = usize::try_from(self.offset).unwrap_or(usize::MAX);
         let data = rest.by_ref().skip(offset).take(limit as usize).collect();

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Response};
-use invoicing_core::{Admission, QuotaWindow, Timestamp};
+use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
 use uuid::Uuid;
 
 use super::api;
@@ -106,22 +106,22 @@ impl State {
         }
         let (admission, rate) = self.admit();
         let mut response = match admission {
-            Admission::Accepted { .. } => {
+            QuotaDecision::Accepted { .. } => {
                 api::answer(request, &mut self.store, self.order.as_deref_mut(), &self.url)
             }
-            Admission::Refused { .. } => too_many(rate["ratelimit-reset"].clone()),
+            QuotaDecision::Refused { .. } => too_many(rate["ratelimit-reset"].clone()),
         };
         response.headers_mut().extend(rate);
         response
     }
 
-    fn admit(&mut self) -> (Admission, HeaderMap) {
+    fn admit(&mut self) -> (QuotaDecision, HeaderMap) {
         let elapsed = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
         let limit = self.quota.unwrap_or(NO_QUOTA);
-        let admission = self.window.admit(limit, Timestamp::from_millis(elapsed));
+        let admission = self.window.try_acquire(limit, Timestamp::from_millis(elapsed));
         let (remaining, reset_ms) = match admission {
-            Admission::Accepted { remaining, reset_ms } => (remaining, reset_ms),
-            Admission::Refused { wait_ms } => (0, wait_ms),
+            QuotaDecision::Accepted { remaining, reset_ms } => (remaining, reset_ms),
+            QuotaDecision::Refused { wait_ms } => (0, wait_ms),
         };
         let mut rate = HeaderMap::new();
         rate.insert("ratelimit-limit", limit.into());

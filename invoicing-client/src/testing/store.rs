@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use invoicing_core::{
-    InvoiceHead, InvoiceTerms, Line, Money, NewClient, Percent, QuoteHead, QuoteTerms, Timestamp, VatShare,
+    InvoiceDetail, InvoiceSummary, Line, Money, NewClient, Percent, QuoteDetail, QuoteSummary, Timestamp,
+    VatShare,
 };
 use uuid::Uuid;
 
-use crate::{Client, ClientId, Invoice, InvoiceId, InvoiceStatus, Open, Quote, QuoteId, QuoteStatus};
+use crate::{Client, ClientId, Invoice, InvoiceId, InvoiceStatus, OpenEnum, Quote, QuoteId, QuoteStatus};
 
 /// 2026-09-14T09:41:07.000Z: the time at which nothing has happened yet.
 const START_MS: i64 = 1_789_378_867_000;
@@ -52,7 +53,7 @@ impl Store {
             address,
             city,
             zip_code,
-            client_type: client_type.map(Open::Known),
+            client_type: client_type.map(OpenEnum::Known),
             notes,
             external_id,
             created_at: now,
@@ -71,10 +72,10 @@ impl Store {
         let number = format!("DEV-2026-{:04}", self.quotes.len() + 1);
         let client = &self.clients[self.clients.len() - 1];
         let (sent, accepted) = (status != QuoteStatus::Draft, status == QuoteStatus::Accepted);
-        let head = QuoteHead {
+        let summary = QuoteSummary {
             id,
             number,
-            status: Open::Known(status),
+            status: OpenEnum::Known(status),
             external_id: None,
             client_id: client.id,
             client_name: client.name.clone(),
@@ -92,13 +93,13 @@ impl Store {
             signed_by_name: None,
             signed_by_email: None,
         };
-        let terms = QuoteTerms {
+        let detail = QuoteDetail {
             retention_rate: Percent::ZERO,
             retention_amount: Money::ZERO,
             vat_breakdown: shares(),
             signature: None,
         };
-        self.quotes.push(Quote { head, lines: lines(), terms });
+        self.quotes.push(Quote { summary, lines: lines(), detail });
         id
     }
 
@@ -106,43 +107,43 @@ impl Store {
     pub fn add_invoice(&mut self, quote: QuoteId) -> Option<InvoiceId> {
         let quote = self.quote(quote)?.clone();
         let (id, now) = (InvoiceId(self.id()), self.stamp());
-        let head = InvoiceHead {
+        let summary = InvoiceSummary {
             id,
             number: Some(format!("FAC-2026-{:04}", self.invoices.len() + 1)),
-            status: Open::Known(InvoiceStatus::Sent),
-            quote_id: quote.head.id,
-            client_id: quote.head.client_id,
-            client_name: quote.head.client_name.clone(),
-            client_email: quote.head.client_email.clone(),
+            status: OpenEnum::Known(InvoiceStatus::Sent),
+            quote_id: quote.summary.id,
+            client_id: quote.summary.client_id,
+            client_name: quote.summary.client_name.clone(),
+            client_email: quote.summary.client_email.clone(),
             issue_date: None,
             due_date: None,
-            total_ht: quote.head.total_ht,
-            total_ttc: quote.head.total_ttc,
-            tva_rate: quote.head.tva_rate,
-            currency: quote.head.currency.clone(),
+            total_ht: quote.summary.total_ht,
+            total_ttc: quote.summary.total_ttc,
+            tva_rate: quote.summary.tva_rate,
+            currency: quote.summary.currency.clone(),
             retention_rate: Percent::ZERO,
             retention_amount: Money::ZERO,
             amount_paid: Money::ZERO,
-            amount_due: quote.head.total_ttc,
+            amount_due: quote.summary.total_ttc,
             amount_overpaid: Money::ZERO,
             paid_at: None,
             canceled_at: None,
             created_at: now,
             updated_at: now,
         };
-        let terms = InvoiceTerms { vat_breakdown: quote.terms.vat_breakdown };
-        self.invoices.push(Invoice { head, lines: quote.lines, terms });
+        let detail = InvoiceDetail { vat_breakdown: quote.detail.vat_breakdown };
+        self.invoices.push(Invoice { summary, lines: quote.lines, detail });
         Some(id)
     }
 
     /// A quote.
     pub fn quote(&mut self, id: QuoteId) -> Option<&mut Quote> {
-        self.quotes.iter_mut().find(|quote| quote.head.id == id)
+        self.quotes.iter_mut().find(|quote| quote.summary.id == id)
     }
 
     /// An invoice.
     pub fn invoice(&mut self, id: InvoiceId) -> Option<&mut Invoice> {
-        self.invoices.iter_mut().find(|invoice| invoice.head.id == id)
+        self.invoices.iter_mut().find(|invoice| invoice.summary.id == id)
     }
 
     /// A client.
@@ -155,7 +156,7 @@ impl Store {
         let now = self.stamp();
         let found = self.quote(id).map(|quote| {
             change(quote);
-            quote.head.updated_at = now;
+            quote.summary.updated_at = now;
         });
         found.is_some()
     }
@@ -165,7 +166,7 @@ impl Store {
         let now = self.stamp();
         let found = self.invoice(id).map(|invoice| {
             change(invoice);
-            invoice.head.updated_at = now;
+            invoice.summary.updated_at = now;
         });
         found.is_some()
     }
@@ -182,9 +183,9 @@ impl Store {
 
     /// The frozen document of a quote; a draft has none.
     pub(super) fn document(&self, id: QuoteId) -> Option<Bytes> {
-        let quote = self.quotes.iter().find(|quote| quote.head.id == id)?;
-        let is_draft = quote.head.status == QuoteStatus::Draft;
-        (!is_draft).then(|| Bytes::from(format!("%PDF-1.7\n% {}\n%%EOF\n", quote.head.number)))
+        let quote = self.quotes.iter().find(|quote| quote.summary.id == id)?;
+        let is_draft = quote.summary.status == QuoteStatus::Draft;
+        (!is_draft).then(|| Bytes::from(format!("%PDF-1.7\n% {}\n%%EOF\n", quote.summary.number)))
     }
 
     fn id(&mut self) -> Uuid {

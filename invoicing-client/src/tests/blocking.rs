@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::blocking::InvoicingClient;
 use crate::testing::{FakeServer, Fault};
-use crate::{ClientCreation, ErrorKind, MemoryCheckpoint, NewClient, Open, QuoteStatus};
+use crate::{ClientCreation, ErrorKind, MemoryCheckpoint, NewClient, OpenEnum, QuoteStatus};
 
 fn client(server: &FakeServer) -> InvoicingClient {
     server.client().build_blocking().unwrap()
@@ -17,10 +17,10 @@ fn use_it() {
         for _ in 0..5 {
             store.add_quote(QuoteStatus::Sent);
         }
-        store.quotes[0].id
+        store.quotes[0].summary.id
     });
     let client = client(&server);
-    assert_eq!(client.quotes().get(id).send().unwrap().number, "DEV-2026-0001");
+    assert_eq!(client.quotes().get(id).send().unwrap().summary.number, "DEV-2026-0001");
     assert_eq!(client.quotes().link(id, "d").send().unwrap().external_id.as_deref(), Some("d"));
     assert_eq!(client.quotes().download_document(id).send().unwrap().link.file_name, "DEV-2026-0001.pdf");
     let new = NewClient { external_id: Some("c".into()), ..NewClient::named("Dupont") };
@@ -109,7 +109,10 @@ fn async_code_runs_with_it_and_its_panics_come_back() {
         }));
         assert!(result.is_err());
     }
-    assert_eq!(client.quotes().list().send().unwrap().data[0].status, Open::Known(QuoteStatus::Sent));
+    assert_eq!(
+        client.quotes().list().send().unwrap().data[0].summary.status,
+        OpenEnum::Known(QuoteStatus::Sent)
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::server::{Reply, Server, json as answer, text};
 use super::{ID, KEY, client, client_json, error_json, page_json};
-use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, Open};
+use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, OpenEnum};
 
 fn quote_json(status: &str) -> Value {
     json!({
@@ -52,9 +52,9 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
     let server = Server::script([answer(200, &with(quote_json("ON_HOLD"), more))]).await;
     let (client, _) = client(&server);
     let quote = client.quotes().get(ID.parse().unwrap()).await.unwrap();
-    assert_eq!(quote.status, Open::Other("ON_HOLD".into()));
+    assert_eq!(quote.summary.status, OpenEnum::Other("ON_HOLD".into()));
     assert_eq!(quote.lines[0].description, "Paint");
-    assert_eq!(quote.total_ht.to_string(), "1200.5");
+    assert_eq!(quote.summary.total_ht.to_string(), "1200.5");
 
     let seen = &server.seen()[0];
     assert_eq!((&seen.method, seen.uri.path()), (&Method::GET, &*format!("/api/v1/quotes/{ID}")));
@@ -86,9 +86,9 @@ async fn invoices_are_read() {
     let server = Server::script([answer(200, &detail), answer(200, &list)]).await;
     let (client, _) = client(&server);
     let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
-    assert_eq!((invoice.amount_due.to_string().as_str(), invoice.lines.len()), ("114", 1));
+    assert_eq!((invoice.summary.amount_due.to_string().as_str(), invoice.lines.len()), ("114", 1));
     let page = client.invoices().list().send().await.unwrap();
-    assert_eq!(page.data[0].status, Open::Other("DISPUTED".into()));
+    assert_eq!(page.data[0].summary.status, OpenEnum::Other("DISPUTED".into()));
     assert_eq!(page.data[0].lines, None);
 }
 

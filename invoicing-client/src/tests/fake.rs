@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::testing::{FakeServer, Fault};
 use crate::{
-    ClientCreation, Error, ErrorCode, ErrorKind, InvoiceStatus, InvoicingClient, NewClient, Open,
+    ClientCreation, Error, ErrorCode, ErrorKind, InvoiceStatus, InvoicingClient, NewClient, OpenEnum,
     QuoteStatus, Timestamp,
 };
 
@@ -27,13 +27,13 @@ async fn lists_filter_order_and_page() {
         for n in 0..5 {
             store.add_quote(if n % 2 == 0 { QuoteStatus::Sent } else { QuoteStatus::Accepted });
         }
-        let first = store.quotes[0].id;
-        store.change_quote(first, |quote| quote.head.status = Open::Other("ON_HOLD".into()));
-        store.quotes.iter().map(|quote| quote.updated_at).collect()
+        let first = store.quotes[0].summary.id;
+        store.change_quote(first, |quote| quote.summary.status = OpenEnum::Other("ON_HOLD".into()));
+        store.quotes.iter().map(|quote| quote.summary.updated_at).collect()
     });
     let client = client(&server);
     let numbers = async |list: crate::List<crate::Quotes>| -> Vec<String> {
-        list.stream().map_ok(|quote| quote.number[9..].to_owned()).try_collect().await.unwrap()
+        list.stream().map_ok(|quote| quote.summary.number[9..].to_owned()).try_collect().await.unwrap()
     };
     assert_eq!(numbers(client.quotes().list().limit(2)).await, ["0005", "0004", "0003", "0002", "0001"]);
     // With `since`, last modified first, the instant included.
@@ -41,7 +41,7 @@ async fn lists_filter_order_and_page() {
     assert_eq!(numbers(client.quotes().list().status(QuoteStatus::Accepted)).await, ["0004", "0002"]);
     let page = client.quotes().list().include_lines().offset(4).await.unwrap();
     assert_eq!((page.data[0].lines.as_ref().unwrap().len(), page.pagination.has_more), (2, false));
-    assert_eq!(page.data[0].status, Open::Other("ON_HOLD".into()));
+    assert_eq!(page.data[0].summary.status, OpenEnum::Other("ON_HOLD".into()));
     assert_eq!(page.as_of, server.store(|store| store.last_stamp()));
 
     server.order_by(|a, b| a.updated_at.cmp(&b.updated_at));
@@ -61,13 +61,13 @@ async fn every_endpoint_answers() {
     let linked = client.quotes().get(quote).await.unwrap();
     client.quotes().link(quote, "deal").await.unwrap();
     // A change that changes nothing leaves the stamp.
-    assert_eq!(client.quotes().get(quote).await.unwrap().updated_at, linked.updated_at);
+    assert_eq!(client.quotes().get(quote).await.unwrap().summary.updated_at, linked.summary.updated_at);
     assert_eq!(client.quotes().unlink(quote).await.unwrap().external_id, None);
     let document = client.quotes().download_document(quote).await.unwrap();
     assert!(document.bytes.starts_with(b"%PDF-"));
     let error = client.quotes().document(draft).await.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::DocumentUnavailable));
-    assert_eq!(client.invoices().get(invoice).await.unwrap().status, InvoiceStatus::Sent);
+    assert_eq!(client.invoices().get(invoice).await.unwrap().summary.status, InvoiceStatus::Sent);
     assert_eq!(client.invoices().list().status(InvoiceStatus::Paid).await.unwrap().data, []);
     let new = NewClient { external_id: Some("c-1".into()), ..NewClient::named("Lefèvre") };
     let created = client.clients().create(&new).await.unwrap();

@@ -38,7 +38,7 @@ fn a_record_reads_back_as_itself_and_what_is_new_in_it_is_ignored() {
     assert_eq!(serde_json::from_value::<Client>(json.clone()).unwrap(), client());
     json["loyalty"] = serde_json::json!({"points": 3});
     json["type"] = "ASSOCIATION".into();
-    let read: Client<crate::Open<ClientType>> = serde_json::from_value(json.clone()).unwrap();
+    let read: Client<crate::OpenEnum<ClientType>> = serde_json::from_value(json.clone()).unwrap();
     assert_eq!(read.client_type.as_ref().unwrap().known(), None);
     assert_eq!(serde_json::to_value(&read).unwrap()["type"], "ASSOCIATION");
 }

@@ -1,20 +1,20 @@
 use super::*;
 use crate::fixtures::{at, uuid};
 
-fn create(new: &NewCompany) -> Result<Company, Refusal> {
+fn create(new: &NewCompany) -> Result<Company, DomainError> {
     new.create(CompanyId(uuid(8)), at(0))
 }
 
-fn refused(edit: impl FnOnce(&mut NewCompany)) -> Refusal {
+fn refused(edit: impl FnOnce(&mut NewCompany)) -> DomainError {
     let mut new = NewCompany::named("Dupont SARL", Plan::Team);
     edit(&mut new);
     create(&new).unwrap_err()
 }
 
-fn field(refusal: &Refusal) -> &str {
+fn field(refusal: &DomainError) -> &str {
     match refusal {
-        Refusal::Invalid(invalid) => &invalid.field,
-        Refusal::Conflict(conflict) => panic!("a conflict: {conflict}"),
+        DomainError::Invalid(invalid) => &invalid.field,
+        DomainError::Conflict(conflict) => panic!("a conflict: {conflict}"),
     }
 }
 
@@ -38,7 +38,7 @@ fn only_team_has_the_api_and_only_higher_plans_convert_by_themselves() {
         let new = NewCompany { automatic_invoicing: true, ..NewCompany::named("a", plan) };
         match create(&new) {
             Ok(company) => assert!(company.automatic_invoicing && plan != Plan::Starter),
-            Err(refusal) => assert!(matches!(refusal, Refusal::Conflict(_)) && plan == Plan::Starter),
+            Err(refusal) => assert!(matches!(refusal, DomainError::Conflict(_)) && plan == Plan::Starter),
         }
     }
 }

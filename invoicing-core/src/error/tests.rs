@@ -50,6 +50,6 @@ fn the_bodies_have_the_shapes_of_the_contract() {
 #[test]
 fn a_refusal_says_what_its_cause_says() {
     let invalid = Invalid::new("lines[3].unitPrice", "must not be negative");
-    assert_eq!(Refusal::from(invalid).to_string(), "lines[3].unitPrice: must not be negative");
-    assert_eq!(Refusal::from(Conflict::new("a rule")).to_string(), "a rule");
+    assert_eq!(DomainError::from(invalid).to_string(), "lines[3].unitPrice: must not be negative");
+    assert_eq!(DomainError::from(Conflict::new("a rule")).to_string(), "a rule");
 }

@@ -113,7 +113,7 @@ fn a_created_invoice_shows_null_for_what_it_will_get() {
 
 #[test]
 fn a_paid_invoice_adds_when() {
-    let event = only(invoice_in(InvoiceStatus::Sent).pay(Money::from(400), at(9)).unwrap());
+    let event = only(invoice_in(InvoiceStatus::Sent).record_payment(Money::from(400), at(9)).unwrap());
     assert_eq!(event.name(), "invoice.paid");
     assert_eq!(data_names(&event), [&INVOICE[..], &["paidAt"]].concat());
     let data = &tree(&event)["data"];

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Open;
+use crate::OpenEnum;
 use crate::fixtures::{differences, holds_costing, invoice_in, names_of};
 
 const HEAD: [&str; 22] = [
@@ -30,8 +30,8 @@ const HEAD: [&str; 22] = [
 #[test]
 fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     for &status in InvoiceStatus::ALL {
-        let Invoice { head, lines, .. } = invoice_in(status);
-        let bare = InvoiceItem { head, lines: None };
+        let Invoice { summary, lines, .. } = invoice_in(status);
+        let bare = InvoiceItem { summary, lines: None };
         assert_eq!(names_of(&bare), HEAD, "{status}");
         let with_lines = InvoiceItem { lines: Some(lines), ..bare };
         assert_eq!(names_of(&with_lines), [&HEAD[..], &["lines"]].concat(), "{status}");
@@ -72,7 +72,7 @@ fn every_record_reads_back_as_itself() {
         let json = serde_json::to_string(&invoice).unwrap();
         assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), invoice);
         for lines in [None, Some(invoice.lines.clone())] {
-            let item = InvoiceItem { head: invoice.head.clone(), lines };
+            let item = InvoiceItem { summary: invoice.summary.clone(), lines };
             let json = serde_json::to_string(&item).unwrap();
             assert_eq!(serde_json::from_str::<InvoiceItem>(&json).unwrap(), item);
         }
@@ -85,7 +85,7 @@ fn a_reader_ignores_new_fields_and_keeps_a_new_status() {
     let mut json = serde_json::to_value(&invoice).unwrap();
     json["status"] = "DISPUTED".into();
     json["disputedAt"] = serde_json::json!({"at": [1.5]});
-    let read: Invoice<Open<InvoiceStatus>> = serde_json::from_value(json).unwrap();
-    assert_eq!(read.status, Open::Other("DISPUTED".into()));
+    let read: Invoice<OpenEnum<InvoiceStatus>> = serde_json::from_value(json).unwrap();
+    assert_eq!(read.summary.status, OpenEnum::Other("DISPUTED".into()));
     assert_eq!(differences(&invoice, &read), ["status"]);
 }

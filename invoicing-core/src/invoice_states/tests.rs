@@ -17,7 +17,7 @@ enum Operation {
     PayMore,
     MarkPaid,
     Reverse,
-    FallOverdue,
+    MarkOverdue,
     Cancel,
 }
 
@@ -28,12 +28,12 @@ const OPERATIONS: [Operation; 8] = [
     Operation::PayMore,
     Operation::MarkPaid,
     Operation::Reverse,
-    Operation::FallOverdue,
+    Operation::MarkOverdue,
     Operation::Cancel,
 ];
 
-fn number_seven() -> Issue<'static> {
-    Issue { number: "FAC-2026-0007", issue_date: today(), due_date: None }
+fn number_seven() -> InvoiceIssue<'static> {
+    InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None }
 }
 
 /// `None` is refused. What is to be paid is 323.
@@ -41,12 +41,12 @@ fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> 
     let (before_due, after_due, at) = (today(), day("2027-01-01"), at(LATE));
     match operation {
         Operation::Issue => invoice.issue(number_seven(), at).ok(),
-        Operation::PayPart => invoice.pay(Money::from(100), at).ok(),
-        Operation::PayAll => invoice.pay(Money::from(323), at).ok(),
-        Operation::PayMore => invoice.pay(Money::from(400), at).ok(),
+        Operation::PayPart => invoice.record_payment(Money::from(100), at).ok(),
+        Operation::PayAll => invoice.record_payment(Money::from(323), at).ok(),
+        Operation::PayMore => invoice.record_payment(Money::from(400), at).ok(),
         Operation::MarkPaid => invoice.mark_paid(at).ok(),
-        Operation::Reverse => invoice.reverse(Money::from(100), at, before_due).ok(),
-        Operation::FallOverdue => invoice.fall_overdue(at, after_due),
+        Operation::Reverse => invoice.reverse_payment(Money::from(100), at, before_due).ok(),
+        Operation::MarkOverdue => invoice.mark_overdue(at, after_due),
         Operation::Cancel => invoice.cancel(at).ok(),
     }
 }
@@ -75,7 +75,7 @@ fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
         }
         (Operation::Reverse, Sent | Overdue) if partly => Some((from, &[], &["amountDue", "amountPaid"])),
         (Operation::Reverse, Paid) => Some((Sent, &[], &["amountDue", "amountPaid", "paidAt", "status"])),
-        (Operation::FallOverdue, Sent) => Some((Overdue, &[], &["status"])),
+        (Operation::MarkOverdue, Sent) => Some((Overdue, &[], &["status"])),
         (Operation::Cancel, Draft | Sent | Overdue) if !partly => {
             Some((Canceled, &[], &["canceledAt", "status"]))
         }
@@ -91,7 +91,7 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
             for operation in OPERATIONS {
                 let mut invoice = invoice_in(from);
                 if partly {
-                    invoice = invoice.pay(Money::from(100), at(9)).unwrap().record;
+                    invoice = invoice.record_payment(Money::from(100), at(9)).unwrap().record;
                 }
                 check(&invoice, operation, allowed(from, operation, partly));
             }
@@ -100,17 +100,18 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
 }
 
 fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
-    let what = format!("{operation:?} in {} with {} paid", invoice.status, invoice.amount_paid);
+    let what =
+        format!("{operation:?} in {} with {} paid", invoice.summary.status, invoice.summary.amount_paid);
     let changed = perform(operation, invoice);
     let Some((to, events, members)) = expected else {
         assert!(changed.is_none(), "{what} must be refused");
         return;
     };
     let changed = changed.unwrap_or_else(|| panic!("{what} must be allowed"));
-    assert_eq!(changed.record.status, to, "{what}");
+    assert_eq!(changed.record.summary.status, to, "{what}");
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), events, "{what}");
     assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
-    assert_eq!(changed.record.updated_at, at(LATE));
+    assert_eq!(changed.record.summary.updated_at, at(LATE));
     let members: BTreeSet<_> = members.iter().copied().chain(["updatedAt"]).collect();
     assert!(differences(invoice, &changed.record).iter().eq(members), "{what}");
 }
@@ -121,7 +122,7 @@ fn only_an_accepted_quote_is_converted() {
         let converted = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(status), at(3));
         assert_eq!(converted.is_ok(), status == QuoteStatus::Accepted, "{status}");
         if let Err(refusal) = converted {
-            assert!(matches!(refusal, Refusal::Conflict(_)));
+            assert!(matches!(refusal, DomainError::Conflict(_)));
         }
     }
 }
@@ -132,78 +133,95 @@ fn a_conversion_takes_over_the_quote_and_announces_itself() {
     let changed = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(3)).unwrap();
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.created"]);
     let invoice = changed.record;
-    assert_eq!((invoice.status, &invoice.number), (InvoiceStatus::Draft, &None));
-    assert_eq!((invoice.quote_id, invoice.client_id), (quote.id, quote.client_id));
-    assert_eq!((&invoice.lines, &invoice.terms.vat_breakdown), (&quote.lines, &quote.terms.vat_breakdown));
-    assert_eq!((invoice.total_ht, invoice.total_ttc), (quote.total_ht, quote.total_ttc));
-    assert_eq!((invoice.retention_amount, invoice.amount_due), (Money::from(17), Money::from(323)));
-    assert_eq!((invoice.issue_date, invoice.due_date, invoice.paid_at), (None, None, None));
+    assert_eq!((invoice.summary.status, &invoice.summary.number), (InvoiceStatus::Draft, &None));
+    assert_eq!(
+        (invoice.summary.quote_id, invoice.summary.client_id),
+        (quote.summary.id, quote.summary.client_id)
+    );
+    assert_eq!((&invoice.lines, &invoice.detail.vat_breakdown), (&quote.lines, &quote.detail.vat_breakdown));
+    assert_eq!(
+        (invoice.summary.total_ht, invoice.summary.total_ttc),
+        (quote.summary.total_ht, quote.summary.total_ttc)
+    );
+    assert_eq!(
+        (invoice.summary.retention_amount, invoice.summary.amount_due),
+        (Money::from(17), Money::from(323))
+    );
+    assert_eq!(
+        (invoice.summary.issue_date, invoice.summary.due_date, invoice.summary.paid_at),
+        (None, None, None)
+    );
 }
 
 #[test]
 fn issuing_gives_number_and_dates() {
     let draft = invoice_in(InvoiceStatus::Draft);
     let issued = draft.issue(number_seven(), at(4)).unwrap().record;
-    assert_eq!(issued.number.as_deref(), Some("FAC-2026-0007"));
-    assert_eq!((issued.issue_date, issued.due_date), (Some(today()), Some(day("2026-10-14"))));
-    let due = |due_date| draft.issue(Issue { due_date: Some(due_date), ..number_seven() }, at(4));
-    assert_eq!(due(today()).unwrap().record.due_date, Some(today()));
+    assert_eq!(issued.summary.number.as_deref(), Some("FAC-2026-0007"));
+    assert_eq!(
+        (issued.summary.issue_date, issued.summary.due_date),
+        (Some(today()), Some(day("2026-10-14")))
+    );
+    let due = |due_date| draft.issue(InvoiceIssue { due_date: Some(due_date), ..number_seven() }, at(4));
+    assert_eq!(due(today()).unwrap().record.summary.due_date, Some(today()));
     assert_eq!(
         due(day("2026-09-13")).unwrap_err().to_string(),
         "dueDate: must not be before the day of issue"
     );
     assert!(due(NaiveDate::MAX).is_err());
-    assert!(draft.issue(Issue { issue_date: NaiveDate::MAX, ..number_seven() }, at(4)).is_err());
-    assert!(draft.issue(Issue { issue_date: day("9999-12-31"), ..number_seven() }, at(4)).is_err());
+    assert!(draft.issue(InvoiceIssue { issue_date: NaiveDate::MAX, ..number_seven() }, at(4)).is_err());
+    assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, at(4)).is_err());
 }
 
 #[test]
 fn an_amount_that_is_no_payment_is_refused_by_name() {
     let sent = invoice_in(InvoiceStatus::Sent);
     for bad in [Money::ZERO, Money::from(-1)] {
-        assert!(matches!(sent.pay(bad, at(5)), Err(Refusal::Invalid(invalid)) if invalid.field == "amount"));
+        assert!(
+            matches!(sent.record_payment(bad, at(5)), Err(DomainError::Invalid(invalid)) if invalid.field == "amount")
+        );
     }
-    let paid = sent.pay("9999999999999.99".parse().unwrap(), at(5)).unwrap().record;
-    let more = paid.pay("0.01".parse().unwrap(), at(6)).unwrap_err();
-    assert!(matches!(more, Refusal::Invalid(invalid) if invalid.field == "amount"));
+    let paid = sent.record_payment("9999999999999.99".parse().unwrap(), at(5)).unwrap().record;
+    let more = paid.record_payment("0.01".parse().unwrap(), at(6)).unwrap_err();
+    assert!(matches!(more, DomainError::Invalid(invalid) if invalid.field == "amount"));
 }
 
 #[test]
 fn no_more_is_reversed_than_was_paid() {
-    let partly = invoice_in(InvoiceStatus::Sent).pay(Money::from(100), at(5)).unwrap().record;
+    let partly = invoice_in(InvoiceStatus::Sent).record_payment(Money::from(100), at(5)).unwrap().record;
     for bad in ["0", "-5", "100.01"] {
-        let refusal = partly.reverse(bad.parse().unwrap(), at(6), today()).unwrap_err();
-        assert!(matches!(refusal, Refusal::Invalid(invalid) if invalid.field == "amount"), "{bad}");
+        let refusal = partly.reverse_payment(bad.parse().unwrap(), at(6), today()).unwrap_err();
+        assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "amount"), "{bad}");
     }
     for status in [InvoiceStatus::Draft, InvoiceStatus::Canceled] {
-        let refusal = invoice_in(status).reverse(Money::from(1), at(6), today()).unwrap_err();
-        assert!(matches!(refusal, Refusal::Conflict(_)), "{status}");
+        let refusal = invoice_in(status).reverse_payment(Money::from(1), at(6), today()).unwrap_err();
+        assert!(matches!(refusal, DomainError::Conflict(_)), "{status}");
     }
 }
 
 #[test]
 fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_again() {
     let paid = invoice_in(InvoiceStatus::Paid);
-    let due = paid.due_date.unwrap();
-    let reversed = |today| paid.reverse(Money::from(323), at(9), today).unwrap();
-    assert_eq!(reversed(due).record.status, InvoiceStatus::Sent);
+    let due = paid.summary.due_date.unwrap();
+    let reversed = |today| paid.reverse_payment(Money::from(323), at(9), today).unwrap();
+    assert_eq!(reversed(due).record.summary.status, InvoiceStatus::Sent);
     let late = reversed(due.succ_opt().unwrap());
-    assert_eq!((late.record.status, late.record.paid_at), (InvoiceStatus::Overdue, None));
+    assert_eq!((late.record.summary.status, late.record.summary.paid_at), (InvoiceStatus::Overdue, None));
     assert!(late.events.is_empty());
-    let again = late.record.pay(Money::from(323), at(10)).unwrap();
+    let again = late.record.record_payment(Money::from(323), at(10)).unwrap();
     assert_eq!(again.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
-    assert_eq!(again.record.paid_at, Some(at(10)));
+    assert_eq!(again.record.summary.paid_at, Some(at(10)));
 }
 
 #[test]
 fn the_due_date_itself_is_not_late_and_nothing_due_is_never_late() {
     let sent = invoice_in(InvoiceStatus::Sent);
-    assert!(sent.fall_overdue(at(9), sent.due_date.unwrap()).is_none());
+    assert!(sent.mark_overdue(at(9), sent.summary.due_date.unwrap()).is_none());
     let nothing = invoice_over(0, 0);
-    assert!(nothing.fall_overdue(at(9), day("2027-01-01")).is_none());
+    assert!(nothing.mark_overdue(at(9), day("2027-01-01")).is_none());
     let paid = nothing.mark_paid(at(9)).unwrap();
-    assert_eq!((paid.record.status, paid.events.len()), (InvoiceStatus::Paid, 1));
-    assert_eq!(paid.record.amount_paid, Money::ZERO);
+    assert_eq!((paid.record.summary.status, paid.events.len()), (InvoiceStatus::Paid, 1));
+    assert_eq!(paid.record.summary.amount_paid, Money::ZERO);
 }
 
 /// An issued invoice over so many cents, with a retention in hundredths of a percent.
@@ -269,7 +287,7 @@ impl Model {
     fn take(&mut self, step: &Step, invoice: &Invoice, at: Timestamp) -> Option<(Changed<Invoice>, bool)> {
         match step {
             Step::Pay(cents) => {
-                let changed = invoice.pay(money(*cents), at).unwrap();
+                let changed = invoice.record_payment(money(*cents), at).unwrap();
                 self.payments.push(*cents);
                 Some((changed, self.settle()))
             }
@@ -285,7 +303,7 @@ impl Model {
             Step::ReverseOne(_) if self.payments.is_empty() => None,
             Step::ReverseOne(index) => {
                 let cents = self.payments.swap_remove(index.index(self.payments.len()));
-                let changed = invoice.reverse(money(cents), at, self.today).unwrap();
+                let changed = invoice.reverse_payment(money(cents), at, self.today).unwrap();
                 Some((changed, self.settle()))
             }
             Step::Tomorrow(days) => {
@@ -294,7 +312,7 @@ impl Model {
             }
             Step::Sweep => {
                 let late = self.status == InvoiceStatus::Sent && self.today > self.due;
-                let changed = invoice.fall_overdue(at, self.today);
+                let changed = invoice.mark_overdue(at, self.today);
                 assert_eq!(changed.is_some(), late);
                 if late {
                     self.status = InvoiceStatus::Overdue;
@@ -319,23 +337,23 @@ proptest! {
         let mut invoice = invoice_over(total, retention);
         // round2 half away from zero, in integers.
         let payable = total - (total * retention + 5_000) / 10_000;
-        let due = invoice.due_date.unwrap();
+        let due = invoice.summary.due_date.unwrap();
         let mut model =
             Model { payable, payments: Vec::new(), status: InvoiceStatus::Sent, today: today(), due };
         for (n, step) in (10_i64..).zip(&steps) {
             let Some((changed, announced)) = model.take(step, &invoice, at(n)) else { continue };
             let names: Vec<_> = changed.events.iter().map(Event::name).collect();
             prop_assert_eq!(names, if announced { vec!["invoice.paid"] } else { vec![] });
-            let paid_at = if announced { Some(at(n)) } else { invoice.paid_at };
+            let paid_at = if announced { Some(at(n)) } else { invoice.summary.paid_at };
             invoice = changed.record;
-            prop_assert_eq!(invoice.status, model.status);
-            prop_assert_eq!(invoice.amount_paid, money(model.paid()));
-            prop_assert_eq!(invoice.amount_due, money((payable - model.paid()).max(0)));
-            prop_assert_eq!(invoice.amount_overpaid, money((model.paid() - payable).max(0)));
-            prop_assert_eq!(invoice.status == InvoiceStatus::Paid, invoice.amount_due.is_zero());
+            prop_assert_eq!(invoice.summary.status, model.status);
+            prop_assert_eq!(invoice.summary.amount_paid, money(model.paid()));
+            prop_assert_eq!(invoice.summary.amount_due, money((payable - model.paid()).max(0)));
+            prop_assert_eq!(invoice.summary.amount_overpaid, money((model.paid() - payable).max(0)));
+            prop_assert_eq!(invoice.summary.status == InvoiceStatus::Paid, invoice.summary.amount_due.is_zero());
             let expected = paid_at.filter(|_| model.status == InvoiceStatus::Paid);
-            prop_assert_eq!(invoice.paid_at, expected);
-            prop_assert_eq!(invoice.updated_at, at(n));
+            prop_assert_eq!(invoice.summary.paid_at, expected);
+            prop_assert_eq!(invoice.summary.updated_at, at(n));
             prop_assert_eq!(invoice.cancel(at(n)).is_ok(), model.paid() == 0);
         }
     }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Open;
+use crate::OpenEnum;
 use crate::fixtures::{differences, draft_quote, holds_costing, names_of, quote_in, uuid};
 
 const HEAD: [&str; 19] = [
@@ -28,8 +28,8 @@ const DETAIL: [&str; 5] = ["lines", "retentionRate", "retentionAmount", "vatBrea
 #[test]
 fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     for &status in QuoteStatus::ALL {
-        let Quote { head, lines, .. } = quote_in(status);
-        let bare = QuoteItem { head, lines: None };
+        let Quote { summary, lines, .. } = quote_in(status);
+        let bare = QuoteItem { summary, lines: None };
         assert_eq!(names_of(&bare), HEAD, "{status}");
         let with_lines = QuoteItem { lines: Some(lines), ..bare };
         assert_eq!(names_of(&with_lines), [&HEAD[..], &["lines"]].concat(), "{status}");
@@ -42,10 +42,10 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     for &status in QuoteStatus::ALL {
         let quote = quote_in(status);
         assert_eq!(names_of(&quote), [&HEAD[..], &DETAIL[..]].concat(), "{status}");
-        assert_eq!(names_of(&quote.terms.vat_breakdown[0]), ["tvaRate", "baseHT", "amountTVA"]);
+        assert_eq!(names_of(&quote.detail.vat_breakdown[0]), ["tvaRate", "baseHT", "amountTVA"]);
         assert!(!holds_costing(&serde_json::to_string(&quote).unwrap()));
     }
-    let signature = quote_in(QuoteStatus::Accepted).terms.signature.unwrap();
+    let signature = quote_in(QuoteStatus::Accepted).detail.signature.unwrap();
     let expected = ["signedAt", "signedByName", "signedByEmail", "acceptedText", "proofFingerprint"];
     assert_eq!(names_of(&signature), expected);
 }
@@ -87,7 +87,7 @@ fn every_record_reads_back_as_itself() {
         let json = serde_json::to_string(&quote).unwrap();
         assert_eq!(serde_json::from_str::<Quote>(&json).unwrap(), quote);
         for lines in [None, Some(quote.lines.clone())] {
-            let item = QuoteItem { head: quote.head.clone(), lines };
+            let item = QuoteItem { summary: quote.summary.clone(), lines };
             let json = serde_json::to_string(&item).unwrap();
             assert_eq!(serde_json::from_str::<QuoteItem>(&json).unwrap(), item);
         }
@@ -102,12 +102,12 @@ fn a_reader_ignores_new_fields_and_keeps_a_new_status() {
     json["signature"]["device"] = "phone".into();
     json["vatBreakdown"][0]["label"] = "reduced".into();
     json["archivedAt"] = serde_json::json!(["anything", {"at": "all"}]);
-    let read: Quote<Open<QuoteStatus>> = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(read.status, Open::Other("ARCHIVED".into()));
-    assert_eq!((&read.lines, &read.terms), (&quote.lines, &quote.terms));
+    let read: Quote<OpenEnum<QuoteStatus>> = serde_json::from_value(json.clone()).unwrap();
+    assert_eq!(read.summary.status, OpenEnum::Other("ARCHIVED".into()));
+    assert_eq!((&read.lines, &read.detail), (&quote.lines, &quote.detail));
     assert_eq!(differences(&quote, &read), ["status"]);
-    let item: QuoteItem<Open<QuoteStatus>> = serde_json::from_value(json).unwrap();
-    assert_eq!(item.status.to_string(), "ARCHIVED");
+    let item: QuoteItem<OpenEnum<QuoteStatus>> = serde_json::from_value(json).unwrap();
+    assert_eq!(item.summary.status.to_string(), "ARCHIVED");
 }
 
 #[test]

@@ -90,15 +90,15 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
     for &from in QuoteStatus::ALL {
         for operation in OPERATIONS {
             let quote = quote_in(from);
-            assert_eq!(quote.status, from);
+            assert_eq!(quote.summary.status, from);
             let changed = perform(operation, &quote);
             let Some((to, events)) = allowed(from, operation) else {
                 assert!(changed.is_none(), "{operation:?} in {from} must be refused");
                 continue;
             };
             let changed = changed.unwrap_or_else(|| panic!("{operation:?} in {from} must be allowed"));
-            assert_eq!(changed.record.status, to, "{operation:?} in {from}");
-            assert_eq!(changed.record.updated_at, at(LATE));
+            assert_eq!(changed.record.summary.status, to, "{operation:?} in {from}");
+            assert_eq!(changed.record.summary.updated_at, at(LATE));
             let names: Vec<_> = changed.events.iter().map(Event::name).collect();
             assert_eq!(names, events, "{operation:?} in {from}");
             assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
@@ -111,7 +111,7 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
 fn a_refusal_is_a_conflict_that_names_the_state() {
     let accepted = quote_in(QuoteStatus::Accepted);
     let refusal = accepted.send(None, at(9), at(9), today()).unwrap_err();
-    assert!(matches!(&refusal, Refusal::Conflict(_)));
+    assert!(matches!(&refusal, DomainError::Conflict(_)));
     assert_eq!(refusal.to_string(), "a quote in ACCEPTED cannot be sent");
     assert_eq!(accepted.reject(at(9)).unwrap_err().to_string(), "a quote in ACCEPTED cannot be rejected");
 }
@@ -120,11 +120,11 @@ fn a_refusal_is_a_conflict_that_names_the_state() {
 fn a_draft_is_created_with_its_totals_and_one_event() {
     let changed = Quote::draft(origin(), &client(), lines(), Percent::from(5), None).unwrap();
     let quote = &changed.record;
-    assert_eq!(quote.status, QuoteStatus::Draft);
-    assert_eq!((quote.total_ht, quote.total_ttc), (Money::from(300), Money::from(340)));
-    assert_eq!(quote.tva_rate.to_string(), "13.33");
-    assert_eq!(quote.terms.retention_amount, Money::from(17));
-    assert_eq!((quote.created_at, quote.updated_at), (at(0), at(0)));
+    assert_eq!(quote.summary.status, QuoteStatus::Draft);
+    assert_eq!((quote.summary.total_ht, quote.summary.total_ttc), (Money::from(300), Money::from(340)));
+    assert_eq!(quote.summary.tva_rate.to_string(), "13.33");
+    assert_eq!(quote.detail.retention_amount, Money::from(17));
+    assert_eq!((quote.summary.created_at, quote.summary.updated_at), (at(0), at(0)));
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
     assert!(Quote::draft(origin(), &client(), lines(), "5.01".parse().unwrap(), None).is_err());
 }
@@ -132,7 +132,7 @@ fn a_draft_is_created_with_its_totals_and_one_event() {
 #[test]
 fn an_empty_quote_is_saved_but_not_sent() {
     let empty = Quote::draft(origin(), &client(), Vec::new(), Percent::ZERO, None).unwrap().record;
-    assert!(matches!(empty.send(None, at(1), at(1), today()), Err(Refusal::Conflict(_))));
+    assert!(matches!(empty.send(None, at(1), at(1), today()), Err(DomainError::Conflict(_))));
 }
 
 #[test]
@@ -149,15 +149,16 @@ fn content_that_is_what_it_was_moves_nothing() {
 fn an_edit_keeps_the_link_and_the_creation() {
     let linked = draft_quote().link(Some("deal-7"), at(1)).unwrap().unwrap().record;
     let edited = linked.edit(&client(), Vec::new(), Percent::ZERO, None, at(2)).unwrap().record;
-    assert_eq!(edited.external_id.as_deref(), Some("deal-7"));
-    assert_eq!((edited.created_at, edited.updated_at), (at(0), at(2)));
-    assert_eq!(edited.number, "DEV-2026-0042");
+    assert_eq!(edited.summary.external_id.as_deref(), Some("deal-7"));
+    assert_eq!((edited.summary.created_at, edited.summary.updated_at), (at(0), at(2)));
+    assert_eq!(edited.summary.number, "DEV-2026-0042");
 }
 
 #[test]
 fn sending_gives_thirty_days_unless_a_validity_is_named() {
     let draft = draft_quote();
-    let until = |quote: &Quote, named| quote.send(named, at(1), at(1), today()).unwrap().record.valid_until;
+    let until =
+        |quote: &Quote, named| quote.send(named, at(1), at(1), today()).unwrap().record.summary.valid_until;
     assert_eq!(until(&draft, None), Some(day("2026-10-14")));
     assert_eq!(until(&draft, Some(today())), Some(today()));
     let own = draft.edit(&client(), lines(), Percent::ZERO, Some(day("2026-09-30")), at(1)).unwrap().record;
@@ -171,8 +172,8 @@ fn sending_gives_thirty_days_unless_a_validity_is_named() {
 fn sent_again_the_old_validity_is_over() {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
         let again = quote_in(status).send(None, at(9), at(9), day("2027-03-01")).unwrap().record;
-        assert_eq!(again.valid_until, Some(day("2027-03-31")));
-        assert_eq!(again.sent_at, Some(at(9)));
+        assert_eq!(again.summary.valid_until, Some(day("2027-03-31")));
+        assert_eq!(again.summary.sent_at, Some(at(9)));
     }
 }
 
@@ -190,22 +191,22 @@ fn a_date_beyond_four_digits_is_refused_and_never_a_panic() {
 #[test]
 fn the_last_day_of_validity_is_a_day_to_sign_on() {
     let sent = quote_in(QuoteStatus::Sent);
-    let last = sent.valid_until.unwrap();
+    let last = sent.summary.valid_until.unwrap();
     let next = last.succ_opt().unwrap();
     assert!(sent.sign(signature(5), at(5), last).is_ok());
     assert!(sent.expire(at(5), last).is_none());
     let refused = sent.sign(signature(5), at(5), next).unwrap_err();
     assert_eq!(refused.to_string(), "the quote's validity has ended");
-    assert_eq!(sent.expire(at(5), next).unwrap().record.status, QuoteStatus::Expired);
+    assert_eq!(sent.expire(at(5), next).unwrap().record.summary.status, QuoteStatus::Expired);
 }
 
 #[test]
 fn a_signature_fills_the_head_and_both_events_alike() {
     let changed = quote_in(QuoteStatus::Sent).sign(signature(7), at(8), today()).unwrap();
     let quote = &changed.record;
-    assert_eq!((quote.signed_at, quote.accepted_at), (Some(at(7)), Some(at(7))));
-    assert_eq!(quote.signed_by_name.as_deref(), Some("Léa Martin"));
-    assert_eq!(quote.terms.signature, Some(signature(7)));
+    assert_eq!((quote.summary.signed_at, quote.summary.accepted_at), (Some(at(7)), Some(at(7))));
+    assert_eq!(quote.summary.signed_by_name.as_deref(), Some("Léa Martin"));
+    assert_eq!(quote.detail.signature, Some(signature(7)));
     assert_eq!(changed.events[0].data, changed.events[1].data);
     assert_eq!(changed.events[0].timestamp, changed.events[1].timestamp);
 }
@@ -215,9 +216,9 @@ fn linking_to_what_it_is_linked_to_is_no_change() {
     let quote = draft_quote();
     assert_eq!(quote.link(None, at(1)), Ok(None));
     let linked = quote.link(Some(" deal-7 "), at(1)).unwrap().unwrap().record;
-    assert_eq!(linked.external_id.as_deref(), Some("deal-7"));
+    assert_eq!(linked.summary.external_id.as_deref(), Some("deal-7"));
     assert_eq!(linked.link(Some("deal-7"), at(2)), Ok(None));
-    assert_eq!(linked.link(None, at(2)).unwrap().unwrap().record.external_id, None);
+    assert_eq!(linked.link(None, at(2)).unwrap().unwrap().record.summary.external_id, None);
     for bad in ["", "  ", "a\0b"] {
         assert_eq!(linked.link(Some(bad), at(2)).unwrap_err().field, "externalId");
     }
@@ -235,15 +236,15 @@ fn an_import_starts_in_any_state_and_is_only_created() {
         let arrives = QuoteImport { status, sent_at: None, accepted_at: None };
         let changed = import(&arrives, None).unwrap();
         let quote = changed.record;
-        assert_eq!(quote.status, status);
+        assert_eq!(quote.summary.status, status);
         assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["quote.created"]);
-        assert_eq!(quote.sent_at.is_some(), status != QuoteStatus::Draft);
-        assert_eq!(quote.accepted_at.is_some(), status == QuoteStatus::Accepted);
+        assert_eq!(quote.summary.sent_at.is_some(), status != QuoteStatus::Draft);
+        assert_eq!(quote.summary.accepted_at.is_some(), status == QuoteStatus::Accepted);
         // Only what can be signed is given a last day: an EXPIRED quote that is valid for a month is none.
         let until = (status == QuoteStatus::Sent).then(|| day("2026-10-14"));
-        assert_eq!(quote.valid_until, until);
+        assert_eq!(quote.summary.valid_until, until);
         assert_eq!(
-            import(&arrives, Some(day("2026-01-31"))).unwrap().record.valid_until,
+            import(&arrives, Some(day("2026-01-31"))).unwrap().record.summary.valid_until,
             Some(day("2026-01-31"))
         );
     }
@@ -253,7 +254,7 @@ fn an_import_starts_in_any_state_and_is_only_created() {
 fn an_import_keeps_its_dates_where_they_go_with_the_state() {
     let instants = |status| QuoteImport { status, sent_at: Some(at(-9)), accepted_at: Some(at(-8)) };
     let accepted = import(&instants(QuoteStatus::Accepted), None).unwrap().record;
-    assert_eq!((accepted.sent_at, accepted.accepted_at), (Some(at(-9)), Some(at(-8))));
+    assert_eq!((accepted.summary.sent_at, accepted.summary.accepted_at), (Some(at(-9)), Some(at(-8))));
     assert_eq!(import(&instants(QuoteStatus::Draft), None).unwrap_err().field, "sentAt");
     assert_eq!(import(&instants(QuoteStatus::Sent), None).unwrap_err().field, "acceptedAt");
 }
@@ -284,20 +285,20 @@ proptest! {
     ) {
         let mut quote = draft_quote();
         for operation in steps {
-            let expected = allowed(quote.status, operation);
+            let expected = allowed(quote.summary.status, operation);
             match perform(operation, &quote) {
                 Some(changed) => {
                     let (to, events) = expected.unwrap();
-                    prop_assert_eq!(changed.record.status, to);
+                    prop_assert_eq!(changed.record.summary.status, to);
                     prop_assert_eq!(changed.events.len(), events.len());
                     quote = changed.record;
                 }
                 // Linking again to the same identifier is the one thing that is allowed and does nothing.
                 None => prop_assert!(expected.is_none() || operation == Operation::Link),
             }
-            let accepted = quote.status == QuoteStatus::Accepted;
-            prop_assert_eq!(quote.accepted_at.is_some(), accepted);
-            prop_assert_eq!(quote.terms.signature.is_some(), quote.signed_at.is_some());
+            let accepted = quote.summary.status == QuoteStatus::Accepted;
+            prop_assert_eq!(quote.summary.accepted_at.is_some(), accepted);
+            prop_assert_eq!(quote.detail.signature.is_some(), quote.summary.signed_at.is_some());
         }
     }
 }

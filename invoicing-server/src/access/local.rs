@@ -4,7 +4,7 @@
 //! are accepted. A process that dies leaves its blocks counted as used; a clean stop gives the rest back. The count is
 //! exact at every moment.
 
-use invoicing_core::{Admission, QuotaWindow, Timestamp};
+use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, Key, KeyState, LAST_USE_LAG_MS};
 use crate::Error;
@@ -30,7 +30,7 @@ impl Reservations {
         let log: Vec<(i64, u32)> = serde_json::from_str(log)?;
         let mut window = QuotaWindow::default();
         for (at, count) in log {
-            window.count(count as usize, Timestamp::from_millis(at).min(now));
+            window.record(count as usize, Timestamp::from_millis(at).min(now));
         }
         Ok(Self { window, reserved: 0 })
     }
@@ -56,7 +56,7 @@ impl Reservations {
 }
 
 /// Counts a request against the key's quota, or refuses it.
-pub(super) async fn count(access: &Access, key: &Key) -> Result<Admission, Error> {
+pub(super) async fn count(access: &Access, key: &Key) -> Result<QuotaDecision, Error> {
     loop {
         let now = access.env.now();
         if let Some(admission) = key.state().try_count(access.quota, now) {
@@ -131,15 +131,15 @@ impl KeyState {
         }
         let wanted = (quota / BLOCKS).clamp(1, LARGEST_BLOCK);
         match self.reservations.window.peek(quota, now) {
-            Admission::Accepted { remaining, .. } => wanted.min(remaining + 1),
-            Admission::Refused { .. } => 0,
+            QuotaDecision::Accepted { remaining, .. } => wanted.min(remaining + 1),
+            QuotaDecision::Refused { .. } => 0,
         }
     }
 
     /// Decides where nothing has to reach the disk first.
-    fn try_count(&mut self, quota: u32, now: Timestamp) -> Option<Admission> {
+    fn try_count(&mut self, quota: u32, now: Timestamp) -> Option<QuotaDecision> {
         if quota > 0
-            && let refused @ Admission::Refused { .. } = self.reservations.window.peek(quota, now)
+            && let refused @ QuotaDecision::Refused { .. } = self.reservations.window.peek(quota, now)
         {
             return Some(refused);
         }
@@ -148,9 +148,9 @@ impl KeyState {
         }
         self.last_used = now;
         if quota == 0 {
-            return Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 });
+            return Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 });
         }
         self.reservations.reserved -= 1;
-        Some(self.reservations.window.admit(quota, now))
+        Some(self.reservations.window.try_acquire(quota, now))
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{Admission, CompanyId, KeyId, Plan, Timestamp};
+use invoicing_core::{QuotaDecision, CompanyId, KeyId, Plan, Timestamp};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::Error;
@@ -39,7 +39,7 @@ pub(crate) enum Verdict {
     /// The company's plan does not include the API. Nothing was counted.
     PlanRequired,
     /// The request was counted against the key's quota, or refused because the quota is used up.
-    Counted(CompanyId, Admission),
+    Counted(CompanyId, QuotaDecision),
 }
 
 /// Where requests are counted.
@@ -147,7 +147,7 @@ impl Access {
 
     /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was
     /// authenticated.
-    async fn count(&self, key: &Key, plan: Plan) -> Result<Option<Admission>, Error> {
+    async fn count(&self, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
         match self.counting {
             Counting::Local => local::count(self, key).await.map(Some),
             #[cfg(feature = "postgres")]

@@ -1,6 +1,6 @@
 //! Counting where several nodes share the database: one statement decides and counts.
 
-use invoicing_core::{Admission, Plan, QuotaWindow, Timestamp};
+use invoicing_core::{QuotaDecision, Plan, QuotaWindow, Timestamp};
 
 use super::{Access, IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
 use crate::Error;
@@ -11,11 +11,11 @@ use crate::store::keys::{Caller, Counted};
 const TRIES: u32 = 5;
 
 /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
-pub(super) async fn count(access: &Access, key: &Key, plan: Plan) -> Result<Option<Admission>, Error> {
+pub(super) async fn count(access: &Access, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
     let quota = access.quota;
     if quota == 0 {
         store_last_use(access, key).await?;
-        return Ok(Some(Admission::Accepted { remaining: u32::MAX, reset_ms: 0 }));
+        return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
     }
     let idle_since = access.env.now().plus_millis(-IDLE_LIMIT_MS);
     let caller = Caller { company: key.company, key: key.id, plan, idle_since };
@@ -30,14 +30,14 @@ pub(super) async fn count(access: &Access, key: &Key, plan: Plan) -> Result<Opti
             Counted::Accepted(mut instants) => {
                 key.state().last_used = now;
                 let this = instants.pop().map_or(now, Timestamp::from_millis);
-                return Ok(Some(window(&instants).admit(quota, this)));
+                return Ok(Some(window(&instants).try_acquire(quota, this)));
             }
             Counted::Refused(instants) => {
                 let last = last(&instants, now);
-                if let Admission::Refused { wait_ms } = window(&instants).peek(quota, last) {
+                if let QuotaDecision::Refused { wait_ms } = window(&instants).peek(quota, last) {
                     // The clock has to reach the last instant first.
                     let behind = last.as_millis() - now.as_millis();
-                    return Ok(Some(Admission::Refused { wait_ms: wait_ms + behind }));
+                    return Ok(Some(QuotaDecision::Refused { wait_ms: wait_ms + behind }));
                 }
             }
             Counted::Changed => {
@@ -46,7 +46,7 @@ pub(super) async fn count(access: &Access, key: &Key, plan: Plan) -> Result<Opti
             }
         }
     }
-    Ok(Some(Admission::Refused { wait_ms: 1 }))
+    Ok(Some(QuotaDecision::Refused { wait_ms: 1 }))
 }
 
 /// Without a quota nothing is counted; the stored last use may lag.
@@ -77,7 +77,7 @@ fn last(instants: &[i64], now: Timestamp) -> Timestamp {
 fn window(instants: &[i64]) -> QuotaWindow {
     let mut window = QuotaWindow::default();
     for at in instants {
-        window.count(1, Timestamp::from_millis(*at));
+        window.record(1, Timestamp::from_millis(*at));
     }
     window
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
-use invoicing_core::{AttemptOutcome, DeliveryEnd, FailureClass, NextStep, RetryPolicy, Timestamp};
+use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::Job;
 use super::endpoints::Endpoint;
@@ -90,6 +90,6 @@ fn limit_ms(limit: u64) -> i64 {
 
 fn failed(at: Timestamp, class: FailureClass) -> What {
     let outcome = AttemptOutcome::Failed(class);
-    let next = NextStep::End(DeliveryEnd::Failed);
+    let next = NextStep::End(DeliveryOutcome::Failed);
     What::Made(Made { at, duration: Duration::ZERO, outcome, next })
 }

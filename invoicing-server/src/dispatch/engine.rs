@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use invoicing_core::{DISABLE_AFTER, DeliveryEnd, NextStep, Timestamp, WebhookId};
+use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{Attempted, Made, What, attempt};
 use super::handoff::{FreshJob, LANE_ROOM};
@@ -292,7 +292,7 @@ impl<'a> Engine<'a> {
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.in_round = false;
             let pace = lane.pace;
-            if lane.in_flight >= self.places.most(pace) || lane.failed >= DISABLE_AFTER {
+            if lane.in_flight >= self.places.most(pace) || lane.failed >= DISABLE_AFTER_FAILURES {
                 // Joins again when one of its attempts ends, or when its failures are recorded.
                 continue;
             }
@@ -443,5 +443,5 @@ impl Drop for Engine<'_> {
 
 /// Whether a delivery ended failed with this attempt.
 fn ended_failed(attempted: &Attempted) -> bool {
-    matches!(attempted.what, What::Made(Made { next: NextStep::End(DeliveryEnd::Failed), .. }))
+    matches!(attempted.what, What::Made(Made { next: NextStep::End(DeliveryOutcome::Failed), .. }))
 }

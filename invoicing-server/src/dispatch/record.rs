@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
+use invoicing_core::{
+    CompanyId, DeliveryOutcome, DeliveryStatus, FailureCount, NextStep, Timestamp, WebhookId,
+};
 
 use super::attempt::{Attempted, Made, What};
 use super::{DispatchReport, Endpoints, Job};
@@ -122,15 +124,18 @@ impl Batch {
             NextStep::End(end) => end,
         };
         match end {
-            DeliveryEnd::Delivered => self.delivered.push(job.delivery),
-            DeliveryEnd::Failed => self.failed.push(job.delivery),
+            DeliveryOutcome::Delivered => self.delivered.push(job.delivery),
+            DeliveryOutcome::Failed => self.failed.push(job.delivery),
         }
     }
 }
 
 /// How the deliveries of each webhook ended, in order. Pings are left out, and those that somebody else has taken over.
-fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>> {
-    let mut ends = BTreeMap::<_, Vec<DeliveryEnd>>::new();
+fn ends(
+    attempted: &[Attempted],
+    late: &HashSet<i64>,
+) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>> {
+    let mut ends = BTreeMap::<_, Vec<DeliveryOutcome>>::new();
     for Attempted { job, what, .. } in attempted {
         if let What::Made(Made { next: NextStep::End(end), .. }) = what
             && !job.is_ping
@@ -145,12 +150,12 @@ fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, We
 /// Moves the streaks of failures, and disables webhooks that have failed too often.
 async fn streaks(
     tx: &mut Tx,
-    ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
+    ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>>,
     standings: &mut Standings,
     endpoints: &Arc<Endpoints>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let smooth = |ends: &[DeliveryEnd]| ends.iter().all(|end| *end == DeliveryEnd::Delivered);
+    let smooth = |ends: &[DeliveryOutcome]| ends.iter().all(|end| *end == DeliveryOutcome::Delivered);
     let untroubled: Vec<WebhookId> =
         ends.iter().filter(|(_, ends)| smooth(ends)).map(|((_, webhook), _)| *webhook).collect();
     if !untroubled.is_empty() {
@@ -161,11 +166,11 @@ async fn streaks(
         let Some(mut streak) = standings.streak(*webhook) else { continue };
         for end in ends {
             streak = streak.after(*end);
-            if streak.disables() {
+            if streak.disables_webhook() {
                 break;
             }
         }
-        if streak.disables() {
+        if streak.disables_webhook() {
             disable(tx, *company, *webhook, streak, now).await?;
             standings.disabled(*webhook);
             let (endpoints, webhook) = (Arc::clone(endpoints), *webhook);
@@ -182,7 +187,7 @@ async fn disable(
     tx: &mut Tx,
     company: CompanyId,
     webhook: WebhookId,
-    streak: Streak,
+    streak: FailureCount,
     now: Timestamp,
 ) -> Result<(), Error> {
     tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", streak.0);
@@ -197,7 +202,7 @@ struct Standings(HashMap<WebhookId, Standing>);
 
 impl Standings {
     /// `None` where the webhook is off.
-    fn streak(&self, webhook: WebhookId) -> Option<Streak> {
+    fn streak(&self, webhook: WebhookId) -> Option<FailureCount> {
         self.0.get(&webhook).filter(|standing| standing.off.is_none()).map(|standing| standing.streak)
     }
 

@@ -25,9 +25,9 @@ const FILE_NAME_LIMIT: usize = 100;
 
 /// What an operation has left of its time to wait for the store.
 #[derive(Debug)]
-pub(crate) struct Patience(Duration);
+pub(crate) struct Deadline(Duration);
 
-impl Patience {
+impl Deadline {
     /// All of it.
     pub(crate) fn new() -> Self {
         Self(STORE_TIME_LIMIT)
@@ -131,7 +131,7 @@ impl Documents {
             let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
             let bytes = Bytes::from(renderer.render(&input)?);
             let sha256 = ContentHash::of(&bytes);
-            let file = DocumentFile { bytes, file_name: file_name(&quote.head.number) };
+            let file = DocumentFile { bytes, file_name: file_name(&quote.summary.number) };
             Ok(Rendered { file, sha256, particulars })
         });
         // A renderer that panics fails this document, not the process.
@@ -145,11 +145,11 @@ impl Documents {
         &self,
         key: DocumentKey,
         rendered: Rendered,
-        patience: &mut Patience,
+        deadline: &mut Deadline,
     ) -> Result<Frozen, StoreError> {
         let Rendered { file, sha256, particulars } = rendered;
         let (size_bytes, file_name) = (file.bytes.len() as u64, file.file_name.clone());
-        patience.wait_for(self.store.put(key, file)).await?;
+        deadline.wait_for(self.store.put(key, file)).await?;
         Ok(Frozen { document: StoredDocument { key, sha256, size_bytes, file_name }, particulars })
     }
 
@@ -158,9 +158,9 @@ impl Documents {
         &self,
         key: DocumentKey,
         sha256: ContentHash,
-        patience: &mut Patience,
+        deadline: &mut Deadline,
     ) -> Result<Bytes, StoreError> {
-        let bytes = patience.wait_for(self.store.get(key)).await?;
+        let bytes = deadline.wait_for(self.store.get(key)).await?;
         if ContentHash::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
 
@@ -169,9 +169,9 @@ impl Documents {
         &self,
         key: DocumentKey,
         size_bytes: u64,
-        patience: &mut Patience,
+        deadline: &mut Deadline,
     ) -> Result<(), StoreError> {
-        match patience.wait_for(self.store.size(key)).await? {
+        match deadline.wait_for(self.store.size(key)).await? {
             None => Err(StoreError::NotFound),
             Some(size) if size == size_bytes => Ok(()),
             Some(_) => Err(StoreError::Corrupt),
@@ -180,7 +180,7 @@ impl Documents {
 
     /// Deletes a document that no record refers to, nor can refer to any more.
     pub(crate) async fn delete(&self, key: DocumentKey) -> Result<(), StoreError> {
-        Patience::new().wait_for(self.store.delete(key)).await
+        Deadline::new().wait_for(self.store.delete(key)).await
     }
 
     /// A URL of the store itself, good for [`DOCUMENT_URL_VALID_MS`]; `None` where the store makes none.
@@ -188,10 +188,10 @@ impl Documents {
         &self,
         key: DocumentKey,
         file_name: &str,
-        patience: &mut Patience,
+        deadline: &mut Deadline,
     ) -> Result<Option<String>, StoreError> {
         let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
-        match patience.wait_for(self.store.presign(key, file_name.to_owned(), valid)).await {
+        match deadline.wait_for(self.store.presign(key, file_name.to_owned(), valid)).await {
             Err(StoreError::Refused(_)) => Ok(None),
             signed => signed,
         }
@@ -239,15 +239,15 @@ mod tests {
         };
         let rendered = documents.render(particulars, quote(), None).await?;
         let key = rendered.key(Uuid::from_u128(upload));
-        Ok(documents.put(key, rendered, &mut Patience::new()).await?.document)
+        Ok(documents.put(key, rendered, &mut Deadline::new()).await?.document)
     }
 
     async fn fetch(documents: &Documents, frozen: &StoredDocument) -> Result<Bytes, StoreError> {
-        documents.fetch(frozen.key, frozen.sha256, &mut Patience::new()).await
+        documents.fetch(frozen.key, frozen.sha256, &mut Deadline::new()).await
     }
 
     async fn check(documents: &Documents, frozen: &StoredDocument) -> Result<(), StoreError> {
-        documents.check_available(frozen.key, frozen.size_bytes, &mut Patience::new()).await
+        documents.check_available(frozen.key, frozen.size_bytes, &mut Deadline::new()).await
     }
 
     #[tokio::test]
@@ -281,14 +281,14 @@ mod tests {
         let (documents, store) = documents();
         store.hang(true);
         let begun = tokio::time::Instant::now();
-        let (key, hash, patience) = (key(1), ContentHash::of(b"x"), &mut Patience::new());
+        let (key, hash, deadline) = (key(1), ContentHash::of(b"x"), &mut Deadline::new());
         let slow = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(())
         };
-        patience.wait_for(slow).await.unwrap();
-        assert!(matches!(documents.fetch(key, hash, patience).await, Err(StoreError::TimedOut)));
-        assert!(matches!(documents.check_available(key, 1, patience).await, Err(StoreError::TimedOut)));
+        deadline.wait_for(slow).await.unwrap();
+        assert!(matches!(documents.fetch(key, hash, deadline).await, Err(StoreError::TimedOut)));
+        assert!(matches!(documents.check_available(key, 1, deadline).await, Err(StoreError::TimedOut)));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         let begun = tokio::time::Instant::now();
         assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));

@@ -34,7 +34,7 @@ pub struct DocumentInput<'a> {
     pub work_site: Option<&'a str>,
     /// Date of the document: the local date of sending, in the company's time zone.
     pub issued_on: NaiveDate,
-    /// The copy that the client signed. There exactly when `quote.terms.signature` is.
+    /// The copy that the client signed. There exactly when `quote.detail.signature` is.
     pub signed_copy: Option<SignedCopy<'a>>,
 }
 

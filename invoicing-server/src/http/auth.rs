@@ -1,7 +1,7 @@
 //! Who is calling, and whether they may: key, plan, quota, in this order.
 
 use http::{HeaderMap, header};
-use invoicing_core::Admission;
+use invoicing_core::QuotaDecision;
 
 use super::error::ApiError;
 use super::reply::RateLimit;
@@ -41,8 +41,8 @@ pub(crate) async fn admit(
         *rate = RateLimit::after(admission, limit);
     }
     match admission {
-        Admission::Accepted { .. } => Ok(invoicing.company(caller.company)),
-        Admission::Refused { wait_ms } => {
+        QuotaDecision::Accepted { .. } => Ok(invoicing.company(caller.company)),
+        QuotaDecision::Refused { wait_ms } => {
             Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })
         }
     }

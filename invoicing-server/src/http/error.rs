@@ -95,7 +95,7 @@ impl ApiError {
             Self::Overloaded => "Too much is being done at the moment; try again later".into(),
             Self::Operation(Error::NotFound) => "There is no such route or record".into(),
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
-            Self::Operation(Error::Conflict(conflict)) => conflict.0.clone(),
+            Self::Operation(Error::Conflict(conflict)) => conflict.message.clone(),
             Self::Operation(Error::DocumentUnavailable) => {
                 "The quote is still a draft: it has no document yet".into()
             }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use invoicing_core::{
-    DEFAULT_LIMIT, Invalid, InvoiceStatus, MAX_LIMIT, QuoteStatus, SHORT_TEXT, Timestamp, fold_for_search,
-    required_text,
+    DEFAULT_PAGE_LIMIT, Invalid, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus, SHORT_TEXT, Timestamp,
+    fold_for_search, required_text,
 };
 use percent_encoding::percent_decode_str;
 
@@ -82,7 +82,7 @@ fn records<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Inval
 
 fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Result<PageWindow, Invalid> {
     Ok(PageWindow {
-        limit: limit.map_or(Ok(DEFAULT_LIMIT), parse_limit)?,
+        limit: limit.map_or(Ok(DEFAULT_PAGE_LIMIT), parse_limit)?,
         offset: offset.map_or(Ok(0), parse_offset)?,
         since: since.map(parse_since).transpose()?,
     })
@@ -91,8 +91,8 @@ fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Res
 fn parse_limit(text: &str) -> Result<u32, Invalid> {
     let limit = digits(text).and_then(|limit| u32::try_from(limit).ok());
     limit
-        .filter(|limit| (1..=MAX_LIMIT).contains(limit))
-        .ok_or_else(|| named("limit", format!("must be an integer from 1 to {MAX_LIMIT}")))
+        .filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))
+        .ok_or_else(|| named("limit", format!("must be an integer from 1 to {MAX_PAGE_LIMIT}")))
 }
 
 fn parse_offset(text: &str) -> Result<u64, Invalid> {
@@ -328,7 +328,7 @@ mod tests {
         }
 
         #[test]
-        fn every_window_in_range_is_read(limit in 1..=MAX_LIMIT, offset in 0..=i64::MAX as u64) {
+        fn every_window_in_range_is_read(limit in 1..=MAX_PAGE_LIMIT, offset in 0..=i64::MAX as u64) {
             let window = Quotes::parse(&format!("limit={limit}&offset={offset}")).unwrap().window;
             prop_assert_eq!(window, PageWindow { limit, offset, since: None });
         }

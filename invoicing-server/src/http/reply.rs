@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use invoicing_core::Admission;
+use invoicing_core::QuotaDecision;
 use serde::Serialize;
 
 use super::error::ApiError;
@@ -100,12 +100,14 @@ pub(crate) struct RateLimit {
 
 impl RateLimit {
     /// Of a request that was counted, or refused.
-    pub(crate) fn after(admission: Admission, limit: u32) -> Self {
+    pub(crate) fn after(admission: QuotaDecision, limit: u32) -> Self {
         match admission {
-            Admission::Accepted { remaining, reset_ms } => {
+            QuotaDecision::Accepted { remaining, reset_ms } => {
                 Self { limit, remaining, reset_seconds: seconds(reset_ms) }
             }
-            Admission::Refused { wait_ms } => Self { limit, remaining: 0, reset_seconds: seconds(wait_ms) },
+            QuotaDecision::Refused { wait_ms } => {
+                Self { limit, remaining: 0, reset_seconds: seconds(wait_ms) }
+            }
         }
     }
 
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn waiting_times_are_rounded_up() {
         for (wait_ms, expected) in [(1, 1), (999, 1), (1_000, 1), (1_001, 2), (59_901, 60), (60_001, 61)] {
-            let rate = RateLimit::after(Admission::Refused { wait_ms }, 30);
+            let rate = RateLimit::after(QuotaDecision::Refused { wait_ms }, 30);
             assert_eq!(rate, RateLimit { limit: 30, remaining: 0, reset_seconds: expected });
             assert_eq!(RateLimit::retry_seconds(wait_ms), expected);
         }
@@ -154,7 +156,7 @@ mod tests {
 
     #[test]
     fn the_quota_is_shown_in_seconds() {
-        let rate = RateLimit::after(Admission::Accepted { remaining: 29, reset_ms: 60_001 }, 30);
+        let rate = RateLimit::after(QuotaDecision::Accepted { remaining: 29, reset_ms: 60_001 }, 30);
         let response =
             Reply::json(StatusCode::OK, "").into_response(&About { rate: Some(rate), ..about() }, false);
         let shown = |name| response.headers()[name].to_str().unwrap();

@@ -2,7 +2,7 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceStatus, Issue, Money, Page, PaymentId, Quote,
+    Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceIssue, InvoiceStatus, Money, Page, PaymentId, Quote,
     QuoteId, SHORT_TEXT, optional_text,
 };
 
@@ -77,7 +77,7 @@ impl Invoices<'_> {
                 {
                     return Ok(Recorded { payment, invoice, created: false });
                 }
-                let paid = invoice.pay(amount, tx.stamp())?;
+                let paid = invoice.record_payment(amount, tx.stamp())?;
                 let payment = insert_payment(&mut tx, id, amount, method, reference).await?;
                 let invoice = update(&mut tx, paid).await?;
                 Ok(Recorded { payment, invoice, created: true })
@@ -91,12 +91,12 @@ impl Invoices<'_> {
         self.0
             .write(async move |mut tx| {
                 let mut invoice = tx.invoices().find(id).await?;
-                if invoice.status == InvoiceStatus::Draft {
+                if invoice.summary.status == InvoiceStatus::Draft {
                     invoice = issue(&mut tx, &invoice, None).await?.record;
                 }
                 let paid = invoice.mark_paid(tx.stamp())?;
-                if !invoice.amount_due.is_zero() {
-                    insert_payment(&mut tx, id, invoice.amount_due, PaymentMethod::Manual, None).await?;
+                if !invoice.summary.amount_due.is_zero() {
+                    insert_payment(&mut tx, id, invoice.summary.amount_due, PaymentMethod::Manual, None).await?;
                 }
                 update(&mut tx, paid).await
             })
@@ -115,7 +115,7 @@ impl Invoices<'_> {
                 if payment.reversed_at.is_some() {
                     return Err(Conflict::new("the payment has been reversed already").into());
                 }
-                let reversed = invoice.reverse(payment.amount, tx.stamp(), tx.today())?;
+                let reversed = invoice.reverse_payment(payment.amount, tx.stamp(), tx.today())?;
                 payment.reversed_at = Some(tx.stamp());
                 tx.invoices().reverse_payment(&payment).await?;
                 update(&mut tx, reversed).await
@@ -168,7 +168,7 @@ impl Invoices<'_> {
 
 /// Converts a quote within a transaction that may have accepted it just now.
 pub(super) async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Invoice, Error> {
-    if let Some(live) = tx.invoices().find_live(quote.id).await? {
+    if let Some(live) = tx.invoices().find_live(quote.summary.id).await? {
         return Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into());
     }
     let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.stamp())?;
@@ -184,7 +184,7 @@ async fn issue(
 ) -> Result<Changed<Invoice>, Error> {
     let issue_date = tx.today();
     let number = tx.invoice_series(issue_date.year()).allocate().await?;
-    Ok(draft.issue(Issue { number: &number, issue_date, due_date }, tx.stamp())?)
+    Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.stamp())?)
 }
 
 async fn insert_payment(

@@ -5,7 +5,7 @@
 
 mod clients;
 mod companies;
-mod documents;
+pub(crate) mod documents;
 mod events;
 mod invoices;
 mod keys;
@@ -13,15 +13,17 @@ mod projects;
 mod quotes;
 pub(crate) mod sealing;
 mod signing;
-mod sweep;
+pub(crate) mod sweep;
 mod webhooks;
+
+use std::fmt;
+use std::sync::Arc;
 
 pub use clients::{Clients, Creation};
 pub use companies::{Companies, CompanyHandle};
 pub use documents::OpenedDocument;
 pub use events::Events;
 pub use invoices::{Invoices, NewPayment, Recorded};
-pub(crate) use keys::KeyCache;
 pub use keys::{IssuedKey, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
@@ -29,3 +31,27 @@ pub use sealing::ResealReport;
 pub use signing::{Signature, SigningLinks, SigningPage};
 pub use sweep::SweepReport;
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
+
+use crate::env::Env;
+use crate::sealing::Sealer;
+use crate::store::Store;
+use crate::target::TargetPolicy;
+use documents::DocumentService;
+use quotes::Numbering;
+
+/// What the operations work with.
+pub(crate) struct Services {
+    pub(crate) store: Arc<Store>,
+    pub(crate) env: Env,
+    pub(crate) sealer: Arc<Sealer>,
+    pub(crate) documents: DocumentService,
+    /// Which URLs webhooks may have.
+    pub(crate) target: TargetPolicy,
+    pub(crate) numbering: Numbering,
+}
+
+impl fmt::Debug for Services {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Services").finish_non_exhaustive()
+    }
+}

@@ -1,6 +1,6 @@
-//! The public signing link: what the client of a company sees, and what he can do with it.
+//! The public signing link: what the client of a company sees and does with it.
 //!
-//! The token of the link is the only proof of being allowed to; it leads to one quote of one company.
+//! The token of the link is the only proof that its holder may do so; it leads to one quote of one company.
 
 use std::sync::Arc;
 
@@ -8,33 +8,33 @@ use invoicing_core::{
     Conflict, Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
 };
 
-use super::CompanyHandle;
 use super::documents::OpenedDocument;
-use super::quotes::{ATTEMPTS, Snapshot, busy};
+use super::quotes::FrozenChange;
+use super::{CompanyHandle, Services};
 use crate::Error;
-use crate::documents::{ContentHash, Patience};
-use crate::invoicing::Inner;
+use crate::documents::{ContentHash, Deadline};
+use crate::env::Env;
 use crate::secret::sha256;
-use crate::store::quotes::{self, ProofRecord};
-use crate::store::reading;
+use crate::store::signatures::ProofRecord;
+use crate::store::{CompanyChange, ServiceTables};
 
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
 
 /// What the holder of a signing link can do.
 #[derive(Debug, Clone)]
-pub struct SigningLinks(pub(crate) Arc<Inner>);
+pub struct SigningLinks(pub(crate) Arc<Services>);
 
 /// What the client submits. `Debug` shows none of it: it is evidence about a person.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// Name, e-mail and the text that he agrees to.
+    /// Name, e-mail and the text that the client agrees to.
     pub evidence: SignatureEvidence,
-    /// His address, as the host sees it. Kept as evidence, never shown.
+    /// The client's address, as the host sees it. Kept as evidence, never shown.
     pub ip: Option<std::net::IpAddr>,
-    /// His browser, as it names itself. Kept as evidence, never shown.
+    /// The client's browser, as it identifies itself. Kept as evidence, never shown.
     pub user_agent: Option<String>,
-    /// The copy that was shown to him: [`OpenedDocument::sha256`] of [`SigningLinks::document`]. Where it is given, no
+    /// The copy that was shown to the client: [`OpenedDocument::sha256`] of [`SigningLinks::document`]. Where it is given, no
     /// other can be signed, such as one that was sent since.
     pub document_sha256: Option<String>,
 }
@@ -79,40 +79,31 @@ impl SigningLinks {
         let shown = signature.document_sha256.as_deref().map(str::parse::<ContentHash>).transpose();
         let shown = shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))?;
         let (company, id) = self.resolve(token).await?;
-        let quotes = company.quotes();
-        for _ in 0..ATTEMPTS {
-            let before = quotes.snapshot(id).await?;
-            before.quote.check_signable(before.unit.today())?;
-            let mut patience = Patience::new();
-            let (sent, particulars) = quotes.sent_copy(id, &mut patience).await?;
-            if shown.is_some_and(|shown| shown != sent.sha256) {
-                return Err(Conflict::new("the quote was sent again since its document was shown").into());
-            }
-            let document_sha256 = sent.sha256.to_string();
-            let block = self.block(&before, &evidence, &document_sha256);
-            let preview = before.quote.sign(block.clone(), before.unit.at, before.unit.today())?.record;
-            let frozen = quotes.freeze(particulars, &preview, Some(sent), &mut patience).await?;
-            let proof = ProofRecord {
-                token_hash: sha256(token).to_vec(),
-                ip: signature.ip.map(|ip| ip.to_string()),
-                user_agent: signature
-                    .user_agent
-                    .as_ref()
-                    // PostgreSQL stores no NUL.
-                    .map(|text| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect()),
-                document_sha256,
-                fingerprint: block.proof_fingerprint.clone(),
-                signed_at: block.signed_at,
-            };
-            let sign = move |quote: &Quote, unit: &crate::store::Unit| {
-                Ok(quote.sign(block, unit.at, unit.today())?)
-            };
-            let signed = quotes.change_frozen_with(&before, Some(frozen), sign, Some(proof));
-            if let Some(quote) = signed.await? {
-                return Ok(quote);
-            }
-        }
-        Err(busy())
+        let Services { env, documents, .. } = &*self.0;
+        let (company, evidence) = (&company, &evidence);
+        company
+            .quotes()
+            .change_frozen(id, |before| async move {
+                before.quote.check_signable(before.change.today())?;
+                let mut deadline = Deadline::new();
+                let (sent, particulars) = documents.sent_copy(company.id(), id, &mut deadline).await?;
+                if shown.is_some_and(|shown| shown != sent.sha256) {
+                    return Err(Conflict::new("the quote was sent again since its document was shown").into());
+                }
+                let sha256 = sent.sha256.to_string();
+                let block = signature_block(env, &before.quote, evidence, &sha256);
+                let change = &before.change;
+                let preview = before.quote.sign(block.clone(), change.stamp, change.today())?.record;
+                let document = documents.freeze(particulars, &preview, Some(sent), &mut deadline).await?;
+                Ok(FrozenChange {
+                    document: Some(document),
+                    proof: Some(proof(token, signature, &block, sha256)),
+                    decide: move |quote: &Quote, change: &CompanyChange| {
+                        Ok(quote.sign(block, change.stamp, change.today())?)
+                    },
+                })
+            })
+            .await
     }
 
     /// Declines: SENT → REJECTED.
@@ -123,27 +114,46 @@ impl SigningLinks {
 
     async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
         let hash = sha256(token);
-        let (company, quote) = reading!(self.0.store, |c| quotes::find_link(c, &hash))?;
+        let (company, quote) =
+            self.0.store.read_service(async move |mut tx| tx.signing_links().find(&hash).await).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
+}
 
-    fn block(
-        &self,
-        before: &Snapshot,
-        evidence: &SignatureEvidence,
-        document_sha256: &str,
-    ) -> SignatureBlock {
-        let signed_at = self.0.env.now();
-        let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
-        let proof_fingerprint = proof_fingerprint(&ProofParts {
-            accepted_text: &accepted_text,
-            document_sha256,
-            number: &before.quote.number,
-            quote_id: before.quote.id,
-            signed_at,
-            signed_by_email: &signed_by_email,
-            signed_by_name: &signed_by_name,
-        });
-        SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
+fn signature_block(
+    env: &Env,
+    quote: &Quote,
+    evidence: &SignatureEvidence,
+    document_sha256: &str,
+) -> SignatureBlock {
+    let signed_at = env.now();
+    let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
+    let proof_fingerprint = proof_fingerprint(&ProofParts {
+        accepted_text: &accepted_text,
+        document_sha256,
+        number: &quote.summary.number,
+        quote_id: quote.summary.id,
+        signed_at,
+        signed_by_email: &signed_by_email,
+        signed_by_name: &signed_by_name,
+    });
+    SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
+}
+
+fn proof(
+    token: &str,
+    signature: &Signature,
+    block: &SignatureBlock,
+    document_sha256: String,
+) -> ProofRecord {
+    // PostgreSQL stores no NUL.
+    let user_agent = |text: &String| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect();
+    ProofRecord {
+        token_hash: sha256(token).to_vec(),
+        ip: signature.ip.map(|ip| ip.to_string()),
+        user_agent: signature.user_agent.as_ref().map(user_agent),
+        document_sha256,
+        fingerprint: block.proof_fingerprint.clone(),
+        signed_at: block.signed_at,
     }
 }

@@ -7,15 +7,16 @@ mod orphans;
 
 use std::sync::Arc;
 
-use invoicing_core::{Company, CompanyId, Timestamp};
+use invoicing_core::CompanyId;
 
 use crate::Error;
-use crate::invoicing::Inner;
-use crate::store::{SweepTurn, Tx, companies, invoices, keys, quotes, reading, sweep};
+use crate::access::{Access, IDLE_LIMIT_MS};
+use crate::store::news::News;
+use crate::store::{CompanyTx, Operation, ServiceTables, SweepLock, Tables};
 
-use super::keys::IDLE_LIMIT_MS;
+use super::Services;
 
-/// Records per transaction: a sweep must not hold up the other writers.
+/// Records per transaction: a sweep must not delay other writers.
 const BATCH: u32 = 100;
 /// How long attempts are kept: 30 days in milliseconds.
 const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
@@ -33,42 +34,49 @@ pub struct SweepReport {
     pub pruned_attempts: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
-    /// Another node on the same database is sweeping. Nothing was done here.
+    /// Another node on the same database is sweeping, so this one did nothing.
     pub elsewhere: bool,
 }
 
-impl Inner {
-    pub(crate) async fn sweep(self: &Arc<Self>) -> Result<SweepReport, Error> {
-        let Some(mut turn) = self.store.sweep_turn().await? else {
+/// Sweeps all companies.
+pub(crate) struct Sweeper {
+    pub(crate) services: Arc<Services>,
+    pub(crate) access: Arc<Access>,
+}
+
+impl Sweeper {
+    pub(crate) async fn sweep(&self) -> Result<SweepReport, Error> {
+        let Some(mut lock) = self.services.store.sweep_lock().await? else {
             return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
         };
-        let report = self.sweep_all(&mut turn).await;
-        turn.end().await;
+        let report = self.sweep_all(&mut lock).await;
+        lock.release().await;
         report
     }
 
-    async fn sweep_all(self: &Arc<Self>, turn: &mut SweepTurn) -> Result<SweepReport, Error> {
-        if let Err(error) = self.store.prune().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "old outcomes were not forgotten");
+    async fn sweep_all(&self, lock: &mut SweepLock) -> Result<SweepReport, Error> {
+        let store = &self.services.store;
+        if let Err(error) = store.prune().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
-        let all: Vec<Company> = reading!(self.store, |c| companies::list(c))?;
+        let companies = store.read_service(async |mut tx| tx.companies().ids().await).await?;
         let mut failed = None;
         // One company's bad row must not keep the others from being swept.
         let mut fail = |id: CompanyId, error: Error| {
             tracing::error!(error = &error as &dyn std::error::Error, company = %id, "company not swept");
             failed.get_or_insert(error);
         };
-        for Company { id, .. } in &all {
-            turn.keep().await?;
+        for id in &companies {
+            lock.refresh().await?;
             if let Err(error) = self.sweep_company(*id, &mut report).await {
                 fail(*id, error);
             }
         }
-        // Last, as nothing else is to wait for a document store that hangs.
-        for Company { id, .. } in &all {
-            turn.keep().await?;
+        // Last, as a document store that hangs must not delay the rest.
+        for id in &companies {
+            lock.refresh().await?;
             match self.sweep_orphans(*id).await {
                 Ok(deleted) => report.swept_documents += deleted,
                 Err(error) => fail(*id, error),
@@ -78,21 +86,21 @@ impl Inner {
     }
 
     async fn sweep_company(&self, id: CompanyId, report: &mut SweepReport) -> Result<(), Error> {
-        report.expired_quotes += self.batches(move |tx| Box::pin(expire_quotes(tx, id))).await?;
-        report.overdue_invoices += self.batches(move |tx| Box::pin(age_invoices(tx, id))).await?;
-        report.pruned_attempts += self.batches(move |tx| Box::pin(prune(tx, id))).await?;
+        report.expired_quotes += self.batches(id, async |tx| expire_quotes(tx).await).await?;
+        report.overdue_invoices += self.batches(id, async |tx| mark_overdue(tx).await).await?;
+        report.pruned_attempts += self.batches(id, async |tx| prune_attempts(tx).await).await?;
         Ok(())
     }
 
     /// Runs a batch until it finds nothing more.
-    async fn batches<F>(&self, batch: F) -> Result<u64, Error>
+    async fn batches<F>(&self, company: CompanyId, batch: F) -> Result<u64, Error>
     where
-        F: for<'t> Fn(&'t mut Tx) -> futures_util::future::BoxFuture<'t, Result<u64, Error>>,
-        F: Copy + Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<u64, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, u64> + Copy + 'static,
     {
         let mut total = 0;
         loop {
-            let changed = self.store.write(batch).await?;
+            let changed = self.services.store.write_company(company, batch).await?;
             total += changed;
             if changed < u64::from(BATCH) {
                 return Ok(total);
@@ -100,58 +108,55 @@ impl Inner {
         }
     }
 
-    async fn revoke_idle_keys(self: &Arc<Self>) -> Result<u64, Error> {
-        let now = self.env.now();
+    async fn revoke_idle_keys(&self) -> Result<u64, Error> {
+        let now = self.services.env.now();
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
-        // The stored last use lags; a key must not lose its last minute to that.
-        self.store_late_uses(idle_since).await?;
-        let inner = Arc::clone(self);
-        self.store
-            .write(move |tx| {
-                Box::pin(async move {
-                    let revoked = keys::revoke_idle(tx.connection(), now, idle_since).await?;
-                    let count = revoked.len() as u64;
-                    tx.on_commit(move || revoked.into_iter().for_each(|id| inner.keys.forget(id)));
-                    Ok(count)
-                })
+        // The stored last use lags; a key must not be revoked because of that.
+        self.access.store_late_uses(idle_since).await?;
+        self.services
+            .store
+            .write_service(async move |mut tx| {
+                let revoked = tx.keys().revoke_idle(now, idle_since).await?;
+                for id in &revoked {
+                    tx.notify(News::Key(*id));
+                }
+                Ok(revoked.len() as u64)
             })
             .await
     }
 }
 
-async fn expire_quotes(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
-    let unit = tx.unit(company).await?;
+async fn expire_quotes(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+    let (stamp, today) = (tx.stamp(), tx.today());
     let mut changed = 0;
-    for id in sweep::ended_quotes(tx.connection(), company, unit.today(), BATCH).await? {
-        let quote = quotes::find(tx.connection(), company, id).await?;
-        if let Some(expired) = quote.expire(unit.at, unit.today()) {
-            quotes::update(tx.connection(), company, &expired.record).await?;
+    for id in tx.quotes().ended_before(today, BATCH).await? {
+        if let Some(expired) = tx.quotes().find(id).await?.expire(stamp, today) {
+            tx.quotes().update(&expired.record).await?;
             changed += 1;
         }
     }
     if changed > 0 {
-        tx.finish(&unit, &[]).await?;
+        tx.finish(&[]).await?;
     }
     Ok(changed)
 }
 
-async fn age_invoices(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
-    let unit = tx.unit(company).await?;
+async fn mark_overdue(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+    let (stamp, today) = (tx.stamp(), tx.today());
     let mut changed = 0;
-    for id in sweep::due_invoices(tx.connection(), company, unit.today(), BATCH).await? {
-        let invoice = invoices::find(tx.connection(), company, id).await?;
-        if let Some(overdue) = invoice.fall_overdue(unit.at, unit.today()) {
-            invoices::update(tx.connection(), company, &overdue.record).await?;
+    for id in tx.invoices().due_before(today, BATCH).await? {
+        if let Some(overdue) = tx.invoices().find(id).await?.mark_overdue(stamp, today) {
+            tx.invoices().update(&overdue.record).await?;
             changed += 1;
         }
     }
     if changed > 0 {
-        tx.finish(&unit, &[]).await?;
+        tx.finish(&[]).await?;
     }
     Ok(changed)
 }
 
-async fn prune(tx: &mut Tx, company: CompanyId) -> Result<u64, Error> {
-    let before: Timestamp = tx.env().now().plus_millis(-ATTEMPTS_KEPT_MS);
-    sweep::prune_attempts(tx.connection(), company, before, BATCH).await
+async fn prune_attempts(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+    let before = tx.now().plus_millis(-ATTEMPTS_KEPT_MS);
+    tx.deliveries().prune_attempts(before, BATCH).await
 }

@@ -119,12 +119,12 @@ impl InvoiceTable<'_> {
         let Scope { connection, company } = &mut self.0;
         run!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
-            .bind(invoice.id.0)
-            .bind(invoice.quote_id.0)
-            .bind(invoice.status.as_str())
+            .bind(invoice.summary.id.0)
+            .bind(invoice.summary.quote_id.0)
+            .bind(invoice.summary.status.as_str())
             .bind(overdue_after(invoice))
-            .bind(invoice.created_at.as_millis())
-            .bind(invoice.updated_at.as_millis())
+            .bind(invoice.summary.created_at.as_millis())
+            .bind(invoice.summary.updated_at.as_millis())
             .bind(head)
             .bind(lines)
             .bind(terms)
@@ -140,10 +140,10 @@ impl InvoiceTable<'_> {
         let Scope { connection, company } = &mut self.0;
         let done = run!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
-            .bind(invoice.id.0)
-            .bind(invoice.status.as_str())
+            .bind(invoice.summary.id.0)
+            .bind(invoice.summary.status.as_str())
             .bind(overdue_after(invoice))
-            .bind(invoice.updated_at.as_millis())
+            .bind(invoice.summary.updated_at.as_millis())
             .bind(JsonParts::of_invoice(invoice)?.head)
             .execute(c))?;
         one_row(done, "invoice")
@@ -237,5 +237,5 @@ impl InvoiceTable<'_> {
 
 /// The day after which the invoice is overdue: only where something is due.
 fn overdue_after(invoice: &Invoice) -> Option<chrono::NaiveDate> {
-    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
+    invoice.summary.due_date.filter(|_| !invoice.summary.amount_due.is_zero())
 }

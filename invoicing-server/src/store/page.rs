@@ -20,7 +20,7 @@ pub struct PageWindow {
 
 impl Default for PageWindow {
     fn default() -> Self {
-        Self { limit: invoicing_core::DEFAULT_LIMIT, offset: 0, since: None }
+        Self { limit: invoicing_core::DEFAULT_PAGE_LIMIT, offset: 0, since: None }
     }
 }
 

@@ -102,11 +102,11 @@ impl QuoteTable<'_> {
         let Scope { connection, company } = &mut self.0;
         run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
             .bind(company.0)
-            .bind(quote.id.0)
-            .bind(quote.status.as_str())
-            .bind(quote.valid_until)
-            .bind(quote.created_at.as_millis())
-            .bind(quote.updated_at.as_millis())
+            .bind(quote.summary.id.0)
+            .bind(quote.summary.status.as_str())
+            .bind(quote.summary.valid_until)
+            .bind(quote.summary.created_at.as_millis())
+            .bind(quote.summary.updated_at.as_millis())
             .bind(head)
             .bind(lines)
             .bind(terms)
@@ -125,10 +125,10 @@ impl QuoteTable<'_> {
         let Scope { connection, company } = &mut self.0;
         let done = run!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
-            .bind(quote.id.0)
-            .bind(quote.status.as_str())
-            .bind(quote.valid_until)
-            .bind(quote.updated_at.as_millis())
+            .bind(quote.summary.id.0)
+            .bind(quote.summary.status.as_str())
+            .bind(quote.summary.valid_until)
+            .bind(quote.summary.updated_at.as_millis())
             .bind(head)
             .bind(terms)
             .execute(c))?;
@@ -140,7 +140,7 @@ impl QuoteTable<'_> {
         let Scope { connection, company } = &mut self.0;
         let done = run!(connection, |c| sqlx::query(UPDATE_LINES)
             .bind(company.0)
-            .bind(quote.id.0)
+            .bind(quote.summary.id.0)
             .bind(to_json(&quote.lines)?)
             .execute(c))?;
         one_row(done, "quote")

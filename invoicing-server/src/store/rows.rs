@@ -47,11 +47,11 @@ impl JsonParts {
     }
 
     pub(crate) fn of_quote(quote: &Quote) -> Result<Self, Error> {
-        Self::of(&quote.head, &quote.lines, &quote.terms)
+        Self::of(&quote.summary, &quote.lines, &quote.detail)
     }
 
     pub(crate) fn of_invoice(invoice: &Invoice) -> Result<Self, Error> {
-        Self::of(&invoice.head, &invoice.lines, &invoice.terms)
+        Self::of(&invoice.summary, &invoice.lines, &invoice.detail)
     }
 
     fn of(head: &impl Serialize, lines: &impl Serialize, terms: &impl Serialize) -> Result<Self, Error> {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use invoicing_core::{CompanyId, EventKind, Streak, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventKind, FailureCount, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -342,7 +342,7 @@ pub(crate) struct AllWebhooks<'c>(pub(super) &'c mut Connection);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
-    pub(crate) failures: Streak,
+    pub(crate) failures: FailureCount,
     /// Why its deliveries are skipped, if they are.
     pub(crate) off: Option<&'static str>,
 }
@@ -379,7 +379,7 @@ impl AllWebhooks<'_> {
                 (true, false) => Some(deliveries::DISABLED),
                 (false, false) => None,
             };
-            let failures = Streak(u32::try_from(row.failures).unwrap_or(u32::MAX));
+            let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
             (WebhookId(row.id), WebhookState { failures, off })
         };
         Ok(rows.into_iter().map(state).collect())

@@ -75,7 +75,7 @@ async fn on(database: &str, targets: [&str; 2]) {
         "api on {database}: answers per second over {CONNECTIONS} connections, server and load on a core each"
     );
     let details: Vec<String> =
-        data.quotes.iter().map(|quote| format!("/api/v1/quotes/{}", quote.id)).collect();
+        data.quotes.iter().map(|quote| format!("/api/v1/quotes/{}", quote.summary.id)).collect();
     for ((what, paths), target) in
         [("detail", details), ("list with lines", vec![LIST.to_owned()])].into_iter().zip(targets)
     {

@@ -33,7 +33,7 @@ impl Workload {
         let (company, client) = open_company(&invoicing, &receiver.url).await;
         let (off, _) = open_company(&invoicing, &receiver.url).await;
         for number in 0..ORIGINALS {
-            let quote = company.quotes().create(&new_quote(client)).await.expect("a quote").id;
+            let quote = company.quotes().create(&new_quote(client)).await.expect("a quote").summary.id;
             // Two of three are sent, one of three is accepted, one of six is paid for.
             if number % 3 != 0 {
                 company.quotes().send(quote, None).await.expect("it is sent");
@@ -42,7 +42,7 @@ impl Workload {
                 company.quotes().accept(quote).await.expect("it is accepted");
             }
             if number % 6 == 1 {
-                let invoice = company.invoices().convert(quote).await.expect("an invoice").id;
+                let invoice = company.invoices().convert(quote).await.expect("an invoice").summary.id;
                 company.invoices().issue(invoice, None).await.expect("it is issued");
                 company.invoices().mark_paid(invoice).await.expect("it is paid");
             }

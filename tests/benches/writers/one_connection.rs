@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use invoicing_core::{
-    Client, ClientId, Company, CompanyId, Event, NewClient, NewCompany, NewQuote, Plan, Quote, QuoteId,
-    QuoteOrigin, Timestamp, price_lines,
+    Client, ClientId, Company, CompanyId, Event, NewClient, NewCompany, NewQuote, Plan, Quote, QuoteCreation,
+    QuoteId, Timestamp, price_lines,
 };
 use invoicing_server::Env;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -92,13 +92,13 @@ impl OneConnection {
         let number: i64 = sqlx::query_scalar(NEXT_NUMBER).bind(self.company.0).fetch_one(&mut *tx).await?;
         let number = format!("DEV-2026-{number:04}");
         let origin =
-            QuoteOrigin { id: QuoteId(self.env.uuid()), number: &number, currency: &company.currency, at };
+            QuoteCreation { id: QuoteId(self.env.uuid()), number: &number, currency: &company.currency, at };
         let changed = Quote::draft(origin, &client, priced.lines, new.retention_rate, new.valid_until)?;
         let quote = changed.record;
         self.insert_quote(&mut tx, &quote, at).await?;
         sqlx::query(INSERT_COSTINGS)
             .bind(self.company.0)
-            .bind(quote.id.0)
+            .bind(quote.summary.id.0)
             .bind(json(&priced.costings)?)
             .execute(&mut *tx)
             .await?;
@@ -129,12 +129,12 @@ impl OneConnection {
     ) -> Result<(), Failure> {
         sqlx::query(INSERT_QUOTE)
             .bind(self.company.0)
-            .bind(quote.id.0)
-            .bind(quote.status.as_str())
+            .bind(quote.summary.id.0)
+            .bind(quote.summary.status.as_str())
             .bind(at.as_millis())
-            .bind(json(&quote.head)?)
+            .bind(json(&quote.summary)?)
             .bind(json(&quote.lines)?)
-            .bind(json(&quote.terms)?)
+            .bind(json(&quote.detail)?)
             .execute(connection)
             .await?;
         Ok(())

@@ -40,14 +40,14 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     let draft = world.draft().await;
     let quotes = world.company.quotes();
     let kept = store.memory.keys();
-    die_sending(&world.company, &store, draft.id).await;
+    die_sending(&world.company, &store, draft.summary.id).await;
     assert_eq!(store.memory.count(), 2);
-    assert_eq!(quotes.get(draft.id).await.unwrap().status, QuoteStatus::Draft);
+    assert_eq!(quotes.get(draft.summary.id).await.unwrap().summary.status, QuoteStatus::Draft);
     assert_eq!(swept(&world).await, 0);
     world.advance(HOUR);
     assert_eq!(swept(&world).await, 0, "an hour exactly");
     // Also where the process has died meanwhile.
-    let (draft, sent) = (draft.id, sent.id);
+    let (draft, sent) = (draft.summary.id, sent.summary.id);
     let world = world.reopen().await;
     world.advance(Duration::from_millis(1));
     assert_eq!(swept(&world).await, 1);
@@ -69,13 +69,14 @@ async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
         let world = World::new().await;
         let draft = world.draft().await;
         let quotes = world.company.quotes();
-        let other = crate::support::quote_at(draft.client_id, "4242");
-        let (sent, _) = tokio::join!(quotes.send(draft.id, None), quotes.edit(draft.id, &other));
+        let other = crate::support::quote_at(draft.summary.client_id, "4242");
+        let (sent, _) =
+            tokio::join!(quotes.send(draft.summary.id, None), quotes.edit(draft.summary.id, &other));
         sent.unwrap();
         let stored = world.documents.count() as u64;
         world.advance(HOUR + Duration::from_millis(1));
         assert_eq!(swept(&world).await, stored - 1);
-        quotes.open_document(draft.id).await.unwrap();
+        quotes.open_document(draft.summary.id).await.unwrap();
     }
 }
 
@@ -86,17 +87,20 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
     let (other, _) = world.another("Autre", Plan::Team).await;
     for company in [&world.company, &other] {
         let draft = draft_of(company).await;
-        die_sending(company, &store, draft.id).await;
+        die_sending(company, &store, draft.summary.id).await;
     }
     assert_eq!(store.memory.count(), 3);
     world.advance(Duration::from_hours(31 * 24));
     world.documents.fail(true);
     world.invoicing.sweep().await.unwrap_err();
-    assert_eq!(world.company.quotes().get(sent.id).await.unwrap().status, QuoteStatus::Expired);
+    assert_eq!(
+        world.company.quotes().get(sent.summary.id).await.unwrap().summary.status,
+        QuoteStatus::Expired
+    );
     world.documents.fail(false);
     assert_eq!(swept(&world).await, 2);
     assert_eq!(store.memory.count(), 1);
-    world.company.quotes().open_document(sent.id).await.unwrap();
+    world.company.quotes().open_document(sent.summary.id).await.unwrap();
 }
 
 #[on_each_database]
@@ -106,7 +110,7 @@ async fn freezing_beside_sweeps_never_loses_a_document() {
     let quotes = world.company.quotes();
     let mut drafts = Vec::new();
     for _ in 0..12 {
-        drafts.push(world.draft().await.id);
+        drafts.push(world.draft().await.summary.id);
     }
     let sending = future::join_all(drafts.iter().map(|id| quotes.send(*id, None)));
     let sweeping = async {
@@ -128,7 +132,7 @@ async fn freezing_beside_sweeps_never_loses_a_document() {
                     ),
                     "{error:?}"
                 );
-                assert_eq!(quotes.get(*id).await.unwrap().status, QuoteStatus::Draft);
+                assert_eq!(quotes.get(*id).await.unwrap().summary.status, QuoteStatus::Draft);
             }
         }
     }

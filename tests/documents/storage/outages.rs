@@ -24,18 +24,18 @@ fn import() -> QuoteImport {
 /// Two drafts, and a sent quote with a link to sign it.
 async fn cast(world: &World) -> (Quote, Quote, Quote, Secret) {
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);
-    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let token = world.company.quotes().signing_link(sent.summary.id).await.unwrap();
     (draft, other, sent, token)
 }
 
 async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Quote, Quote, Secret)) {
     let quotes = world.company.quotes();
-    quotes.send(draft.id, None).await.unwrap();
-    quotes.accept(other.id).await.unwrap();
+    quotes.send(draft.summary.id, None).await.unwrap();
+    quotes.accept(other.summary.id).await.unwrap();
     world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
-    let imported = quotes.import(&new_quote(draft.client_id), &import()).await.unwrap();
-    assert_eq!(imported.number, "DEV-2026-0004", "no number was used up");
-    for id in [draft.id, other.id, sent.id, imported.id] {
+    let imported = quotes.import(&new_quote(draft.summary.client_id), &import()).await.unwrap();
+    assert_eq!(imported.summary.number, "DEV-2026-0004", "no number was used up");
+    for id in [draft.summary.id, other.summary.id, sent.summary.id, imported.summary.id] {
         quotes.document(id).await.unwrap();
         let opened = quotes.open_document(id).await.unwrap();
         assert!(opened.bytes.starts_with(b"%PDF-"));
@@ -49,17 +49,17 @@ async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without
         let cast = cast(&world).await;
         let (draft, other, sent, token) = &cast;
         let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
-        let (new, import, signature) = (new_quote(draft.client_id), import(), signature());
+        let (new, import, signature) = (new_quote(draft.summary.client_id), import(), signature());
         server.set(mode);
         let begun = Instant::now();
         let before = world.dump().await;
         let (send, accept, sign, import, document, open) = tokio::join!(
-            quotes.send(draft.id, None),
-            quotes.accept(other.id),
+            quotes.send(draft.summary.id, None),
+            quotes.accept(other.summary.id),
             links.sign(token.reveal(), &signature),
             quotes.import(&new, &import),
-            quotes.document(sent.id),
-            quotes.open_document(sent.id),
+            quotes.document(sent.summary.id),
+            quotes.open_document(sent.summary.id),
         );
         for result in [send.map(drop), accept.map(drop), sign.map(drop), import.map(drop)] {
             assert!(matches!(result, Err(Error::StorageUnavailable(_))), "{mode:?}: {result:?}");
@@ -80,7 +80,7 @@ async fn s3_that_stores_and_then_cuts_the_connection_leaves_an_orphan_that_is_sw
     let cast = cast(&world).await;
     let quotes = world.company.quotes();
     server.set(Mode::CutsAfter);
-    let error = refused(&world, "send", quotes.send(cast.0.id, None)).await;
+    let error = refused(&world, "send", quotes.send(cast.0.summary.id, None)).await;
     assert!(matches!(error, Error::StorageUnavailable(_)), "{error:?}");
     server.set(Mode::Works);
     let stored = server.names().len();
@@ -98,7 +98,7 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
     let (draft, ..) = cast(&world).await;
     let quotes = world.company.quotes();
     server.set(Mode::CutsAfter);
-    quotes.send(draft.id, None).await.unwrap_err();
+    quotes.send(draft.summary.id, None).await.unwrap_err();
     world.advance(Duration::from_millis(3_600_001));
     server.set(Mode::Forbids);
     for _ in 0..2 {
@@ -107,10 +107,10 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
     }
     // The document can be frozen at once, and the orphan is deleted when the store permits it.
     server.set(Mode::Works);
-    let sent = quotes.send(draft.id, None).await.unwrap();
+    let sent = quotes.send(draft.summary.id, None).await.unwrap();
     assert_eq!(world.invoicing.sweep().await.unwrap().swept_documents, 1);
     assert_eq!(server.names().len(), 2);
-    quotes.open_document(sent.id).await.unwrap();
+    quotes.open_document(sent.summary.id).await.unwrap();
 }
 
 #[on_each_database]
@@ -118,10 +118,10 @@ async fn other_bytes_than_were_put_are_never_handed_out() {
     let (world, server) = world().await;
     let (_, _, sent, token) = cast(&world).await;
     let (quotes, links) = (world.company.quotes(), world.invoicing.signing_links());
-    let link = quotes.document(sent.id).await.unwrap();
+    let link = quotes.document(sent.summary.id).await.unwrap();
     let path = link.url.strip_prefix("http://127.0.0.1:8080").unwrap().to_owned();
     server.set(Mode::Lies);
-    let open = refused(&world, "open", quotes.open_document(sent.id)).await;
+    let open = refused(&world, "open", quotes.open_document(sent.summary.id)).await;
     assert!(matches!(open, Error::StorageUnavailable(_)), "{open:?}");
     // A signature is about the bytes that were sent: without them nobody can sign.
     let sign = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
@@ -142,24 +142,24 @@ async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_stor
     let world = World::with_store(presigning, |_| storage).await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
-    let link = quotes.document(sent.id).await.unwrap();
+    let link = quotes.document(sent.summary.id).await.unwrap();
     // In whole seconds, as the store counts.
     assert_eq!(link.expires_at, "2026-09-14T09:46:07.000Z".parse().unwrap());
-    let opened = quotes.open_document(sent.id).await.unwrap();
+    let opened = quotes.open_document(sent.summary.id).await.unwrap();
     assert_eq!((&link.sha256, link.size_bytes), (&opened.sha256, opened.bytes.len() as u64));
     assert_eq!((&*link.document_type, &*link.content_type), ("pdf", "application/pdf"));
-    assert_eq!(link.file_name, format!("{}.pdf", sent.number));
+    assert_eq!(link.file_name, format!("{}.pdf", sent.summary.number));
     let served = server.follow(&link.url).await;
     assert_eq!((served.status, served.body), (200, opened.bytes));
     assert!(served.disposition.contains(&link.file_name), "{}", served.disposition);
     // A link is still only to what is there.
     server.damage(&server.names()[0]);
-    let damaged = refused(&world, "damaged", quotes.document(sent.id)).await;
+    let damaged = refused(&world, "damaged", quotes.document(sent.summary.id)).await;
     assert!(matches!(damaged, Error::StorageUnavailable(_)), "{damaged:?}");
     // And where the store has no such URLs, it leads to the service.
     let world = World::with(presigning).await;
     let sent = world.sent().await;
-    let link = world.company.quotes().document(sent.id).await.unwrap();
+    let link = world.company.quotes().document(sent.summary.id).await.unwrap();
     assert!(link.url.starts_with("http://127.0.0.1:8080/api/v1/documents/"), "{}", link.url);
     assert_eq!(link.expires_at, world.now().plus_millis(300_000));
 }

@@ -178,5 +178,5 @@ async fn an_attempt_whose_record_is_in_doubt_for_long_is_on_record_once() {
 
 async fn quotes_of(company: &CompanyHandle, client: ClientId) -> usize {
     let page = company.quotes().list(&PageQuery::default()).await.expect("the database is there again");
-    page.data.iter().filter(|quote| quote.client_id == client).count()
+    page.data.iter().filter(|quote| quote.summary.client_id == client).count()
 }

@@ -208,13 +208,13 @@ impl Run {
     async fn quote_stamp(&self, company: usize, place: usize) -> Verdict<Millis> {
         let side = &self.sides[company];
         let quote = side.handle.quotes().get(id(&side.model.quotes[place].id)).await.map_err(text)?;
-        Ok(quote.updated_at.as_millis())
+        Ok(quote.summary.updated_at.as_millis())
     }
 
     async fn invoice_stamp(&self, company: usize, place: usize) -> Verdict<Millis> {
         let side = &self.sides[company];
         let invoice = side.handle.invoices().get(id(&side.model.invoices[place].id)).await.map_err(text)?;
-        Ok(invoice.updated_at.as_millis())
+        Ok(invoice.summary.updated_at.as_millis())
     }
 
     /// Lets every delivery end, then compares everything.

@@ -124,7 +124,7 @@ async fn a_document_url_of_one_node_opens_on_the_others() {
     let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
     let quote = nodes.world.sent().await;
     for n in 0..3 {
-        let link = nodes.company(n).quotes().document(quote.id).await.unwrap();
+        let link = nodes.company(n).quotes().document(quote.summary.id).await.unwrap();
         let path = &link.url[link.url.find("/api/").unwrap()..];
         for node in &nodes.all {
             let heard = call(node, "GET", path, "", "").await;

@@ -34,13 +34,13 @@ async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver
     let webhooks = company.webhooks();
     let webhook = hook_for(company, &receiver.url, EventKind::ALL).await.webhook.id;
     let quote = draft_of(company).await;
-    company.quotes().send(quote.id, None).await.unwrap();
-    let link = company.quotes().signing_link(quote.id).await.unwrap();
+    company.quotes().send(quote.summary.id, None).await.unwrap();
+    let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
     world.invoicing.signing_links().sign(link.reveal(), &signature()).await.unwrap();
-    assert_eq!(company.quotes().get(quote.id).await.unwrap().status, QuoteStatus::Accepted);
+    assert_eq!(company.quotes().get(quote.summary.id).await.unwrap().summary.status, QuoteStatus::Accepted);
     let invoice = issued_over(company, "100").await;
-    company.invoices().pay(invoice.id, &payment("40", Some("R"))).await.unwrap();
-    company.invoices().mark_paid(invoice.id).await.unwrap();
+    company.invoices().pay(invoice.summary.id, &payment("40", Some("R"))).await.unwrap();
+    company.invoices().mark_paid(invoice.summary.id).await.unwrap();
     let events = emit_for(company, 20).await;
     let answer = call(&world.invoicing, "GET", "/api/v1/quotes", key, "").await;
     assert_eq!(answer.status, 200, "{}", answer.json);

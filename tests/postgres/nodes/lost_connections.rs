@@ -32,9 +32,9 @@ async fn who_calls_does_not_notice_that_connections_break_off() {
     let (quotes, invoices, clients) = (company.quotes(), company.invoices(), company.clients());
     let hook = hook_for(company, "http://127.0.0.1:8081/hook", EventKind::ALL).await.webhook.id;
     let quote = quote_in(&world, QuoteStatus::Sent).await;
-    let link = quotes.signing_link(quote.id).await.unwrap();
-    let invoice = invoice_in(&world, InvoiceStatus::Sent).await.id;
-    let client = quote.client_id;
+    let link = quotes.signing_link(quote.summary.id).await.unwrap();
+    let invoice = invoice_in(&world, InvoiceStatus::Sent).await.summary.id;
+    let client = quote.summary.client_id;
     let event = emit(&world, 1).await[0];
     let links = invoicing.signing_links();
     well_after_a_cut!(
@@ -51,15 +51,15 @@ async fn who_calls_does_not_notice_that_connections_break_off() {
             company.events().deliveries(event),
             clients.get(client),
             clients.list(&ClientQuery::default()),
-            quotes.get(quote.id),
-            quotes.detail(quote.id),
+            quotes.get(quote.summary.id),
+            quotes.detail(quote.summary.id),
             quotes.list(&PageQuery::default()),
-            quotes.costings(quote.id),
-            quotes.work_site(quote.id),
-            quotes.documents(quote.id),
-            quotes.document(quote.id),
-            quotes.open_document(quote.id),
-            quotes.proof(quote.id),
+            quotes.costings(quote.summary.id),
+            quotes.work_site(quote.summary.id),
+            quotes.documents(quote.summary.id),
+            quotes.document(quote.summary.id),
+            quotes.open_document(quote.summary.id),
+            quotes.proof(quote.summary.id),
             invoices.get(invoice),
             invoices.detail(invoice),
             invoices.payments(invoice),
@@ -75,7 +75,7 @@ async fn who_calls_does_not_notice_that_connections_break_off() {
 #[on_postgres]
 async fn the_api_does_not_notice_that_connections_break_off() {
     let world = World::new().await;
-    let quote = quote_in(&world, QuoteStatus::Sent).await.id;
+    let quote = quote_in(&world, QuoteStatus::Sent).await.summary.id;
     let paths = ["/quotes", "/invoices", "/clients", &format!("/quotes/{quote}")];
     for path in paths.into_iter().cycle().take(8) {
         cut(&world).await;

@@ -109,10 +109,10 @@ async fn numbers_have_no_gaps_over_nodes() {
 /// The numbers of a quote and its invoice.
 async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) {
     let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
-    company.quotes().accept(quote.id).await.unwrap();
-    let invoice = company.invoices().convert(quote.id).await.unwrap();
-    let invoice = company.invoices().issue(invoice.id, None).await.unwrap();
-    (quote.head.number, invoice.head.number.unwrap())
+    company.quotes().accept(quote.summary.id).await.unwrap();
+    let invoice = company.invoices().convert(quote.summary.id).await.unwrap();
+    let invoice = company.invoices().issue(invoice.summary.id, None).await.unwrap();
+    (quote.summary.number, invoice.summary.number.unwrap())
 }
 
 #[on_postgres(worker_threads = 4)]
@@ -136,7 +136,7 @@ async fn simultaneous_posts_of_one_external_id_create_one_client() {
 #[on_postgres(worker_threads = 4)]
 async fn payments_with_one_reference_are_one_payment() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
-    let invoice = crate::support::issued_over(&nodes.world.company, "100").await.id;
+    let invoice = crate::support::issued_over(&nodes.world.company, "100").await.summary.id;
     let payment = payment("30", Some("bank-1"));
     let recorded = join_all((0..30).map(|n| {
         let company = nodes.company(n);
@@ -147,14 +147,14 @@ async fn payments_with_one_reference_are_one_payment() {
     assert_eq!(recorded.iter().filter(|recorded| recorded.created).count(), 1);
     assert!(recorded.iter().all(|one| one.payment == recorded[0].payment));
     let invoice = nodes.company(1).invoices().get(invoice).await.unwrap();
-    assert_eq!(invoice.amount_paid.to_string(), "30");
+    assert_eq!(invoice.summary.amount_paid.to_string(), "30");
 }
 
 #[on_postgres(worker_threads = 4)]
 async fn a_quote_is_converted_once() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
     for _ in 0..3 {
-        let quote = nodes.world.accepted().await.head.id;
+        let quote = nodes.world.accepted().await.summary.id;
         let converted = join_all((0..15).map(|n| {
             let company = nodes.company(n);
             async move { company.invoices().convert(quote).await }
@@ -171,7 +171,7 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
     for _ in 0..5 {
         let quote = nodes.world.sent().await;
-        let token = nodes.company(1).quotes().signing_link(quote.id).await.unwrap();
+        let token = nodes.company(1).quotes().signing_link(quote.summary.id).await.unwrap();
         let (signature, token) = (crate::support::signature(), token.reveal());
         let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
         let signed = links.iter().map(|links| async { links.sign(token, &signature).await.is_ok() });
@@ -180,7 +180,7 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
         let signed = signed.into_iter().filter(|done| *done).count();
         let declined = declined.into_iter().filter(|done| *done).count();
         assert!(signed <= 1 && (signed == 1) != (declined > 0), "{signed} signed, {declined} declined");
-        let status = nodes.company(2).quotes().get(quote.id).await.unwrap().status;
+        let status = nodes.company(2).quotes().get(quote.summary.id).await.unwrap().summary.status;
         assert_eq!(status, if signed == 1 { QuoteStatus::Accepted } else { QuoteStatus::Rejected });
     }
 }

@@ -32,9 +32,9 @@ async fn nodes_that_start_together_make_the_tables_once() {
         // They agree on what the first one chose.
         let company = nodes[0].companies().create(&NewCompany::named("x", Plan::Team)).await.unwrap().id;
         let draft = draft_of(&nodes[1].company(company)).await;
-        nodes[2].company(company).quotes().send(draft.id, None).await.unwrap();
+        nodes[2].company(company).quotes().send(draft.summary.id, None).await.unwrap();
         for node in &nodes {
-            let url = node.company(company).quotes().document(draft.id).await.unwrap().url;
+            let url = node.company(company).quotes().document(draft.summary.id).await.unwrap().url;
             let path = &url[url.find("/api/").unwrap()..];
             assert_eq!(call(&nodes[3], "GET", path, "", "").await.status, 200);
         }
@@ -158,7 +158,7 @@ async fn a_sweep_that_has_lost_its_turn_ends() {
     let world = World::new().await;
     world.sent().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
-    let theirs = draft_of(&other).await.id;
+    let theirs = draft_of(&other).await.summary.id;
     other.quotes().send(theirs, None).await.unwrap();
     world.advance(31 * DAY);
     let mut holder = PgConnection::connect(world.place().url()).await.unwrap();

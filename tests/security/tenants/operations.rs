@@ -171,12 +171,12 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     let webhook = company.webhooks().register(&new).await.unwrap().webhook.id;
     let client = company.clients().create(&NewClient::named(name)).await.unwrap().client.id;
     let (quotes, invoices) = (company.quotes(), company.invoices());
-    let accepted = quotes.create(&new_quote(client)).await.unwrap().id;
+    let accepted = quotes.create(&new_quote(client)).await.unwrap().summary.id;
     quotes.accept(accepted).await.unwrap();
-    let invoice = invoices.convert(accepted).await.unwrap().id;
+    let invoice = invoices.convert(accepted).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let payment = invoices.pay(invoice, &payment()).await.unwrap().payment.id;
-    let quote = quotes.create(&new_quote(client)).await.unwrap().id;
+    let quote = quotes.create(&new_quote(client)).await.unwrap().summary.id;
     match state % 3 {
         0 => {}
         1 => drop(quotes.send(quote, None).await.unwrap()),

@@ -30,7 +30,7 @@ const INDENT: f32 = 14.0;
 
 /// The law's words, and the company's.
 pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
-    let (identity, terms) = (&input.company.identity, &input.quote.terms);
+    let (identity, terms) = (&input.company.identity, &input.quote.detail);
     let mut mentions: Vec<(Field, String)> = terms
         .vat_breakdown
         .iter()
@@ -78,7 +78,7 @@ fn reduced_rate(rate: Percent) -> Option<String> {
 
 /// The signature, or the room for it.
 pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
-    match &input.quote.terms.signature {
+    match &input.quote.detail.signature {
         Some(signature) => signed(to, input, signature),
         None => to_be_signed(to),
     }

@@ -113,7 +113,7 @@ fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Res
         .map(|page| number(&format!(" — page {page} / {pages}")))
         .collect::<Result<Vec<_>, _>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
-    let full = format!("Devis {} — {}", input.quote.head.number, input.company.name);
+    let full = format!("Devis {} — {}", input.quote.summary.number, input.company.name);
     let mut text = first(to, &full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {

@@ -48,7 +48,7 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
 
 /// The title at the right, as wide as it is.
 fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32), RenderError> {
-    let number = (Field::Named("number"), quote.head.number.as_str());
+    let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::write::title(number.1)));
     to.tags.outline(node, 0, super::write::title(number.1));
     let word = to.lines(Field::Own, "Devis", TITLE.style, None)?;
@@ -88,7 +88,7 @@ fn issuer(
 
 fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
     let mut column = Column::new(DATES.0, DATES.1);
-    let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.head.valid_until)];
+    let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.summary.valid_until)];
     for (label, day) in facts {
         let Some(day) = day else { continue };
         to.put_in(&mut column, (Field::Own, label), LABEL, parent, Tag::P)?;
@@ -99,7 +99,7 @@ fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Re
 }
 
 fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
-    let head = &input.quote.head;
+    let head = &input.quote.summary;
     let mut column = Column::new(CLIENT, RIGHT - CLIENT);
     to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent, Tag::P)?;
     to.put_in(&mut column, (Field::Named("clientName"), &head.client_name), STRONG, parent, Tag::P)?;

@@ -38,7 +38,7 @@ const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
 /// The table, from its head to the last subtotal.
 pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
-    let currency = input.quote.head.currency.as_str();
+    let currency = input.quote.summary.currency.as_str();
     let lots = by_lot_and_section(&input.quote.lines);
     let grid = Grid::measured(to, &lots, currency)?;
     let root = to.tags.add(None, Tag::Table);

@@ -2,8 +2,8 @@
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, Quote, QuoteHead,
-    QuoteId, QuoteStatus, QuoteTerms, SignatureBlock, Timestamp, Totals, retention_amount,
+    ClientId, Company, CompanyId, CompanyIdentity, Line, NewCompany, Percent, Plan, Quote, QuoteDetail,
+    QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
 };
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -34,7 +34,7 @@ pub(in crate::documents) fn line(description: &str, place: (Option<&str>, Option
         quantity,
         unit: Some("m²".into()),
         unit_price,
-        total_ht: quantity.at(unit_price).unwrap(),
+        total_ht: quantity.times(unit_price).unwrap(),
         tva_rate: rate.parse().unwrap(),
         lot: place.0.map(str::to_owned),
         section: place.1.map(str::to_owned),
@@ -46,7 +46,7 @@ pub(in crate::documents) fn quote_of(lines: Vec<Line>) -> Quote {
     let at = Timestamp::from_millis(1_789_378_867_123);
     let retention_rate = Percent::from(5);
     Quote {
-        head: QuoteHead {
+        summary: QuoteSummary {
             id: QuoteId(Uuid::from_u128(2)),
             number: "DEV-2026-0042".into(),
             status: QuoteStatus::Sent,
@@ -68,7 +68,7 @@ pub(in crate::documents) fn quote_of(lines: Vec<Line>) -> Quote {
             signed_by_email: None,
         },
         lines,
-        terms: QuoteTerms {
+        detail: QuoteDetail {
             retention_rate,
             retention_amount: retention_amount(totals.total_ttc, retention_rate).unwrap(),
             vat_breakdown: totals.vat_breakdown,
@@ -215,7 +215,7 @@ fn lines_stand_under_their_lot_and_section_with_subtotals() {
 fn a_signed_quote_shows_the_evidence_and_carries_it() {
     let (company, mut quote) = (company(), quote());
     let sent = try_render(&company, &quote).unwrap();
-    quote.terms.signature = Some(signature());
+    quote.detail.signature = Some(signature());
     let copy = SignedCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
     let signed = DocumentInput { signed_copy: Some(copy), ..input(&company, &quote) };
     let text = text_of(&PdfRenderer::new().compose(&signed).unwrap().0);
@@ -259,7 +259,7 @@ fn the_file_says_which_standards_it_follows() {
 #[test]
 fn rates_and_retention_are_only_mentioned_where_they_apply() {
     let mut quote = quote_of(vec![line("Pose", (None, None), "20")]);
-    quote.terms.retention_rate = Percent::ZERO;
+    quote.detail.retention_rate = Percent::ZERO;
     let text = text_of(&composed(&company(), &quote));
     assert!(!text.contains("bis") && !text.contains("Retenue"), "{text}");
 }
@@ -283,7 +283,7 @@ fn the_same_input_gives_the_same_bytes_and_another_gives_others() {
 #[test]
 fn an_unknown_time_zone_is_an_error() {
     let mut quote = quote();
-    quote.terms.signature = Some(signature());
+    quote.detail.signature = Some(signature());
     let company = Company { time_zone: "Mars/Olympus".into(), ..company() };
     assert!(matches!(try_render(&company, &quote), Err(RenderError::Failed(_))));
 }
@@ -344,11 +344,11 @@ fn large_amounts_and_long_words_stay_in_their_columns() {
     let mut lines = vec![line("Pose", (Some(&word), Some(&word)), "19.99"); 2];
     lines[0].unit_price = "98765432101".parse().unwrap();
     lines[0].quantity = "10".parse().unwrap();
-    lines[0].total_ht = lines[0].quantity.at(lines[0].unit_price).unwrap();
+    lines[0].total_ht = lines[0].quantity.times(lines[0].unit_price).unwrap();
     lines[1].unit = Some(word.clone());
     let mut quote = quote_of(lines);
-    quote.head.client_name.clone_from(&word);
-    quote.head.number.clone_from(&word);
+    quote.summary.client_name.clone_from(&word);
+    quote.summary.number.clone_from(&word);
     let company = Company { name: word, ..company() };
     assert_tidy(&composed(&company, &quote));
     let footer = PdfRenderer::new().compose(&input(&company, &quote)).unwrap().2;
@@ -427,7 +427,7 @@ fn the_bar_stands_beside_the_whole_signature_on_every_page() {
     {
         let mut quote = quote();
         let accepted_text = (0..lines).map(|n| format!("Point {n}.")).collect::<Vec<_>>().join("\n");
-        quote.terms.signature = Some(SignatureBlock { accepted_text, ..signature() });
+        quote.detail.signature = Some(SignatureBlock { accepted_text, ..signature() });
         let pages = composed(&company(), &quote);
         assert_tidy(&pages);
         assert!(pages.iter().all(|page| !page.extents.last().unwrap().keep), "{lines}");
@@ -477,9 +477,9 @@ proptest! {
     fn any_text_makes_a_document_or_is_named(texts in proptest::collection::vec(any::<String>(), 8), rate in 0_i32..=100) {
         let mut quote = quote_of(vec![line(&texts[0], (Some(&texts[1]), Some(&texts[2])), &rate.to_string())]);
         quote.lines[0].unit = Some(texts[3].clone());
-        quote.head.number.clone_from(&texts[4]);
-        quote.head.client_name.clone_from(&texts[5]);
-        quote.terms.signature = Some(SignatureBlock { accepted_text: texts[6].clone(), ..signature() });
+        quote.summary.number.clone_from(&texts[4]);
+        quote.summary.client_name.clone_from(&texts[5]);
+        quote.detail.signature = Some(SignatureBlock { accepted_text: texts[6].clone(), ..signature() });
         let company = Company { name: texts[7].clone(), ..company() };
         match try_render(&company, &quote) {
             Ok(pdf) => prop_assert!(pdf == try_render(&company, &quote).unwrap()),

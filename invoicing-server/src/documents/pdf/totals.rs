@@ -56,7 +56,7 @@ fn label_ink(amount: Ink) -> Ink {
 }
 
 fn rows(input: &DocumentInput<'_>) -> Vec<Row> {
-    let (head, terms) = (&input.quote.head, &input.quote.terms);
+    let (head, terms) = (&input.quote.summary, &input.quote.detail);
     let currency = head.currency.as_str();
     let row = |label: String, amount, look| Row { label, amount, look, rule: None };
     let mut rows = vec![row("Total HT".to_owned(), french::money(head.total_ht, currency), STRONG)];

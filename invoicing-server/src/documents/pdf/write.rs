@@ -198,7 +198,7 @@ fn tidy(text: &str) -> String {
 }
 
 fn metadata(input: &DocumentInput<'_>) -> Metadata {
-    let head = &input.quote.head;
+    let head = &input.quote.summary;
     Metadata::new()
         .title(tidy(&title(&head.number)))
         .language("fr-FR".to_owned())
@@ -209,8 +209,8 @@ fn metadata(input: &DocumentInput<'_>) -> Metadata {
 
 /// The instant that the document shows: of the signature, or of sending.
 fn created(input: &DocumentInput<'_>) -> DateTime {
-    let signed = input.quote.terms.signature.as_ref().map(|signature| signature.signed_at);
-    match signed.or(input.quote.head.sent_at) {
+    let signed = input.quote.detail.signature.as_ref().map(|signature| signature.signed_at);
+    match signed.or(input.quote.summary.sent_at) {
         Some(instant) => date_time(instant),
         None => day(DateTime::new(u16::try_from(input.issued_on.year()).unwrap_or(0)), &input.issued_on)
             .hour(0)
@@ -246,7 +246,7 @@ struct Proof<'a> {
 
 /// Puts the signed copy and its proof into the file.
 fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<(), RenderError> {
-    let (Some(signature), Some(copy)) = (&input.quote.terms.signature, &input.signed_copy) else {
+    let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.signed_copy) else {
         return Ok(());
     };
     let proof = proof(input, signature, copy)?;
@@ -280,8 +280,8 @@ fn proof(
         parts: ProofParts {
             accepted_text: &signature.accepted_text,
             document_sha256: &copy.sha256.to_string(),
-            number: &input.quote.head.number,
-            quote_id: input.quote.head.id,
+            number: &input.quote.summary.number,
+            quote_id: input.quote.summary.id,
             signed_at: signature.signed_at,
             signed_by_email: &signature.signed_by_email,
             signed_by_name: &signature.signed_by_name,

@@ -5,19 +5,41 @@
 
 use std::time::Duration;
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 use futures_util::future::{self, Either};
 use invoicing_core::{
-    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteId, QuoteImport, QuoteOrigin, QuoteStatus,
+    Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
+    QuoteStatus,
 };
 
-use super::{ATTEMPTS, Quotes, check, finish_upload, no_client, particulars, series, store_new};
+use super::freezing::{ATTEMPTS, finish_upload, particulars, until_committed};
+use super::{Quotes, check, no_client};
 use crate::Error;
-use crate::store::quotes::Aside;
-use crate::store::{Unit, clients, reading};
+use crate::documents::Frozen;
+use crate::keyed_semaphore::KeyedSemaphore;
+use crate::store::quotes::InternalDetails;
+use crate::store::{CompanyChange, CompanyTx, Tables};
 
 /// How long an import keeps the other creations of its company and process from allocating numbers.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
+/// Creations of a company that run at once beside an import of it that waits for their end.
+const CREATIONS_AT_ONCE: u32 = 1_024;
+
+/// Keeps the creations of a process from taking the numbers that its imports have rendered. This is for liveness;
+/// correctness comes from the check in the transaction.
+#[derive(Debug)]
+pub(crate) struct Numbering {
+    /// Held by imports that render again, one per company at a time.
+    imports: KeyedSemaphore,
+    /// Held by creations while an import of the company waits or runs, and as a whole by that import.
+    numbers: KeyedSemaphore,
+}
+
+impl Default for Numbering {
+    fn default() -> Self {
+        Self { imports: KeyedSemaphore::new(1), numbers: KeyedSemaphore::new(CREATIONS_AT_ONCE) }
+    }
+}
 
 /// The content of an import.
 #[derive(Clone)]
@@ -27,27 +49,27 @@ struct Incoming {
     valid_until: Option<NaiveDate>,
     import: QuoteImport,
     lines: Vec<Line>,
-    aside: Aside,
+    internal: InternalDetails,
 }
 
 impl Incoming {
     fn new(new: &NewQuote, import: &QuoteImport) -> Result<Self, Error> {
-        let (lines, aside) = check(new)?;
+        let (lines, internal) = check(new)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *new;
-        Ok(Self { client_id, retention_rate, valid_until, import: import.clone(), lines, aside })
+        Ok(Self { client_id, retention_rate, valid_until, import: import.clone(), lines, internal })
     }
 
     fn quote(
         &self,
         id: QuoteId,
-        unit: &Unit,
+        change: &CompanyChange,
         client: &Client,
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
         let Self { retention_rate, valid_until, ref import, ref lines, .. } = *self;
-        let origin = QuoteOrigin { id, number, currency: &unit.company.currency, at: unit.at };
+        let creation = QuoteCreation { id, number, currency: &change.company.currency, at: change.stamp };
         let lines = lines.clone();
-        Ok(Quote::import(origin, client, lines, retention_rate, valid_until, import, unit.today())?)
+        Ok(Quote::import(creation, client, lines, retention_rate, valid_until, import, change.today())?)
     }
 }
 
@@ -64,9 +86,9 @@ impl Quotes<'_> {
         if import.status == QuoteStatus::Draft {
             return self.import_draft(new, import).await;
         }
-        let (id, incoming) = (QuoteId(self.0.inner.env.uuid()), Incoming::new(new, import)?);
+        let (id, incoming) = (QuoteId(self.0.env().uuid()), Incoming::new(new, import)?);
         // Another import that renders again comes first: this one would take its number.
-        if !self.0.inner.imports.is_used(self.0.id)
+        if !self.0.services.numbering.imports.is_used(self.0.id)
             && let Some(quote) = Box::pin(self.try_import(id, &incoming)).await?
         {
             return Ok(quote);
@@ -77,43 +99,32 @@ impl Quotes<'_> {
     /// Further attempts. Other creations of the company in this process wait meanwhile, but not for longer than
     /// [`LOCK_LIMIT`].
     async fn import_again(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
-        let turn = self.0.inner.imports.acquire(self.0.id).await?;
-        let numbers = self.0.inner.numbers.acquire_all_within(self.0.id, LOCK_LIMIT).await?;
-        let attempts = Box::pin(self.retry_import(id, incoming));
-        match future::select(attempts, Box::pin(tokio::time::sleep(LOCK_LIMIT))).await {
+        let Numbering { imports, numbers } = &self.0.services.numbering;
+        let turn = imports.acquire(self.0.id).await?;
+        let all_numbers = numbers.acquire_all_within(self.0.id, LOCK_LIMIT).await?;
+        let attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
+        let imported = match future::select(attempts, Box::pin(tokio::time::sleep(LOCK_LIMIT))).await {
             Either::Left((imported, _)) => imported,
             Either::Right(((), attempts)) => {
-                drop((numbers, turn));
+                drop((all_numbers, turn));
                 attempts.await
             }
-        }
-    }
-
-    async fn retry_import(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
-        for _ in 1..ATTEMPTS {
-            if let Some(quote) = self.try_import(id, incoming).await? {
-                return Ok(quote);
-            }
-        }
-        Err(Error::unavailable("other quotes keep taking the number of the import"))
+        };
+        imported?.ok_or_else(|| Error::unavailable("other quotes keep taking the number of the import"))
     }
 
     /// A draft has no document.
     pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
         let incoming = Incoming::new(new, import)?;
-        let company = self.0.id;
-        let _permit = self.0.inner.numbers.acquire_if_used(company).await?;
+        let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let client = clients::find(tx.connection(), company, incoming.client_id).await;
-                    let client = client.map_err(no_client)?;
-                    let number = series(&unit).take(tx.connection()).await?;
-                    let changed = incoming.quote(QuoteId(tx.env().uuid()), &unit, &client, &number)?;
-                    store_new(tx, &unit, &changed, &incoming.aside).await?;
-                    Ok(changed.record)
-                })
+            .write(async move |mut tx| {
+                let client = tx.clients().find(incoming.client_id).await.map_err(no_client)?;
+                let year = tx.today().year();
+                let number = tx.quote_series(year).allocate().await?;
+                let id = QuoteId(tx.env().uuid());
+                let created = incoming.quote(id, tx.change(), &client, &number)?;
+                insert(&mut tx, created, &incoming.internal).await
             })
             .await
     }
@@ -123,46 +134,66 @@ impl Quotes<'_> {
         let (then, number) = self.next_number().await?;
         let client = self.0.clients().get(incoming.client_id).await.map_err(no_client)?;
         let preview = incoming.quote(id, &then, &client, &number)?;
-        let (address, work_site) = (client.address.clone(), incoming.aside.work_site.clone());
+        let (address, work_site) = (client.address.clone(), incoming.internal.work_site.clone());
         let particulars = particulars(&then, &preview.record, address, work_site);
-        let frozen = self.freeze_new(particulars, &preview.record).await?;
-        let (company, aside) = (self.0.id, incoming.aside.clone());
+        let frozen = self.freeze_with(particulars, &preview.record).await?;
+        let internal = incoming.internal.clone();
         self.0
-            .write(move |tx| {
-                Box::pin(async move {
-                    let unit = tx.unit(company).await?;
-                    let series = series(&unit);
-                    // A transaction that answers `None` is committed, so the checks come before the first change.
-                    if series.next(tx.connection()).await? != number
-                        || unit.company != frozen.particulars.company
-                        || clients::find(tx.connection(), company, client.id).await.map_err(no_client)?
-                            != client
-                        || !finish_upload(tx, &unit, id, frozen).await?
-                    {
-                        return Ok(None);
-                    }
-                    if series.take(tx.connection()).await? != number {
-                        return Err(Error::internal("the next number changed within a transaction"));
-                    }
-                    let Changed { mut record, mut events } = preview;
-                    record.head.created_at = unit.at;
-                    record.head.updated_at = unit.at;
-                    for event in &mut events {
-                        event.timestamp = unit.at;
-                    }
-                    let changed = Changed { record, events };
-                    store_new(tx, &unit, &changed, &aside).await?;
-                    Ok(Some(changed.record))
-                })
+            .write(async move |mut tx| {
+                // A transaction that answers `None` is committed, so the checks come before the first change.
+                if !is_current(&mut tx, &frozen, &client, &number).await?
+                    || !finish_upload(&mut tx, id, &frozen).await?
+                {
+                    return Ok(None);
+                }
+                let year = tx.today().year();
+                if tx.quote_series(year).allocate().await? != number {
+                    return Err(Error::internal("the next number changed within a transaction"));
+                }
+                let Changed { mut record, mut events } = preview;
+                record.summary.created_at = tx.stamp();
+                record.summary.updated_at = tx.stamp();
+                for event in &mut events {
+                    event.timestamp = tx.stamp();
+                }
+                insert(&mut tx, Changed { record, events }, &internal).await.map(Some)
             })
             .await
     }
 
-    async fn next_number(&self) -> Result<(Unit, String), Error> {
-        reading!(self.0.inner.store, |c| async {
-            let unit = self.unit(c).await?;
-            let number = series(&unit).next(c).await?;
-            Ok((unit, number))
-        })
+    async fn next_number(&self) -> Result<(CompanyChange, String), Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                let (company, last_stamp) = tx.company_row().find().await?;
+                let change = CompanyChange::new(company, last_stamp, now)?;
+                let number = tx.quote_series(change.today().year()).next().await?;
+                Ok((change, number))
+            })
+            .await
     }
+}
+
+/// Whether the document shows the next number and the current data.
+async fn is_current(
+    tx: &mut CompanyTx<'_>,
+    frozen: &Frozen,
+    client: &Client,
+    number: &str,
+) -> Result<bool, Error> {
+    let year = tx.today().year();
+    Ok(tx.quote_series(year).next().await? == number
+        && frozen.particulars.company == *tx.company()
+        && tx.clients().find(client.id).await.map_err(no_client)? == *client)
+}
+
+/// Stores a new quote with its events.
+async fn insert(
+    tx: &mut CompanyTx<'_>,
+    created: Changed<Quote>,
+    internal: &InternalDetails,
+) -> Result<Quote, Error> {
+    tx.quotes().insert(&created.record, internal).await?;
+    tx.finish(&created.events).await?;
+    Ok(created.record)
 }

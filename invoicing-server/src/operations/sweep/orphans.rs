@@ -1,15 +1,15 @@
 //! Orphans: documents in the store that no record refers to, left by a crash, a failure or a refusal.
 //!
-//! The rows of unfinished uploads lead to them, so the store is never listed. See [`uploads`].
+//! The rows of unfinished uploads lead to them, so the store is never listed. See [`documents`](crate::store::documents).
 
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::CompanyId;
 use uuid::Uuid;
 
+use super::Sweeper;
 use crate::Error;
 use crate::documents::{DocumentKey, StoreError};
-use crate::invoicing::Inner;
-use crate::store::{reading, uploads};
+use crate::store::Tables;
 
 /// How long a document may take from the begin of its upload to the commit of its record: 1 h in milliseconds.
 const UPLOAD_LIMIT_MS: i64 = 60 * 60 * 1_000;
@@ -27,17 +27,24 @@ struct Deletions {
     failed: Option<StoreError>,
 }
 
-impl Inner {
+impl Sweeper {
     /// Deletes the orphans of a company; how many it deleted. Those that the store does not delete stay abandoned, and the
     /// next sweep tries them again.
     pub(super) async fn sweep_orphans(&self, company: CompanyId) -> Result<u64, Error> {
-        self.abandon_uploads(company).await?;
+        let store = &self.services.store;
+        let abandoned = store.write_company(company, async |mut tx| {
+            let now = tx.now();
+            tx.uploads().abandon(now.plus_millis(-UPLOAD_LIMIT_MS), now).await
+        });
+        abandoned.await?;
         let (mut last, mut deleted, mut failed) = (Uuid::nil(), 0, None);
         loop {
-            let batch = reading!(self.store, |c| uploads::abandoned(c, company, last, BATCH))?;
+            let batch = store
+                .read(company, async move |mut tx| tx.uploads().abandoned(last, BATCH).await)
+                .await?;
             let Some(end) = batch.last() else { break };
-            last = end.upload;
-            let done = self.delete_documents(batch).await;
+            last = *end;
+            let done = self.delete_documents(company, batch).await;
             // Without an answer to a whole batch, the store is down: each further one would take the full time limit.
             let is_down = done.failed.is_some() && done.deleted.is_empty() && done.refused == 0;
             deleted += done.deleted.len() as u64;
@@ -50,20 +57,10 @@ impl Inner {
         failed.map_or(Ok(deleted), |error| Err(error.into()))
     }
 
-    async fn abandon_uploads(&self, company: CompanyId) -> Result<(), Error> {
-        self.store
-            .write(move |tx| {
-                Box::pin(async move {
-                    let now = tx.env().now();
-                    let before = now.plus_millis(-UPLOAD_LIMIT_MS);
-                    uploads::abandon(tx.connection(), company, before, now).await
-                })
-            })
-            .await
-    }
-
-    async fn delete_documents(&self, keys: Vec<DocumentKey>) -> Deletions {
-        let deletions = keys.into_iter().map(async |key| (key, self.documents.delete(key).await));
+    async fn delete_documents(&self, company: CompanyId, uploads: Vec<Uuid>) -> Deletions {
+        let documents = &self.services.documents;
+        let keys = uploads.into_iter().map(|upload| DocumentKey { company, upload });
+        let deletions = keys.map(async |key| (key, documents.delete(key).await));
         let mut ended = stream::iter(deletions).buffer_unordered(AT_ONCE);
         let mut done = Deletions::default();
         while let Some((key, result)) = ended.next().await {
@@ -83,10 +80,9 @@ impl Inner {
         if uploads.is_empty() {
             return Ok(());
         }
-        self.store
-            .write(move |tx| {
-                Box::pin(async move { uploads::forget(tx.connection(), company, uploads).await })
-            })
+        self.services
+            .store
+            .write_company(company, async move |mut tx| tx.uploads().delete(uploads).await)
             .await
     }
 }

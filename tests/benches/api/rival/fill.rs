@@ -18,7 +18,7 @@ const INSERT_LINE: &str = "INSERT INTO line (quote_id, position, description, qu
 
 pub(crate) async fn fill(pool: &Pool, data: Data) -> Result<(), sqlx::Error> {
     let mut connection = pool.begin().await?;
-    let last_stamp = data.quotes.last().map(|quote| quote.updated_at.to_string());
+    let last_stamp = data.quotes.last().map(|quote| quote.summary.updated_at.to_string());
     on_connection!(&mut connection, |c| sqlx::query(INSERT_COMPANY)
         .bind(data.company.0)
         .bind(last_stamp)
@@ -31,7 +31,7 @@ pub(crate) async fn fill(pool: &Pool, data: Data) -> Result<(), sqlx::Error> {
     for quote in &data.quotes {
         insert_quote(&mut connection, &data, quote).await?;
         for (position, line) in (1..).zip(&quote.lines) {
-            insert_line(&mut connection, quote.id, position, line).await?;
+            insert_line(&mut connection, quote.summary.id, position, line).await?;
         }
     }
     connection.commit().await
@@ -39,7 +39,7 @@ pub(crate) async fn fill(pool: &Pool, data: Data) -> Result<(), sqlx::Error> {
 
 /// Drafts have no other fields than these.
 async fn insert_quote(connection: &mut Connection, data: &Data, quote: &Quote) -> Result<(), sqlx::Error> {
-    let (head, terms) = (&quote.head, &quote.terms);
+    let (head, terms) = (&quote.summary, &quote.detail);
     on_connection!(connection, |c| sqlx::query(INSERT_QUOTE)
         .bind(head.id.0)
         .bind(data.company.0)

@@ -1,0 +1,176 @@
+//! Changes of a quote that freeze a document.
+//!
+//! The document is rendered and stored before the transaction that refers to it, from a preview of the changed record.
+//! The transaction checks that the record is still the one of the preview; otherwise all begins again.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use invoicing_core::{Changed, Conflict, Quote, QuoteId};
+
+use super::{Quotes, update};
+use crate::Error;
+use crate::documents::{Deadline, Frozen, Particulars};
+use crate::store::documents::DocumentRow;
+use crate::store::rows::to_json;
+use crate::store::signatures::ProofRecord;
+use crate::store::{CompanyChange, CompanyTx, Tables};
+
+/// How often a change begins again because the record changed while its document was being rendered.
+pub(super) const ATTEMPTS: usize = 8;
+
+/// A quote as it was read before its document was rendered.
+pub(in crate::operations) struct Snapshot {
+    pub(in crate::operations) change: CompanyChange,
+    pub(in crate::operations) quote: Quote,
+    client_address: Option<String>,
+    work_site: Option<String>,
+}
+
+impl Snapshot {
+    /// What a document that is frozen now says besides the quote.
+    fn particulars(&self, quote: &Quote) -> Particulars {
+        particulars(&self.change, quote, self.client_address.clone(), self.work_site.clone())
+    }
+}
+
+pub(super) fn particulars(
+    change: &CompanyChange,
+    quote: &Quote,
+    client_address: Option<String>,
+    work_site: Option<String>,
+) -> Particulars {
+    let issued_on = quote.summary.sent_at.map_or_else(|| change.today(), |at| change.date_of(at));
+    Particulars { company: change.company.clone(), client_address, work_site, issued_on }
+}
+
+/// A change whose document is stored, and that is to be committed.
+pub(in crate::operations) struct FrozenChange<D> {
+    pub(in crate::operations) document: Option<Frozen>,
+    /// The evidence, where the change is a signature.
+    pub(in crate::operations) proof: Option<ProofRecord>,
+    /// The change itself, which the preview has shown to be allowed.
+    pub(in crate::operations) decide: D,
+}
+
+/// Attempts a change until it is committed. An attempt gives `None` where its document shows what no longer holds.
+pub(super) async fn until_committed<T, F, A>(attempts: usize, mut attempt: F) -> Result<Option<T>, Error>
+where
+    F: FnMut() -> A,
+    A: Future<Output = Result<Option<T>, Error>>,
+{
+    for _ in 0..attempts {
+        if let Some(done) = attempt().await? {
+            return Ok(Some(done));
+        }
+    }
+    Ok(None)
+}
+
+impl Quotes<'_> {
+    /// Changes a quote: `prepare` previews the change of a snapshot and freezes its document.
+    pub(in crate::operations) async fn change_frozen<P, R, D>(
+        &self,
+        id: QuoteId,
+        prepare: P,
+    ) -> Result<Quote, Error>
+    where
+        P: Fn(Arc<Snapshot>) -> R,
+        R: Future<Output = Result<FrozenChange<D>, Error>>,
+        D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
+    {
+        let changed = until_committed(ATTEMPTS, || async {
+            let before = Arc::new(self.snapshot(id).await?);
+            let change = prepare(Arc::clone(&before)).await?;
+            self.commit(&before.quote, change).await
+        });
+        changed.await?.ok_or_else(|| Conflict::new("the record keeps changing; try again").into())
+    }
+
+    async fn snapshot(&self, id: QuoteId) -> Result<Snapshot, Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                let quote = tx.quotes().find(id).await?;
+                let (company, last_stamp) = tx.company_row().find().await?;
+                let change = CompanyChange::new(company, last_stamp, now)?;
+                let client = tx.clients().find(quote.summary.client_id).await?;
+                let work_site = tx.quotes().find_work_site(id).await?;
+                Ok(Snapshot { change, quote, client_address: client.address, work_site })
+            })
+            .await
+    }
+
+    /// A document without a signature.
+    pub(super) async fn freeze(&self, before: &Snapshot, quote: &Quote) -> Result<Frozen, Error> {
+        self.freeze_with(before.particulars(quote), quote).await
+    }
+
+    pub(super) async fn freeze_with(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
+        self.0.services.documents.freeze(particulars, quote, None, &mut Deadline::new()).await
+    }
+
+    /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.
+    async fn commit<D>(&self, seen: &Quote, change: FrozenChange<D>) -> Result<Option<Quote>, Error>
+    where
+        D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
+    {
+        let (id, seen) = (seen.summary.id, seen.summary.updated_at);
+        let FrozenChange { document, proof, decide } = change;
+        self.0
+            .write(async move |mut tx| {
+                let quote = tx.quotes().find(id).await?;
+                if quote.summary.updated_at != seen {
+                    return Ok(None);
+                }
+                // A signed copy repeats the data of the sent one; any other document must match the current data.
+                if let (Some(frozen), None) = (&document, &proof)
+                    && !is_current(&mut tx, &quote, &frozen.particulars).await?
+                {
+                    return Ok(None);
+                }
+                let changed = decide(&quote, tx.change())?;
+                if let Some(frozen) = &document
+                    && !finish_upload(&mut tx, id, frozen).await?
+                {
+                    return Ok(None);
+                }
+                if let Some(proof) = &proof {
+                    tx.signatures().insert_proof(id, proof).await?;
+                }
+                update(&mut tx, changed).await.map(Some)
+            })
+            .await
+    }
+}
+
+/// Whether a document with these particulars shows the current data.
+async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
+    let client = tx.clients().find(quote.summary.client_id).await?;
+    let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
+    Ok(shown.company == *tx.company()
+        && shown.client_address == client.address
+        && shown.work_site == work_site)
+}
+
+/// Refers to a stored document and finishes its upload. `false` where the upload is abandoned: then nothing is written,
+/// and the document has to be frozen again.
+pub(super) async fn finish_upload(
+    tx: &mut CompanyTx<'_>,
+    id: QuoteId,
+    frozen: &Frozen,
+) -> Result<bool, Error> {
+    let Frozen { document, particulars } = frozen;
+    if !tx.uploads().finish(document.key.upload).await? {
+        return Ok(false);
+    }
+    let row = DocumentRow {
+        upload: document.key.upload,
+        sha256: document.sha256.to_string(),
+        size_bytes: document.size_bytes,
+        file_name: document.file_name.clone(),
+    };
+    let stamp = tx.stamp();
+    tx.documents().insert(id, &row, stamp, &to_json(particulars)?).await?;
+    Ok(true)
+}
