@@ -8,9 +8,11 @@ use invoicing_core::CompanyId;
 use zeroize::Zeroizing;
 
 use crate::Error;
+use crate::api::capacity::Capacity;
+use crate::api::service::ApiService;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
-use crate::config::Settings;
+use crate::config::{SettingError, Settings};
 #[cfg(feature = "postgres")]
 use crate::dispatch::FreshJob;
 use crate::dispatch::transport::{Transport, TransportBuilder};
@@ -18,17 +20,16 @@ use crate::dispatch::{Dispatcher, Endpoints, Handoff};
 use crate::documents::ObjectStorage;
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
 use crate::env::Env;
-use crate::http::load::Load;
+use crate::open_error::OpenError;
 use crate::operations::sealing::adopt;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
-use crate::service::ApiService;
 #[cfg(feature = "postgres")]
 use crate::store::news::News;
 #[cfg(feature = "postgres")]
 use crate::store::postgres::Heard;
 use crate::store::sealed::SealedWith;
-use crate::store::{OpenError, Store, settings};
+use crate::store::{DatabaseError, Store, settings};
 use crate::turns::Turns;
 
 /// The service. Cheap to clone; all clones are one.
@@ -47,8 +48,8 @@ pub(crate) struct Inner {
     pub(crate) handoff: Arc<Handoff>,
     pub(crate) endpoints: Arc<Endpoints>,
     pub(crate) sealer: Arc<Sealer>,
-    /// What the API is doing at present.
-    pub(crate) load: Arc<Load>,
+    /// Limits on the API's concurrent work, shared by all clones.
+    pub(crate) capacity: Arc<Capacity>,
     /// Imports that hold the numbers of a company do so one after the other.
     pub(crate) importing: Turns,
     /// Of those who wait for a number of a company, one looks whether there is one.
@@ -81,7 +82,7 @@ enum Database {
 }
 
 impl Database {
-    fn check(&self) -> Result<(), OpenError> {
+    fn check(&self) -> Result<(), SettingError> {
         match self {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -89,7 +90,7 @@ impl Database {
         }
     }
 
-    async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, OpenError> {
+    async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, DatabaseError> {
         let (env, handoff) = (env.clone(), Arc::clone(handoff));
         match self {
             Self::Sqlite(path) => Store::open_sqlite(path, env, handoff).await,
@@ -103,10 +104,10 @@ impl Database {
         match self {
             Self::Sqlite(path) => beside(path),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Err(OpenError::Setting {
-                name: "document store",
-                rule: "must be given on PostgreSQL: one that all nodes reach",
-            }),
+            Self::Postgres(_) => {
+                let rule = "must be given on PostgreSQL: one that all nodes reach";
+                Err(SettingError::new("document store", rule).into())
+            }
         }
     }
 }
@@ -177,10 +178,9 @@ impl Builder {
         #[cfg(feature = "pdf")]
         let renderer = self.renderer.unwrap_or_else(|| Arc::new(crate::documents::PdfRenderer::new()));
         #[cfg(not(feature = "pdf"))]
-        let renderer = self.renderer.ok_or(OpenError::Setting {
-            name: "renderer",
-            rule: "must be given where the feature `pdf` is off",
-        })?;
+        let renderer = self
+            .renderer
+            .ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))?;
         let env = self.env;
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
@@ -200,7 +200,7 @@ impl Builder {
             .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names);
         let transport = (self.transport)(transport).build()?;
         let endpoints = Arc::new(Endpoints::new(&self.settings, transport, Arc::clone(&sealer))?);
-        let load = Arc::new(Load::new(&self.settings.requests));
+        let capacity = Arc::new(Capacity::new(&self.settings.requests));
         let inner = Arc::new(Inner {
             store,
             env,
@@ -210,7 +210,7 @@ impl Builder {
             handoff,
             endpoints,
             sealer,
-            load,
+            capacity,
             importing: Turns::new(1),
             looking: Turns::new(1),
         });

@@ -1,6 +1,6 @@
 //! Bringing the schema up to date. Migrations only ever go forward.
 
-use super::OpenError;
+use super::DatabaseError;
 
 /// In order; a migration's version is its place, from 1. Never edited once released.
 const SQLITE: &[&str] = &[
@@ -38,7 +38,7 @@ macro_rules! run {
         let found: i64 = sqlx::query_scalar(FOUND).fetch_one(&mut *$tx).await?;
         let known = version($migrations);
         if found > known {
-            return Err(OpenError::TooNew { found, known });
+            return Err(DatabaseError::TooNew { found, known });
         }
         for (version, migration) in (1..=known).zip($migrations).filter(|(version, _)| *version > found) {
             sqlx::raw_sql(*migration).execute(&mut *$tx).await?;
@@ -47,7 +47,7 @@ macro_rules! run {
     }};
 }
 
-pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), OpenError> {
+pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), DatabaseError> {
     let mut tx = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
     run!(tx, SQLITE);
     tx.commit().await?;
@@ -56,10 +56,10 @@ pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<()
 
 /// Whoever comes first does it; whoever comes meanwhile waits and finds it done.
 #[cfg(feature = "postgres")]
-pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), OpenError> {
+pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), DatabaseError> {
     let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *connection).await?;
     if encoding != "UTF8" {
-        return Err(OpenError::Encoding(encoding));
+        return Err(DatabaseError::Encoding(encoding));
     }
     let mut tx = sqlx::Connection::begin(connection).await?;
     // Changing a schema takes as long as it takes.

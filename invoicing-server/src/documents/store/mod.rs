@@ -17,6 +17,7 @@ use futures_util::future::{self, BoxFuture, FutureExt};
 use invoicing_core::CompanyId;
 
 use super::ContentHash;
+use crate::Error;
 
 pub use object::ObjectStorage;
 pub use setup::StorageSetupError;
@@ -88,6 +89,12 @@ pub struct DocumentFile {
 impl fmt::Debug for DocumentFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DocumentFile").field("file_name", &self.file_name).finish_non_exhaustive()
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error)
     }
 }
 
