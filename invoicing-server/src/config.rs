@@ -1,45 +1,69 @@
-//! Settings that a host can deserialise from wherever it keeps its own.
+//! Settings that a host builds or deserialises, and their checks.
 
 use serde::Deserialize;
 
 use crate::dispatch::target::TargetPolicy;
 use crate::dispatch::transport::ForwardProxy;
-use crate::http::body;
-use crate::store::OpenError;
 
-/// What a lease must have beyond the limit of an attempt: time to begin the attempt in, and to record it.
-const LEASE_OVER_ATTEMPT_MS: u64 = 6_000;
+/// Largest body of a request, in bytes. Part of the contract, so not a setting.
+pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 
-/// How the service behaves. The defaults are the contract's.
+/// Default time limit of one webhook attempt, in milliseconds.
+pub(crate) const ATTEMPT_TIMEOUT_MS: u64 = 5_000;
+
+/// Margin of a lease over the time limit of an attempt: the attempt must also be started and recorded within the lease.
+const LEASE_MARGIN_MS: u64 = 6_000;
+
+/// Fewest bytes for [`RequestLimits::buffered_bytes`]: one request with the largest body, and 64 KiB for its head.
+const MIN_BUFFERED_BYTES: usize = MAX_BODY_BYTES + 64 * 1024;
+
+/// A setting that is not usable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("setting {name}: {rule}")]
+#[non_exhaustive]
+pub struct SettingError {
+    /// Name of the setting, as it is deserialised.
+    pub name: &'static str,
+    /// The rule that the value breaks.
+    pub rule: &'static str,
+}
+
+impl SettingError {
+    pub(crate) const fn new(name: &'static str, rule: &'static str) -> Self {
+        Self { name, rule }
+    }
+}
+
+/// Settings of the service. The defaults are those of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
     /// Feeds `X-<brand>-Signature`, `X-<brand>-Webhook-Id` and the user agent `<brand>-Webhook/1.0`.
     pub brand: String,
-    /// Where the service can be reached from outside, without `/api/v1`: document URLs begin with it.
+    /// Public base URL of the service, without `/api/v1`. Document URLs begin with it.
     pub base_url: String,
-    /// Requests that one key may make in any 60 s; 0 is no quota.
+    /// Requests that one key may make in any 60 s; 0 for no quota.
     pub quota: u32,
-    /// What webhooks may reach.
+    /// The addresses that webhooks may reach.
     pub target: TargetPolicy,
-    /// How webhooks are delivered.
+    /// Webhook delivery.
     pub dispatch: DispatchSettings,
-    /// How documents are handed out.
+    /// Document links.
     pub documents: DocumentSettings,
-    /// What requests may take, whatever server they come through.
+    /// Limits on requests.
     pub requests: RequestLimits,
 }
 
-/// How documents are handed out.
+/// Settings of document links.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct DocumentSettings {
-    /// Whether a link to a document leads to the store itself, where the store has such URLs (S3, Google Cloud Storage
-    /// and Azure have, a folder has not). The service then does not see the bytes again, and does not check them.
+    /// Whether document links lead to the store itself. S3, Google Cloud Storage and Azure have such URLs; a folder has
+    /// none. The service then does not check the bytes that are downloaded.
     pub presigned_urls: bool,
 }
 
-/// What requests may take, whatever server they come through.
+/// Limits on requests. They hold for every server that the service is mounted in.
 ///
 /// | Limit | Default | Beyond it |
 /// |---|---|---|
@@ -48,49 +72,48 @@ pub struct DocumentSettings {
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
-/// | body that nobody wants | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
+/// | unread body of a request that is refused | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
 /// | requests of one key in 60 s | [`Settings::quota`] | 429 with `Retry-After` |
 ///
-/// The limits on connections are those of whoever accepts them: of [`ServeLimits`](crate::ServeLimits) with
-/// [`serve`](crate::serve()).
+/// Limits on connections belong to the server that accepts them: with [`serve`](crate::serve()) they are
+/// [`ServeLimits`](crate::ServeLimits).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestLimits {
-    /// Requests that are worked on at once. One whose body is still coming does not count, nor one whose answer is
-    /// being sent.
+    /// Requests that are processed at once. A request counts neither while its body arrives nor while its answer is
+    /// sent.
     pub in_flight: usize,
-    /// Requests at once that may wait for the document store: downloads, and links to them. They count by themselves, so
-    /// that a store which does not answer keeps nothing else from being answered.
+    /// Requests at once that may wait for the document store: downloads, and links to them. They are counted apart, so
+    /// that a document store which hangs does not block other requests.
     pub documents_in_flight: usize,
-    /// Bytes of requests whose body is coming, with their heads, and of answers that have not been sent, all together:
-    /// a head with 128 bytes for each field, and over HTTP/2 with 16 KiB at least. The answers of
-    /// [`in_flight`](Self::in_flight) requests may come on top, and the documents of
-    /// [`documents_in_flight`](Self::documents_in_flight).
+    /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
+    /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The answers of [`in_flight`](Self::in_flight)
+    /// requests and the documents of [`documents_in_flight`](Self::documents_in_flight) may exceed the limit.
     pub buffered_bytes: usize,
-    /// Longest time for the body of a request in milliseconds, from the head on. At most 600,000.
+    /// Time limit for the body of a request in milliseconds, counted from its head. At most 600,000.
     pub body_time_ms: u64,
 }
 
-/// How webhooks are delivered.
+/// Settings of webhook delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct DispatchSettings {
     /// Attempts per delivery, the first included.
     pub max_attempts: u32,
-    /// Limit of one attempt in milliseconds, from the name lookup to the end of the answer's body. At most 30,000.
+    /// Time limit of one attempt in milliseconds, from the name lookup to the end of the response body. At most 30,000.
     pub attempt_timeout_ms: u64,
-    /// How long a claim on a delivery holds, in milliseconds: when others may take over what a node held that is no more.
-    /// At least 6,000 more than the limit of an attempt, at most 600,000.
+    /// Duration of the lease on a delivery, in milliseconds. When it ends, another node may take the delivery over. At
+    /// least 6,000 more than the time limit of an attempt, at most 600,000.
     pub lease_ms: u64,
-    /// Attempts at once in all.
+    /// Attempts at once for all webhooks.
     pub in_flight: usize,
     /// Attempts at once per webhook.
     pub in_flight_per_webhook: usize,
-    /// The forward proxy that webhooks go through, as `http://user:password@proxy.example:3128`; none otherwise. Names
-    /// are looked up by this machine all the same, and checked; the proxy is asked for an address that passed.
+    /// Forward proxy for webhooks, as `http://user:password@proxy.example:3128`. This machine still resolves and checks
+    /// the names, and asks the proxy for a permitted address.
     pub proxy: Option<ForwardProxy>,
-    /// Whether names are left to the proxy instead, for machines that cannot look up public names. The proxy alone then
-    /// keeps webhooks out of private networks; only address literals and local names are still refused here.
+    /// Whether the proxy resolves the names, for machines that cannot resolve public ones. The proxy alone then keeps
+    /// webhooks out of private networks; the service still refuses address literals and local names.
     pub proxy_resolves_names: bool,
 }
 
@@ -123,7 +146,7 @@ impl Default for DispatchSettings {
     fn default() -> Self {
         Self {
             max_attempts: 3,
-            attempt_timeout_ms: 5_000,
+            attempt_timeout_ms: ATTEMPT_TIMEOUT_MS,
             lease_ms: 60_000,
             in_flight: 256,
             in_flight_per_webhook: 8,
@@ -134,66 +157,80 @@ impl Default for DispatchSettings {
 }
 
 impl Settings {
-    /// Checks what would otherwise fail later and elsewhere.
-    pub(crate) fn check(&self) -> Result<(), OpenError> {
-        let refuse = |name, rule| Err(OpenError::Setting { name, rule });
-        let token = |text: &str| {
-            !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-        };
-        if !token(&self.brand) {
-            return refuse("brand", "must be letters, digits and hyphens: it becomes part of header names");
-        }
-        if !(self.base_url.starts_with("https://") || self.base_url.starts_with("http://")) {
-            return refuse("baseUrl", "must begin with https:// or http://");
-        }
-        let dispatch = &self.dispatch;
-        if dispatch.max_attempts == 0 {
-            return refuse("dispatch.maxAttempts", "must be at least 1");
-        }
-        if !(1..=30_000).contains(&dispatch.attempt_timeout_ms) {
-            return refuse("dispatch.attemptTimeoutMs", "must be between 1 and 30000");
-        }
-        if !(dispatch.attempt_timeout_ms + LEASE_OVER_ATTEMPT_MS..=600_000).contains(&dispatch.lease_ms) {
-            return refuse(
-                "dispatch.leaseMs",
-                "must be at least dispatch.attemptTimeoutMs + 6000, and at most 600000",
-            );
-        }
-        if dispatch.in_flight == 0 || dispatch.in_flight_per_webhook == 0 {
-            return refuse("dispatch.inFlight", "must be at least 1, also per webhook");
-        }
-        let requests = &self.requests;
-        if requests.in_flight == 0 {
-            return refuse("requests.inFlight", "must be at least 1");
-        }
-        if requests.documents_in_flight == 0 {
-            return refuse("requests.documentsInFlight", "must be at least 1");
-        }
-        // A body, and 64 KiB for its head.
-        if requests.buffered_bytes < body::MOST_BYTES + 64 * 1024 {
-            return refuse("requests.bufferedBytes", "must be enough for one request, 327680");
-        }
-        if !(1..=600_000).contains(&requests.body_time_ms) {
-            return refuse("requests.bodyTimeMs", "must be between 1 and 600000");
-        }
-        Ok(())
+    /// Refuses values that would fail later, in a place that no longer knows the setting.
+    pub(crate) fn check(&self) -> Result<(), SettingError> {
+        ensure(
+            is_header_token(&self.brand),
+            "brand",
+            "must be letters, digits and hyphens: it becomes part of header names",
+        )?;
+        let is_http = self.base_url.starts_with("https://") || self.base_url.starts_with("http://");
+        ensure(is_http, "baseUrl", "must begin with https:// or http://")?;
+        self.dispatch.check()?;
+        self.requests.check()
     }
 }
 
-/// A PostgreSQL database, and how it is used. See [`Invoicing::on_postgres`](crate::Invoicing::on_postgres).
+impl DispatchSettings {
+    fn check(&self) -> Result<(), SettingError> {
+        ensure(self.max_attempts > 0, "dispatch.maxAttempts", "must be at least 1")?;
+        ensure(
+            (1..=30_000).contains(&self.attempt_timeout_ms),
+            "dispatch.attemptTimeoutMs",
+            "must be between 1 and 30000",
+        )?;
+        ensure(
+            (self.attempt_timeout_ms + LEASE_MARGIN_MS..=600_000).contains(&self.lease_ms),
+            "dispatch.leaseMs",
+            "must be at least dispatch.attemptTimeoutMs + 6000, and at most 600000",
+        )?;
+        ensure(
+            self.in_flight > 0 && self.in_flight_per_webhook > 0,
+            "dispatch.inFlight",
+            "must be at least 1, also per webhook",
+        )
+    }
+}
+
+impl RequestLimits {
+    fn check(&self) -> Result<(), SettingError> {
+        ensure(self.in_flight > 0, "requests.inFlight", "must be at least 1")?;
+        ensure(self.documents_in_flight > 0, "requests.documentsInFlight", "must be at least 1")?;
+        ensure(
+            self.buffered_bytes >= MIN_BUFFERED_BYTES,
+            "requests.bufferedBytes",
+            "must be enough for one request, 327680",
+        )?;
+        ensure(
+            (1..=600_000).contains(&self.body_time_ms),
+            "requests.bodyTimeMs",
+            "must be between 1 and 600000",
+        )
+    }
+}
+
+fn ensure(is_met: bool, name: &'static str, rule: &'static str) -> Result<(), SettingError> {
+    if is_met { Ok(()) } else { Err(SettingError::new(name, rule)) }
+}
+
+fn is_header_token(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}
+
+/// Connection settings of a PostgreSQL database. See [`Invoicing::on_postgres`](crate::Invoicing::on_postgres).
 ///
 /// `Debug` does not show the URLs, as they hold a password.
 #[cfg(feature = "postgres")]
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PostgresSettings {
-    /// `postgres://user:password@host:5432/database`. `?sslmode=verify-full&sslrootcert=…` asks for TLS (where the host's
-    /// program has one of sqlx's `tls-rustls-*` features on), `?options=-c%20search_path%3Dinvoicing` for a schema.
+    /// `postgres://user:password@host:5432/database`. `?sslmode=verify-full&sslrootcert=…` asks for TLS, which needs one
+    /// of sqlx's `tls-rustls-*` features in the host; `?options=-c%20search_path%3Dinvoicing` chooses a schema.
     pub url: String,
-    /// Connections of this node at most; besides them one that listens.
+    /// Most connections of this node in the pool; the listener uses one more.
     #[serde(default = "PostgresSettings::max_connections")]
     pub max_connections: u32,
-    /// Longest wait for one of them, in milliseconds.
+    /// Longest wait for a connection from the pool, in milliseconds.
     #[serde(default = "PostgresSettings::acquire_timeout_ms")]
     pub acquire_timeout_ms: u64,
     /// Longest time for one statement, in milliseconds.
@@ -206,15 +243,15 @@ pub struct PostgresSettings {
     /// least 256 and `ignore_startup_parameters = extra_float_digits`).
     #[serde(default)]
     pub transaction_pooling: bool,
-    /// Where to listen for what other nodes say, if not at the URL: behind a pooler nothing can be heard. Without it a
-    /// node behind a pooler finds out by itself, within 5 s.
+    /// URL for `LISTEN`, which does not work behind a pooler. Without it a node behind a pooler misses notifications of
+    /// other nodes and polls within 5 s.
     #[serde(default)]
     pub listen_url: Option<String>,
 }
 
 #[cfg(feature = "postgres")]
 impl PostgresSettings {
-    /// The defaults: 10 connections, 3 s to get one, 5 s for a statement, 2 s for a lock.
+    /// The defaults: 10 connections, 3 s to acquire one, 5 s for a statement, 2 s for a lock.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -243,20 +280,15 @@ impl PostgresSettings {
         2_000
     }
 
-    pub(crate) fn check(&self) -> Result<(), OpenError> {
-        let refuse = |name, rule| Err(OpenError::Setting { name, rule });
-        // One that sweeps holds one for its lock, and another one works.
-        if self.max_connections < 3 {
-            return refuse("maxConnections", "must be at least 3");
-        }
+    pub(crate) fn check(&self) -> Result<(), SettingError> {
+        // A sweep holds one connection for its lock and works with another one; operations need a third.
+        ensure(self.max_connections >= 3, "maxConnections", "must be at least 3")?;
         for (name, limit) in [
             ("acquireTimeoutMs", self.acquire_timeout_ms),
             ("statementTimeoutMs", self.statement_timeout_ms),
             ("lockTimeoutMs", self.lock_timeout_ms),
         ] {
-            if !(1..=600_000).contains(&limit) {
-                return refuse(name, "must be between 1 and 600000");
-            }
+            ensure((1..=600_000).contains(&limit), name, "must be between 1 and 600000")?;
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
-//! Time and chance: the only place that reads a clock or asks for randomness.
+//! Clock and randomness: the only module that reads either.
 //!
-//! Everything else gets an [`Env`], so that a host can test expiry, retries, idle keys and quota windows in
-//! milliseconds.
+//! All other code gets an [`Env`], so that a host can test expiry, retries, idle keys and quota windows in milliseconds.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,31 +11,30 @@ use uuid::Uuid;
 
 /// Tells the time.
 pub trait Clock: Send + Sync {
-    /// The instant. It may go backwards; stamps and quota windows do not follow it there.
+    /// The current instant. It may go backwards: modification stamps and quota windows do not.
     fn now(&self) -> Timestamp;
 
-    /// Whether several nodes on one PostgreSQL database may correct this clock by the database's, so that leases, due
-    /// times and quotas mean the same instant on all of them. So for the system's clock; a clock that is moved by hand
-    /// is left alone.
+    /// Whether the service corrects this clock by the clock of its PostgreSQL database, so that leases, due times and
+    /// quotas mean the same instant on all nodes. `true` for [`SystemClock`]; a clock for tests is not corrected.
     fn follows_database(&self) -> bool {
         false
     }
 }
 
-/// Makes unpredictable bytes, for ids, keys, secrets and links.
+/// Generates unpredictable bytes, for ids, keys, secrets and links.
 pub trait Random: Send + Sync {
     /// Fills the buffer.
     fn fill(&self, bytes: &mut [u8]);
 }
 
-/// The clock and the randomness that a service uses. Cheap to clone.
+/// Clock and randomness of a service. Cheap to clone.
 #[derive(Clone)]
 pub struct Env {
     clock: Arc<dyn Clock>,
     random: Arc<dyn Random>,
-    /// The last identifier's time in milliseconds and, in the lower 12 bits, its place within that millisecond.
+    /// Time of the last identifier in milliseconds, shifted by 12 bits; the lower 12 bits count within a millisecond.
     last_id: Arc<AtomicU64>,
-    /// What is added to the clock, in milliseconds.
+    /// Added to the clock, in milliseconds.
     correction: Arc<AtomicI64>,
 }
 
@@ -46,8 +44,8 @@ impl Env {
         Self::new(Arc::new(SystemClock), Arc::new(SystemRandom))
     }
 
-    /// A clock and a source of randomness of the host's choice. Randomness that can be guessed gives away keys,
-    /// secrets and signing links: it is for tests and demonstrations.
+    /// A clock and a source of randomness that the host chooses. Predictable randomness exposes keys, secrets and signing
+    /// links: it is for tests and demonstrations only.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
         Self { clock, random, last_id: Arc::default(), correction: Arc::default() }
     }
@@ -58,25 +56,25 @@ impl Env {
         Self { clock, ..self }
     }
 
-    /// The instant.
+    /// The current instant, corrected.
     pub fn now(&self) -> Timestamp {
         self.clock.now().plus_millis(self.correction.load(Ordering::Relaxed))
     }
 
-    /// The same with a correction of its own, if the clock is one that may be corrected.
+    /// This environment with a correction of its own: one service must not shift the clock of another one.
     #[cfg(feature = "postgres")]
     pub(crate) fn with_own_correction(self) -> Self {
         Self { correction: Arc::default(), ..self }
     }
 
-    /// What is added to the clock, in milliseconds; `None` for a clock that is left alone.
+    /// The correction in milliseconds; `None` for a clock that does not follow the database.
     #[cfg(feature = "postgres")]
     pub(crate) fn correction(&self) -> Option<Arc<AtomicI64>> {
         self.clock.follows_database().then(|| Arc::clone(&self.correction))
     }
 
-    /// A new identifier: `UUIDv7`. Each is greater than the ones before it, so that what is listed by id is listed in
-    /// the order in which it was made, also within a millisecond (RFC 9562, section 6.2).
+    /// A new `UUIDv7`, greater than every earlier one of this environment. Records sorted by id are therefore sorted by
+    /// creation, also within a millisecond (RFC 9562, section 6.2).
     pub fn uuid(&self) -> Uuid {
         let now = u64::try_from(self.now().as_millis()).unwrap_or(0) << 12;
         let next = |last: u64| Some(now.max(last + 1));
@@ -86,14 +84,14 @@ impl Env {
         self.uuid_of(id >> 12, id)
     }
 
-    /// A `UUIDv7` of another instant than now, ordered by `order` (0 to 4095) among those of the same instant.
+    /// A `UUIDv7` for a given instant. `order` (0 to 4095) sorts identifiers of the same instant.
     pub(crate) fn uuid_at(&self, at: Timestamp, order: u16) -> Uuid {
         self.uuid_of(u64::try_from(at.as_millis()).unwrap_or(0), u64::from(order))
     }
 
-    /// Time, the lower 12 bits of the place, and chance.
-    fn uuid_of(&self, millis: u64, place: u64) -> Uuid {
-        let [.., high, low] = place.to_be_bytes();
+    /// Builds a `UUIDv7` from the time, the lower 12 bits of `order`, and random bits.
+    fn uuid_of(&self, millis: u64, order: u64) -> Uuid {
+        let [.., high, low] = order.to_be_bytes();
         let mut rest: [u8; 10] = self.bytes();
         [rest[0], rest[1]] = [high, low];
         uuid::Builder::from_unix_timestamp_millis(millis, &rest).into_uuid()
@@ -113,12 +111,12 @@ impl fmt::Debug for Env {
     }
 }
 
-/// The system's clock.
+/// The clock of the operating system.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock;
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads the system clock")]
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
@@ -133,23 +131,23 @@ impl Clock for SystemClock {
 struct SystemRandom;
 
 impl Random for SystemRandom {
-    #[expect(clippy::disallowed_methods, reason = "this is the randomness that everything else is given")]
+    #[expect(clippy::disallowed_methods, reason = "the only place that reads system randomness")]
     fn fill(&self, bytes: &mut [u8]) {
         if let Err(error) = getrandom::fill(bytes) {
-            // Going on would mean secrets that can be guessed.
-            panic!("the operating system gives no randomness: {error}");
+            // Continuing would issue predictable secrets.
+            panic!("the operating system provides no randomness: {error}");
         }
     }
 }
 
-/// A clock that a test moves by hand, in milliseconds.
+/// A clock that a test sets, in milliseconds.
 #[cfg(any(test, feature = "testing"))]
 #[derive(Debug)]
 pub struct ManualClock(std::sync::atomic::AtomicI64);
 
 #[cfg(any(test, feature = "testing"))]
 impl ManualClock {
-    /// A clock that stands at an instant.
+    /// A clock that shows `instant` until it is changed.
     pub fn at(instant: Timestamp) -> Arc<Self> {
         Arc::new(Self(instant.as_millis().into()))
     }
@@ -178,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_in_the_order_in_which_they_are_made_whatever_the_clock_does() {
+    fn ids_ascend_even_when_the_clock_is_set_back() {
         let clock = ManualClock::at(Timestamp::from_millis(1_789_378_867_123));
         let env = Env::system().with_clock(clock.clone());
         let mut ids: Vec<Uuid> = (0..10_000).map(|_| env.uuid()).collect();

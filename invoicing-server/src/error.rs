@@ -1,16 +1,15 @@
-//! What an operation can refuse, or fail with.
+//! The error of every operation.
 
 use invoicing_core::{Conflict, DomainError, Invalid};
 
-use crate::documents::{RenderError, StoreError};
-
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why an operation did not happen. Nothing has changed and nothing was emitted.
+/// Why an operation did not happen. Nothing has changed and nothing was emitted, except as said at
+/// [`StorageUnavailable`](Self::StorageUnavailable).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no such record, or it belongs to another company.
+    /// The record does not exist, or belongs to another company.
     #[error("not found")]
     NotFound,
     /// The input breaks a rule; the text names the field.
@@ -19,15 +18,14 @@ pub enum Error {
     /// The record's state does not allow it.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The quote is still in DRAFT: it has no frozen document.
+    /// The quote is in DRAFT, so it has no frozen document.
     #[error("the quote is still a draft: it has no document yet")]
     DocumentUnavailable,
-    /// The database or the document store is unavailable; the same call may succeed later. Only here nothing is certain:
-    /// where the answer to a commit was lost and PostgreSQL stays away for longer than it is waited for, the operation may
-    /// have happened.
+    /// The database or the document store is unavailable; the same call may succeed later. The operation may have
+    /// happened after all where PostgreSQL lost the connection during the commit and did not come back in time.
     #[error("storage is unavailable")]
     StorageUnavailable(#[source] Source),
-    /// A bug, or a row that cannot be read. The source tells which.
+    /// A bug, or a row that cannot be read. The source says which.
     #[error("internal failure")]
     Internal(#[source] Source),
 }
@@ -41,20 +39,20 @@ impl Error {
         Self::StorageUnavailable(source.into())
     }
 
-    /// Whether PostgreSQL gave a statement up because it took too long: the same again would take as long.
-    pub(crate) fn is_too_slow(&self) -> bool {
+    /// Whether PostgreSQL canceled a statement at its time limit. A retry would take as long.
+    pub(crate) fn is_statement_timeout(&self) -> bool {
         let Self::StorageUnavailable(source) = self else { return false };
         // SQLSTATE query_canceled.
-        source.downcast_ref::<Refused>().is_some_and(|refused| refused.code == "57014")
+        source.downcast_ref::<StatementError>().is_some_and(|error| error.code == "57014")
     }
 
-    /// Whether the answer to a commit was lost, and nobody has found out yet what became of it.
-    pub(crate) fn is_unknown(&self) -> bool {
+    /// Whether the connection was lost during the commit and the outcome is not known.
+    pub(crate) fn is_commit_in_doubt(&self) -> bool {
         let Self::StorageUnavailable(source) = self else { return false };
-        source.is::<Unknown>()
+        source.is::<CommitInDoubt>()
     }
 
-    /// A row that does not hold what this version writes.
+    /// A row with a value that this version does not write.
     pub(crate) fn bad_row(
         table: &'static str,
         column: &'static str,
@@ -84,32 +82,29 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::ColumnNotFound(_)
             | sqlx::Error::RowNotFound => Self::internal(error),
             sqlx::Error::Database(database) => {
-                // A constraint that an operation did not foresee is a bug; anything else is the database's trouble.
-                let is_ours = database.kind() != sqlx::error::ErrorKind::Other || is_ours(&*database);
-                let refused = Refused::by(&*database);
-                if is_ours { Self::internal(refused) } else { Self::unavailable(refused) }
+                let error = StatementError::new(&*database);
+                if is_bug(&*database) { Self::internal(error) } else { Self::unavailable(error) }
             }
             error => Self::unavailable(error),
         }
     }
 }
 
-/// See [`Error::is_unknown`].
+/// See [`Error::is_commit_in_doubt`].
 #[derive(Debug, thiserror::Error)]
-#[error("it is not known yet whether it was committed")]
-pub(crate) struct Unknown;
+#[error("the outcome of the commit is not known")]
+pub(crate) struct CommitInDoubt;
 
-/// What a database said when it refused a statement, without the details in which PostgreSQL shows the row: there are
-/// secrets in rows.
+/// A database's error for one statement. PostgreSQL's detail text is left out: it shows the row, and rows hold secrets.
 #[derive(Debug, thiserror::Error)]
 #[error("the database refused a statement ({code}): {message}")]
-pub(crate) struct Refused {
+pub(crate) struct StatementError {
     pub(crate) code: String,
     message: String,
 }
 
-impl Refused {
-    fn by(database: &dyn sqlx::error::DatabaseError) -> Self {
+impl StatementError {
+    fn new(database: &dyn sqlx::error::DatabaseError) -> Self {
         Self {
             code: database.code().unwrap_or_default().into_owned(),
             message: database.message().to_owned(),
@@ -117,23 +112,11 @@ impl Refused {
     }
 }
 
-/// Whether PostgreSQL refuses a value or a statement of ours: SQLSTATE classes 22 (data exception) and 42 (syntax error or
-/// access rule violation). SQLite's codes are shorter.
-fn is_ours(error: &dyn sqlx::error::DatabaseError) -> bool {
-    error.code().is_some_and(|code| code.len() == 5 && (code.starts_with("22") || code.starts_with("42")))
-}
-
-impl From<StoreError> for Error {
-    fn from(error: StoreError) -> Self {
-        Self::unavailable(error)
-    }
-}
-
-impl From<RenderError> for Error {
-    fn from(error: RenderError) -> Self {
-        match error {
-            RenderError::Text(invalid) => Self::Invalid(invalid),
-            error @ RenderError::Failed(_) => Self::internal(error),
-        }
-    }
+/// Whether the statement is wrong rather than the database unavailable.
+fn is_bug(error: &dyn sqlx::error::DatabaseError) -> bool {
+    // Operations handle the constraints that they expect, so any other violation is a bug.
+    let is_constraint = error.kind() != sqlx::error::ErrorKind::Other;
+    // SQLSTATE classes 22 (data exception) and 42 (syntax error or access rule violation). SQLite's codes are shorter.
+    let is_class = |code: &str| code.len() == 5 && (code.starts_with("22") || code.starts_with("42"));
+    is_constraint || error.code().is_some_and(|code| is_class(&code))
 }

@@ -1,7 +1,7 @@
 //! An embeddable quoting and invoicing service for tradespeople and small businesses.
 //!
-//! A host opens [`Invoicing`] on a SQLite file, or with the feature `postgres` on a PostgreSQL database that several
-//! processes share, and gets three things: the **API** as a hyper and tower service, the **operations** that its own UI
+//! A host opens [`Invoicing`] on a SQLite file, or, with the feature `postgres`, on a PostgreSQL database that several
+//! processes share. It then has three parts: the **API** as a hyper and tower service, the **operations** that its own UI
 //! calls, and the **dispatcher** that delivers signed webhooks.
 //!
 //! ```no_run
@@ -24,30 +24,32 @@
 //! # served?; dispatched?; Ok(()) }
 //! ```
 //!
-//! Nothing runs behind the host's back but what the database needs: on SQLite the task that writes, on PostgreSQL one that
-//! hears from the other processes and asks for the time, and each commit. The host runs the dispatcher, serves the API, and
-//! calls [`Invoicing::sweep`] once an hour or more often.
+//! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
+//! synchronisation and each commit. The host runs the dispatcher, serves the API, and calls [`Invoicing::sweep`] at least
+//! once an hour.
 
+mod api;
 mod config;
 mod dispatch;
 mod documents;
 mod env;
 mod error;
-mod http;
 mod invoicing;
 mod keyed_semaphore;
 #[cfg(feature = "postgres")]
 mod moving;
+mod open_error;
 mod operations;
 mod sealing;
 mod secret;
 mod serve;
-mod service;
 mod store;
 
+pub use api::routes::{Endpoint, ROUTES, Route};
+pub use api::service::{ApiService, Body};
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
-pub use config::{DispatchSettings, DocumentSettings, RequestLimits, Settings};
+pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};
 pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 pub use dispatch::transport::{
     ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
@@ -65,12 +67,12 @@ pub use documents::{NotAFont, PdfRenderer};
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
-pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
 #[cfg(feature = "postgres")]
 pub use moving::{CopyError, CopyReport, copy_to_postgres};
-/// What [`ObjectStorage`] is made from, in the version that it takes.
+/// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
+pub use open_error::OpenError;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
@@ -79,8 +81,6 @@ pub use operations::{
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
-pub use service::{ApiService, Body};
-pub use store::OpenError;
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::events::EventRecord;
 pub use store::invoices::{Payment, PaymentMethod};

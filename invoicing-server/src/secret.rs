@@ -1,4 +1,4 @@
-//! Secrets that are shown once: API keys, webhook secrets, signing links.
+//! Secret texts that are shown once (API keys, webhook secrets, signing links), and text for logs without them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use crate::env::Env;
 
-/// What the secret texts begin with: an API key, a webhook's secret, the token of a signing link.
+/// Prefixes of all secret texts.
 pub(crate) const PREFIXES: [&str; 3] = [API_KEY, WEBHOOK, SIGNING_LINK];
 pub(crate) const API_KEY: &str = "isk_";
 pub(crate) const WEBHOOK: &str = "whsec_";
@@ -25,29 +25,30 @@ impl Secret {
     /// A prefix and 43 base64url characters: 32 random bytes.
     pub(crate) fn generate(prefix: &str, env: &Env) -> Self {
         let bytes = Zeroizing::new(env.bytes::<32>());
-        // With room for all of it, so that growing leaves no copy behind.
+        // Full capacity at once: a reallocation would leave a copy in memory that is not wiped.
         let mut text = Zeroizing::new(String::with_capacity(prefix.len() + 43));
         text.push_str(prefix);
         URL_SAFE_NO_PAD.encode_string(*bytes, &mut text);
         Self(text)
     }
 
-    /// The secret itself, to hand it to its owner.
+    /// The text of the secret, to pass to its owner.
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
+    /// The stored form.
     pub(crate) fn sha256(&self) -> [u8; 32] {
         sha256(self.reveal())
     }
 }
 
-/// What is stored of a key or a link.
+/// SHA-256 of a text: the stored form of keys and link tokens.
 pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// A text of unknown origin up to where a secret of ours begins in it, for messages and logs.
+/// The text up to the first secret in it, for error messages and logs.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     let end = |prefix: &&str| text.find(prefix).map(|at| at + prefix.len());
     match PREFIXES.iter().filter_map(end).min() {
@@ -56,8 +57,8 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What `Debug` shows of a URL: scheme, host and port. The rest may be a permission: tokens of receivers stand in paths
-/// and queries, passwords before the host.
+/// Scheme, host and port of a URL, for `Debug`. The rest may hold credentials: tokens in path and query, a password before
+/// the host.
 pub(crate) fn shown_url(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return "..".to_owned() };
     let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
@@ -66,7 +67,7 @@ pub(crate) fn shown_url(url: &str) -> String {
 }
 
 impl PartialEq for Secret {
-    /// In constant time for texts of one length.
+    /// In constant time for texts of equal length.
     fn eq(&self, other: &Self) -> bool {
         self.reveal().as_bytes().ct_eq(other.reveal().as_bytes()).into()
     }
@@ -87,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_generated_secret_is_its_prefix_and_43_characters_and_never_printed() {
+    fn a_generated_secret_is_a_prefix_and_43_characters_and_has_no_debug_text() {
         let secret = Secret::generate(WEBHOOK, &Env::system());
         let random = secret.reveal().strip_prefix("whsec_").unwrap();
         assert_eq!(URL_SAFE_NO_PAD.decode(random).unwrap().len(), 32);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_url_scheme_host_and_port_are_shown() {
+    fn only_scheme_host_and_port_of_a_url_are_shown() {
         for (url, shown) in [
             ("https://example.com/path/token?token=x", "https://example.com/.."),
             ("https://example.com:8443", "https://example.com:8443/.."),
@@ -113,15 +114,15 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_prefix_is_left_out_of_messages() {
+    fn text_after_a_secret_prefix_is_cut() {
         assert_eq!(without_secrets("type: \"isk_abc\""), "type: \"isk_…");
         assert_eq!(without_secrets("sgn_x whsec_y"), "sgn_…");
-        assert_eq!(without_secrets("nothing of the kind"), "nothing of the kind");
+        assert_eq!(without_secrets("no secret"), "no secret");
     }
 
     proptest! {
         #[test]
-        fn no_message_holds_a_secret(before in "\\PC{0,20}", after in "\\PC{0,20}") {
+        fn a_secret_never_remains_in_a_text(before in "\\PC{0,20}", after in "\\PC{0,20}") {
             let secret = Secret::generate(API_KEY, &Env::system());
             let text = format!("{before}{}{after}", secret.reveal());
             prop_assert!(!without_secrets(&text).contains(&secret.reveal()[4..8]));

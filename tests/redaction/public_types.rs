@@ -41,6 +41,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Route",
     "SealedWith",
     "ServeLimits",
+    "SettingError",
     "SweepReport",
     "SystemClock",
     "TargetPolicy",

@@ -15,10 +15,10 @@ use webhook_verify::Signer;
 use super::target::TargetPolicy;
 use super::transport::{Target, Transport};
 use crate::Error;
-use crate::config::Settings;
+use crate::config::{SettingError, Settings};
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
-use crate::store::{OpenError, Store, reading};
+use crate::store::{Store, reading};
 
 /// How long is believed what another node may have changed: as long as its news may be missed.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);
@@ -77,9 +77,9 @@ impl Endpoints {
         settings: &Settings,
         transport: Transport,
         sealer: Arc<Sealer>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, SettingError> {
         let brand = settings.brand.to_ascii_lowercase();
-        let refused = |_| OpenError::Setting { name: "brand", rule: "must be usable in header names" };
+        let refused = |_| SettingError::new("brand", "must be usable in header names");
         let header = |text: String| HeaderName::from_bytes(text.as_bytes()).map_err(refused);
         let user_agent = HeaderValue::from_str(&format!("{}-Webhook/1.0", settings.brand));
         Ok(Self {
@@ -89,8 +89,7 @@ impl Endpoints {
             sealer,
             signature_header: header(format!("x-{brand}-signature"))?,
             id_header: header(format!("x-{brand}-webhook-id"))?,
-            user_agent: user_agent
-                .map_err(|_| OpenError::Setting { name: "brand", rule: "must be usable in a header" })?,
+            user_agent: user_agent.map_err(|_| SettingError::new("brand", "must be usable in a header"))?,
         })
     }
 

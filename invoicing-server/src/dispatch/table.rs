@@ -75,9 +75,9 @@ pub(super) async fn keep(
             Err(error) => error,
         };
         log_unrecorded(&error, batch.len());
-        let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_too_slow();
+        let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout();
         tries += u32::from(stopping.get().is_some());
-        if unavailable && !error.is_unknown() && tries < STOPPING_TRIES {
+        if unavailable && !error.is_commit_in_doubt() && tries < STOPPING_TRIES {
             tokio::time::sleep(TROUBLE).await;
         } else if unavailable || batch.len() == 1 {
             tracing::error!("{} outcomes are lost; their attempts will be made again", batch.len());

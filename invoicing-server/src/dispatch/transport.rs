@@ -43,13 +43,11 @@ use invoicing_core::{AttemptOutcome, FailureClass, Timestamp};
 use rustls::pki_types::CertificateDer;
 
 use super::target::{TargetPolicy, TargetUrl};
+use crate::config::ATTEMPT_TIMEOUT_MS;
 use connector::{Connector, Proxied};
 pub use proxy::{ForwardProxy, ProxyError};
 use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
-
-/// Time for one attempt, unless a host says otherwise: the contract, section "Limits".
-pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most of a response's body that is read, in bytes.
 pub(crate) const MAX_BODY: usize = 64 * 1024;
@@ -115,7 +113,7 @@ impl Transport {
             roots: Vec::new(),
             idle_timeout: IDLE_TIMEOUT,
             max_idle_per_host: MAX_IDLE_PER_HOST,
-            connect_timeout: ATTEMPT_TIMEOUT,
+            connect_timeout: Duration::from_millis(ATTEMPT_TIMEOUT_MS),
         }
     }
 

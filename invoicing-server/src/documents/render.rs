@@ -7,6 +7,7 @@ use invoicing_core::{Company, Invalid, Quote};
 use serde::{Deserialize, Serialize};
 
 use super::ContentHash;
+use crate::Error;
 
 /// What a document says besides the quote, as it stood when the quote was sent.
 ///
@@ -95,6 +96,15 @@ pub enum RenderError {
     /// Anything else; the source says what.
     #[error("the document cannot be rendered")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<RenderError> for Error {
+    fn from(error: RenderError) -> Self {
+        match error {
+            RenderError::Text(invalid) => Self::Invalid(invalid),
+            error @ RenderError::Failed(_) => Self::internal(error),
+        }
+    }
 }
 
 impl RenderError {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::OpenError;
+use crate::OpenError;
 
 /// Why a database was not copied. What was copied until then stays, and the same call goes on behind it, wherever the
 /// text does not say otherwise.

@@ -111,7 +111,7 @@ impl Target {
 
     /// Makes the tables and begins a copy. From here on no service opens the database.
     pub(super) async fn begin_copy(&mut self, moment: Moment, source: [u8; 32]) -> Result<Begun, CopyError> {
-        postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
+        postgres::migrate(&mut self.connection).await.map_err(|error| CopyError::Target(error.into()))?;
         let mut tx = self.begin().await?;
         // A service that is just opening either finds the table or has left something.
         sqlx::query("SELECT pg_advisory_xact_lock($1)")

@@ -1,29 +1,30 @@
-//! Requests that hyper lets through, but of which a proxy in front may have seen another end or another host.
+//! Checks against request smuggling: requests that hyper accepts, but that a proxy in front may read with another end or
+//! another host.
 //!
-//! hyper itself refuses what cannot be read, two lengths that differ, and a `Transfer-Encoding` that does not end in
-//! `chunked`; where there are a length and `chunked`, it drops the length and closes after the answer.
+//! hyper itself refuses malformed requests, two lengths that differ, and a `Transfer-Encoding` that does not end in
+//! `chunked`. For a length together with `chunked` it ignores the length and closes after the response.
 
 use http::uri::Authority;
 use http::{HeaderMap, Request, Version, header};
 
-use crate::http::error::ApiError;
+use crate::api::error::ApiError;
 
-/// Whether a request may be served.
+/// Checks the framing of a request.
 ///
 /// # Errors
-/// `bad_request` and `expectation_failed`. Nothing that follows on the connection is to be read then.
+/// `bad_request` and `expectation_failed`. The caller must not read the rest of the connection then.
 pub(super) fn check<B>(request: &Request<B>) -> Result<(), ApiError> {
     if request.version() < Version::HTTP_2 {
-        host(request)?;
-        transfer_encoding(request.headers())?;
+        check_host(request)?;
+        check_transfer_encoding(request.headers())?;
     }
-    expectation(request.headers())
+    check_expectation(request.headers())
 }
 
-/// Exactly one, of a form that could be a host (RFC 9112, section 3.2); HTTP/1.0 may leave it out.
-fn host<B>(request: &Request<B>) -> Result<(), ApiError> {
+/// Exactly one well-formed `Host` (RFC 9112, section 3.2). HTTP/1.0 may omit it.
+fn check_host<B>(request: &Request<B>) -> Result<(), ApiError> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
-    let right = match (hosts.next(), hosts.next()) {
+    let is_valid = match (hosts.next(), hosts.next()) {
         (None, _) => request.version() < Version::HTTP_11,
         (Some(host), None) => {
             let host = host.as_bytes();
@@ -31,15 +32,15 @@ fn host<B>(request: &Request<B>) -> Result<(), ApiError> {
         }
         (Some(_), Some(_)) => false,
     };
-    if right {
+    if is_valid {
         Ok(())
     } else {
         Err(ApiError::bad_request("A request has one header Host, with a host in it"))
     }
 }
 
-/// None, or `chunked` once: nothing else is understood.
-fn transfer_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
+/// No `Transfer-Encoding`, or `chunked` once.
+fn check_transfer_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
     let mut encodings = headers.get_all(header::TRANSFER_ENCODING).iter();
     match (encodings.next(), encodings.next()) {
         (None, _) => Ok(()),
@@ -48,7 +49,7 @@ fn transfer_encoding(headers: &HeaderMap) -> Result<(), ApiError> {
     }
 }
 
-fn expectation(headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_expectation(headers: &HeaderMap) -> Result<(), ApiError> {
     let is_known = |value: &http::HeaderValue| value.as_bytes().eq_ignore_ascii_case(b"100-continue");
     let mut expected = headers.get_all(header::EXPECT).iter();
     if expected.all(is_known) { Ok(()) } else { Err(ApiError::ExpectationFailed) }
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn http_1_1_has_one_host() {
+    fn http_1_1_needs_exactly_one_host() {
         for host in ["", "x", "x:80", "127.0.0.1:8080", "[::1]:80", "api.example.fr"] {
             assert_eq!(status(Version::HTTP_11, &[("host", host)]), None, "{host}");
         }
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn only_chunked_is_understood() {
+    fn only_the_encoding_chunked_is_accepted() {
         let with = |values: &[&'static str]| {
             let mut headers = vec![("host", "x")];
             headers.extend(values.iter().map(|value| ("transfer-encoding", *value)));
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn one_expectation_is_known() {
+    fn only_100_continue_may_be_expected() {
         for (value, expected) in [("100-continue", None), ("100-Continue", None), ("x", Some(417))] {
             assert_eq!(status(Version::HTTP_11, &[("host", "x"), ("expect", value)]), expected);
         }

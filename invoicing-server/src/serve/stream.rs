@@ -1,4 +1,4 @@
-//! A TCP stream that can still be written to after hyper has given up the connection.
+//! A TCP stream that stays writable after hyper has ended the connection, and that tracks what the peer has sent.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -9,61 +9,67 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-/// What HTTP/2 begins with (RFC 9113, section 3.4).
+/// First bytes of an HTTP/2 connection (RFC 9113, section 3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-/// Instead of how much of the preface has come: something else has.
-const OTHER: usize = usize::MAX;
+/// Value of `preface_length` after other bytes than the preface.
+const NOT_HTTP_2: usize = usize::MAX;
 
-/// One end of a connection; clones are the same one.
+/// The server's end of a connection. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) struct Stream(Arc<Shared>);
+pub(super) struct Stream(Arc<Inner>);
 
 #[derive(Debug)]
-struct Shared {
+struct Inner {
     tcp: TcpStream,
-    /// Whether the peer has sent something since the head of its last request.
-    heard: AtomicBool,
-    /// How much of the preface has come.
-    preface: AtomicUsize,
+    /// Whether bytes have arrived since the head of the last request.
+    has_received: AtomicBool,
+    /// Bytes of the preface that have arrived.
+    preface_length: AtomicUsize,
 }
 
 impl Stream {
     pub(super) fn new(tcp: TcpStream) -> Self {
-        // Answers are written whole; without this the last segment of one could wait for an acknowledgement.
+        // Responses are written whole. With Nagle's algorithm the last segment would wait for an acknowledgement.
         let _ = tcp.set_nodelay(true);
-        Self(Arc::new(Shared { tcp, heard: AtomicBool::new(false), preface: AtomicUsize::new(0) }))
+        Self(Arc::new(Inner {
+            tcp,
+            has_received: AtomicBool::new(false),
+            preface_length: AtomicUsize::new(0),
+        }))
     }
 
-    /// The head of a request is complete.
+    /// Marks the head of a request as complete.
     pub(super) fn head_is_read(&self) {
-        self.0.heard.store(false, Ordering::Relaxed);
+        self.0.has_received.store(false, Ordering::Relaxed);
     }
 
-    /// Whether a head has been begun and not completed.
+    /// Whether part of a head has arrived.
     pub(super) fn is_in_head(&self) -> bool {
-        self.0.heard.load(Ordering::Relaxed)
+        self.0.has_received.load(Ordering::Relaxed)
     }
 
-    /// Whether the peer speaks HTTP/2, as far as it has said.
+    /// Whether the whole HTTP/2 preface has arrived.
     pub(super) fn is_http_2(&self) -> bool {
-        self.0.preface.load(Ordering::Relaxed) == PREFACE.len()
+        self.0.preface_length.load(Ordering::Relaxed) == PREFACE.len()
     }
 
-    /// Writes some last bytes, where they can be written at once.
-    pub(super) fn write_last(&self, bytes: &[u8]) {
-        // A peer that takes nothing any more is told nothing.
+    /// Writes bytes if that is possible without waiting.
+    pub(super) fn try_write(&self, bytes: &[u8]) {
+        // A peer that does not read gets no response.
         let _ = self.0.tcp.try_write(bytes);
     }
 }
 
-impl Shared {
-    fn hear(&self, bytes: &[u8]) {
-        self.heard.fetch_or(!bytes.is_empty(), Ordering::Relaxed);
-        let come = self.preface.load(Ordering::Relaxed);
-        if let Some(missing) = PREFACE.get(come..) {
-            let now = missing.len().min(bytes.len());
-            let come = if bytes[..now] == missing[..now] { come + now } else { OTHER };
-            self.preface.store(come, Ordering::Relaxed);
+impl Inner {
+    /// Tracks the bytes that have arrived.
+    fn record_received(&self, bytes: &[u8]) {
+        self.has_received.fetch_or(!bytes.is_empty(), Ordering::Relaxed);
+        let length = self.preface_length.load(Ordering::Relaxed);
+        if let Some(missing) = PREFACE.get(length..) {
+            let compared = missing.len().min(bytes.len());
+            let length =
+                if bytes[..compared] == missing[..compared] { length + compared } else { NOT_HTTP_2 };
+            self.preface_length.store(length, Ordering::Relaxed);
         }
     }
 }
@@ -79,7 +85,7 @@ impl AsyncRead for Stream {
             ready!(self.0.tcp.poll_read_ready(context))?;
             match self.0.tcp.try_read_buf(buffer) {
                 Ok(_) => {
-                    self.0.hear(&buffer.filled()[before..]);
+                    self.0.record_received(&buffer.filled()[before..]);
                     return Poll::Ready(Ok(()));
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -90,7 +96,7 @@ impl AsyncRead for Stream {
 }
 
 impl Stream {
-    fn poll_written(
+    fn poll_write_with(
         &self,
         context: &mut Context<'_>,
         mut write: impl FnMut(&TcpStream) -> io::Result<usize>,
@@ -107,7 +113,7 @@ impl Stream {
 
 impl AsyncWrite for Stream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.poll_written(context, |tcp| tcp.try_write(bytes))
+        self.poll_write_with(context, |tcp| tcp.try_write(bytes))
     }
 
     fn poll_write_vectored(
@@ -115,7 +121,7 @@ impl AsyncWrite for Stream {
         context: &mut Context<'_>,
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_written(context, |tcp| tcp.try_write_vectored(parts))
+        self.poll_write_with(context, |tcp| tcp.try_write_vectored(parts))
     }
 
     fn is_write_vectored(&self) -> bool {

@@ -9,6 +9,7 @@ pub(crate) mod clients;
 pub(crate) mod companies;
 mod company;
 mod connection;
+mod database_error;
 pub(crate) mod deliveries;
 pub(crate) mod documents;
 pub(crate) mod events;
@@ -36,7 +37,6 @@ pub(crate) mod sweep;
 mod tx;
 pub(crate) mod webhooks;
 
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -45,13 +45,11 @@ use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
 use crate::dispatch::Handoff;
-use crate::dispatch::transport::TransportError;
-use crate::documents::StorageSetupError;
 use crate::env::Env;
-use crate::sealing::SealingError;
 use claims::{Claimant, Claimed};
 pub(crate) use connection::Connection;
 use connection::{on, run};
+pub(crate) use database_error::DatabaseError;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 use sqlite::Sqlite;
@@ -59,69 +57,6 @@ pub(crate) use company::{CompanyChange, CompanyReader, CompanyTx, Tables};
 pub(crate) use operation::Operation;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
 pub(crate) use tx::Tx;
-
-/// Why a database cannot be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// Another process has this database open. A SQLite file belongs to one process at a time.
-    #[error("another process has {} open", .0.display())]
-    InUse(PathBuf),
-    /// The lock file beside the database cannot be made.
-    #[error("the lock file {} cannot be used", path.display())]
-    Lock {
-        /// The lock file.
-        path: PathBuf,
-        /// What the operating system says.
-        source: std::io::Error,
-    },
-    /// The database cannot be opened or brought up to date.
-    #[error("the database cannot be opened")]
-    Database(#[from] sqlx::Error),
-    /// A copy into this database has begun and not ended. See `copy_to_postgres`.
-    #[error("the database is being copied into, and the copy is not complete")]
-    Copying,
-    /// The PostgreSQL database does not store text in UTF-8, so not every name can be kept in it.
-    #[error("the database's encoding is {0}, and must be UTF8")]
-    Encoding(String),
-    /// The database was written by a newer version.
-    #[error("the database has schema {found}, this version knows up to {known}")]
-    TooNew {
-        /// Schema version found.
-        found: i64,
-        /// Newest schema version that this code knows.
-        known: i64,
-    },
-    /// The database was made by a state of development before the first release. No migration leads from there to a
-    /// released schema: the service needs a new database.
-    #[error(
-        "the database has schema {found} of a development state before the first release; create a new database"
-    )]
-    BeforeRelease {
-        /// Schema version found.
-        found: i64,
-    },
-    /// The service could not read or write what it keeps about itself.
-    #[error("the service cannot start")]
-    Start(#[source] Error),
-    /// The folder for documents beside the database cannot be used.
-    #[error("the document store cannot be opened")]
-    Documents(#[source] StorageSetupError),
-    /// The sealing keys are not those that the database needs.
-    #[error(transparent)]
-    Sealing(#[from] SealingError),
-    /// The webhook client cannot be set up.
-    #[error("the webhook client cannot be set up")]
-    Transport(#[from] TransportError),
-    /// A setting is not usable.
-    #[error("setting {name}: {rule}")]
-    Setting {
-        /// Which setting.
-        name: &'static str,
-        /// What it must be.
-        rule: &'static str,
-    },
-}
 
 /// An open database: the same operations on either.
 pub(crate) enum Store {
@@ -230,7 +165,7 @@ impl Store {
         path: &std::path::Path,
         env: Env,
         handoff: Arc<Handoff>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, DatabaseError> {
         Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, handoff).await?)))
     }
 
@@ -240,7 +175,7 @@ impl Store {
         settings: crate::PostgresSettings,
         env: Env,
         handoff: Arc<Handoff>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, DatabaseError> {
         Ok(Self::Postgres(Postgres::open(settings, env, handoff).await?))
     }
 
@@ -341,7 +276,7 @@ impl Store {
     }
 
     /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
-    /// that as long as it can be found out, or until a moment after the instant at which it is enough. See [`Error::is_unknown`].
+    /// that as long as it can be found out, or until a moment after the instant at which it is enough. See [`Error::is_commit_in_doubt`].
     #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
     pub(crate) async fn write_until_known<T, F>(
         &self,

@@ -17,6 +17,8 @@ use futures_util::future::{self, BoxFuture, FutureExt};
 use invoicing_core::CompanyId;
 use uuid::Uuid;
 
+use crate::Error;
+
 pub use object::ObjectStorage;
 pub use setup::StorageSetupError;
 
@@ -89,6 +91,12 @@ pub struct DocumentFile {
 impl fmt::Debug for DocumentFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DocumentFile").field("file_name", &self.file_name).finish_non_exhaustive()
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::unavailable(error)
     }
 }
 

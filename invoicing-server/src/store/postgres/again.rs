@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::env::Env;
-use crate::error::Refused;
+use crate::error::StatementError;
 
 /// How long something is tried again: longer than a node that stands still may hold a lock, with the default limits.
 pub(super) const TRIED_FOR: Duration = Duration::from_secs(8);
@@ -32,7 +32,9 @@ impl Failed {
         let is_passing = match &error {
             Error::StorageUnavailable(cause) => {
                 cause.downcast_ref::<sqlx::Error>().is_some_and(is_passing)
-                    || cause.downcast_ref::<Refused>().is_some_and(|refused| is_passing_code(&refused.code))
+                    || cause
+                        .downcast_ref::<StatementError>()
+                        .is_some_and(|refused| is_passing_code(&refused.code))
             }
             _ => false,
         };

@@ -31,9 +31,9 @@ pub(crate) use session::Session;
 use super::claims::{self, Claimant, Claimed};
 use super::connection::{Connection, on};
 use super::ids::DeliveryIds;
-use super::{OpenError, Tx};
+use super::{DatabaseError, Tx};
 use crate::Error;
-use crate::config::PostgresSettings;
+use crate::config::{PostgresSettings, SettingError};
 use crate::dispatch::Handoff;
 use crate::env::Env;
 use crate::keyed_semaphore::KeyedSemaphore;
@@ -108,7 +108,7 @@ impl Postgres {
         settings: PostgresSettings,
         env: Env,
         handoff: Arc<Handoff>,
-    ) -> Result<Self, OpenError> {
+    ) -> Result<Self, DatabaseError> {
         let options = options(&settings, &settings.url)?;
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
@@ -326,11 +326,9 @@ fn idle_limit_ms(settings: &PostgresSettings) -> u64 {
     settings.statement_timeout_ms.saturating_add(settings.lock_timeout_ms)
 }
 
-fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, OpenError> {
-    let refuse = |_| OpenError::Setting {
-        name: "url",
-        rule: "must be a URL such as postgres://user:password@host:5432/database",
-    };
+fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, SettingError> {
+    const RULE: &str = "must be a URL such as postgres://user:password@host:5432/database";
+    let refuse = |_| SettingError::new("url", RULE);
     let options = PgConnectOptions::from_str(url)
         .map_err(refuse)?
         .application_name("invoicing")
@@ -353,10 +351,10 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
 }
 
 /// The schema, and that nobody is copying into it.
-async fn prepare(pool: &PgPool) -> Result<(), OpenError> {
+async fn prepare(pool: &PgPool) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await?;
     if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {
-        return Err(OpenError::Copying);
+        return Err(DatabaseError::Copying);
     }
     super::migrate::postgres(&mut connection).await
 }

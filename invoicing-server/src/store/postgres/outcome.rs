@@ -14,7 +14,7 @@ use super::super::connection::{Connection, on, run};
 use super::Shared;
 use super::write::Patience;
 use crate::Error;
-use crate::error::Unknown;
+use crate::error::CommitInDoubt;
 
 /// How long it is asked for where nobody waits for longer. A caller is told earlier that nobody knows yet.
 const ASKED_FOR: Duration = Duration::from_mins(1);
@@ -47,7 +47,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience
         match ask(shared, id).await {
             Ok(false) if is_old() => {
                 tracing::error!(transaction = %id, "it cannot be known any more whether a transaction was committed");
-                return Err(Error::unavailable(Unknown));
+                return Err(Error::unavailable(CommitInDoubt));
             }
             Ok(committed) => {
                 tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
@@ -55,7 +55,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience
             }
             Err(error) if is_over() => {
                 tracing::error!(%error, transaction = %id, "it is not known whether a transaction was committed");
-                return Err(Error::unavailable(Unknown));
+                return Err(Error::unavailable(CommitInDoubt));
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }

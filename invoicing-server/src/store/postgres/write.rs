@@ -18,7 +18,7 @@ use super::again::{Failed, Tries};
 use super::{BEGIN, Shared, outcome};
 use crate::Error;
 use crate::dispatch::{FreshJob, Job};
-use crate::error::Unknown;
+use crate::error::CommitInDoubt;
 use crate::store::claims;
 use crate::store::news::News;
 use crate::store::tx::{Aftermath, Tx};
@@ -106,7 +106,7 @@ where
         match tokio::time::timeout(WAITED_AT_ONCE, &mut committing).await {
             Ok(committed) => break committed,
             Err(_) if waited_since.elapsed() < WAITED_FOR || !patience.is_short() => {}
-            Err(_) => return Err(Failed::ForGood(Error::unavailable(Unknown))),
+            Err(_) => return Err(Failed::ForGood(Error::unavailable(CommitInDoubt))),
         }
     };
     committed.map_err(|error| Failed::ForGood(Error::internal(error)))??;

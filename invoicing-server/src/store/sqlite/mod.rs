@@ -24,7 +24,7 @@ use writer::Writer;
 use super::claims::{self, Claimant, Claimed};
 use super::connection::{Connection, On};
 use super::ids::DeliveryIds;
-use super::{OpenError, Tx, migrate};
+use super::{DatabaseError, Tx, migrate};
 use crate::Error;
 use crate::dispatch::Handoff;
 use crate::env::Env;
@@ -53,7 +53,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(super) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, OpenError> {
+    pub(super) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
         let options = SqliteConnectOptions::from_str("sqlite://")?
             .filename(path)
@@ -146,11 +146,11 @@ impl Sqlite {
 }
 
 /// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
-pub(crate) async fn lock(database: &Path) -> Result<File, OpenError> {
+pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
     let mut path = database.as_os_str().to_owned();
     path.push(".lock");
     let path = PathBuf::from(path);
-    let error = |source| OpenError::Lock { path: path.clone(), source };
+    let error = |source| DatabaseError::Lock { path: path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
@@ -159,5 +159,5 @@ pub(crate) async fn lock(database: &Path) -> Result<File, OpenError> {
             Err(TryLockError::Error(source)) => return Err(error(source)),
         }
     }
-    Err(OpenError::InUse(database.to_owned()))
+    Err(DatabaseError::InUse(database.to_owned()))
 }

@@ -1,21 +1,20 @@
-//! JSON bodies: what cannot be read is told apart from what cannot be accepted.
+//! JSON bodies: `bad_request` for what is not JSON, `validation_error` for JSON that is not acceptable.
 
 use invoicing_core::Invalid;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::error::ApiError;
-use super::query::echo;
+use super::query::excerpt;
 
 /// Deepest nesting of a body. No body of this API needs more than one level.
 const MAX_DEPTH: usize = 128;
 
-/// Reads a body that must be an object.
+/// Parses a body that must be an object.
 ///
 /// # Errors
-/// `bad_request` where the text is not a JSON object; `validation_error` that names the field where it is one, but
-/// not this one.
-pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+/// `bad_request` where the body is not a JSON object; `validation_error`, with the field, where the object is not a `T`.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     let text = std::str::from_utf8(body).map_err(|_| ApiError::bad_request("The body is not UTF-8"))?;
     if text.starts_with('\u{feff}') {
         return Err(ApiError::bad_request("The body begins with a byte order mark"));
@@ -25,7 +24,7 @@ pub(crate) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        // Reading stops at the first thing that is not acceptable; what follows may not even be JSON.
+        // serde stops at the first value that is not acceptable, and the rest may not be JSON.
         check_well_formed(text).err().unwrap_or_else(|| invalid(&error).into())
     })?;
     json.end().map_err(|error| malformed(&error))?;
@@ -44,7 +43,7 @@ fn malformed(error: &serde_json::Error) -> ApiError {
     ApiError::BadRequest(format!("The body is not valid JSON: {error}").into())
 }
 
-/// How deep well-formed JSON is nested.
+/// The deepest nesting of well-formed JSON.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest, mut in_string, mut escaped) = (0_usize, 0, false, false);
     for byte in text.bytes() {
@@ -63,7 +62,7 @@ fn depth(text: &str) -> usize {
     deepest
 }
 
-/// The field and the rule, from what serde says in prose.
+/// The field and the rule, parsed from serde's message.
 fn invalid(error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
     let text = error.inner().to_string();
     let position = format!(" at line {} column {}", error.inner().line(), error.inner().column());
@@ -74,28 +73,28 @@ fn invalid(error: &serde_path_to_error::Error<serde_json::Error>) -> Invalid {
     if let Some(field) = quoted(text, "duplicate field") {
         return Invalid::new(field.to_owned(), "must be given once");
     }
-    let path = echo(&error.path().to_string());
+    let path = excerpt(&error.path().to_string());
     if text.starts_with("unknown field") {
         let known = text.rsplit_once(", expected ").map_or("none", |(_, known)| known);
         return Invalid::new(path, format!("is unknown; expected {}", known.replace('`', "")));
     }
-    Invalid::new(path, cut(text))
+    Invalid::new(path, shortened(text))
 }
 
 fn quoted<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     text.strip_prefix(prefix)?.trim_start().strip_prefix('`')?.strip_suffix('`')
 }
 
-/// serde repeats the value before it says what it expected; a long value is left out.
-fn cut(text: &str) -> String {
+/// serde's message repeats the value, so both parts are shortened.
+fn shortened(text: &str) -> String {
     match text.rsplit_once(", expected ") {
-        Some((found, expected)) => format!("{}, expected {}", echo(found), echo(expected)),
-        None => echo(text),
+        Some((found, expected)) => format!("{}, expected {}", excerpt(found), excerpt(expected)),
+        None => excerpt(text),
     }
 }
 
-/// Reads a field that must be there but may be null. By itself serde takes a missing `Option` for null.
-pub(crate) fn nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+/// Deserialises a field that is required but may be null. serde alone reads a missing `Option` as null.
+pub(super) fn required_nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: Deserialize<'de>,
@@ -116,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_read() {
+    fn an_object_is_parsed() {
         let client: NewClient = parse(b" \r\n{\"name\": \"Lef\\u00e8vre\", \"email\": null}\n").unwrap();
         assert_eq!(client, NewClient::named("Lefèvre"));
     }
 
     #[test]
-    fn what_is_not_a_json_object_is_a_bad_request() {
+    fn a_body_that_is_not_a_json_object_is_a_bad_request() {
         let deep = format!("{{\"name\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         for body in [
             b"".as_slice(),
@@ -149,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_acceptable_is_named() {
+    fn a_value_that_is_not_acceptable_is_named() {
         for (body, expected) in [
             ("{}", "name: is required"),
             ("{\"name\":null}", "name: invalid type: null, expected a string"),
@@ -183,12 +182,12 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Link {
-        #[serde(deserialize_with = "nullable")]
+        #[serde(deserialize_with = "required_nullable")]
         external_id: Option<String>,
     }
 
     #[test]
-    fn null_is_not_the_same_as_missing() {
+    fn a_missing_field_is_not_null() {
         assert_eq!(parse::<Link>(b"{\"externalId\":null}").unwrap().external_id, None);
         assert_eq!(parse::<Link>(b"{\"externalId\":\"a\"}").unwrap().external_id.as_deref(), Some("a"));
         assert_eq!(parse::<Link>(b"{}").unwrap_err().message(), "externalId: is required");
@@ -196,12 +195,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_body_is_read_or_refused(body in proptest::collection::vec(any::<u8>(), 0..80)) {
+        fn any_body_is_parsed_or_refused(body in proptest::collection::vec(any::<u8>(), 0..80)) {
             let _ = parse::<NewClient>(&body);
         }
 
         #[test]
-        fn any_likely_body_is_read_or_refused(
+        fn any_likely_body_is_parsed_or_refused(
             body in "\\{?(\"(name|type|x|\\\\\\\\u[0-9a-f]{0,4})\"[:,]?|[0-9eE.+-]{1,6}|[\\[\\]{},:]|null|true){0,12}\\}?",
         ) {
             let _ = parse::<NewClient>(body.as_bytes());

@@ -1,23 +1,23 @@
-//! Whether a request says that its body is JSON in UTF-8.
+//! Checks that `Content-Type` is JSON in UTF-8.
 
 use http::{HeaderMap, header};
 
-/// Whether the one `Content-Type` is `application/json`; parameters are ignored, but a charset must be UTF-8.
-pub(crate) fn is_json(headers: &HeaderMap) -> bool {
+/// Whether the only `Content-Type` is `application/json`. Parameters are ignored, except a charset, which must be UTF-8.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut values = headers.get_all(header::CONTENT_TYPE).iter();
     match (values.next().and_then(|value| value.to_str().ok()), values.next()) {
-        (Some(value), None) => names_json(value),
+        (Some(value), None) => is_json_type(value),
         _ => false,
     }
 }
 
-fn names_json(value: &str) -> bool {
+fn is_json_type(value: &str) -> bool {
     let mut parts = value.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
     is_json && parts.filter_map(charset).all(|charset| charset.eq_ignore_ascii_case("utf-8"))
 }
 
-/// The charset, where the parameter is one.
+/// The value of a `charset` parameter.
 fn charset(parameter: &str) -> Option<&str> {
     let (name, value) = parameter.split_once('=')?;
     name.eq_ignore_ascii_case("charset").then(|| value.trim_matches('"'))
@@ -72,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_value_is_judged_without_panic(value in "[ -~]{0,40}") {
+        fn any_value_is_checked_without_panic(value in "[ -~]{0,40}") {
             let _ = is_json(&headers([&value]));
         }
     }

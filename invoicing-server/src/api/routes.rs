@@ -1,42 +1,44 @@
-//! The routes, as a table, and the lookup in it. Serving them is not done here.
+//! The route table and the lookup in it.
 
 use std::sync::LazyLock;
 
 use http::{HeaderValue, Method};
 use matchit::{Params, Router};
 
-/// What a route leads to.
+use super::error::ApiError;
+
+/// An endpoint of the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Endpoint {
     /// A page of quotes.
     ListQuotes,
-    /// One quote with everything about it.
+    /// One quote in full.
     GetQuote,
-    /// Linking a quote to the caller's own identifier.
+    /// Sets a quote's external id.
     LinkQuote,
     /// A signed URL to a quote's frozen document.
     QuoteDocument,
     /// A page of invoices.
     ListInvoices,
-    /// One invoice with everything about it.
+    /// One invoice in full.
     GetInvoice,
     /// A page of clients.
     ListClients,
-    /// Creating a client.
+    /// Creates a client.
     CreateClient,
     /// The frozen document behind a signed URL.
     FrozenDocument,
 }
 
 impl Endpoint {
-    /// Whether it takes an API key and counts in its quota. A signed URL carries its own proof.
+    /// Whether it needs an API key and counts in the quota. A signed URL is its own permission.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::FrozenDocument)
     }
 
     /// Whether it may wait for the document store.
-    pub(crate) const fn asks_the_document_store(self) -> bool {
+    pub(super) const fn uses_document_store(self) -> bool {
         matches!(self, Self::QuoteDocument | Self::FrozenDocument)
     }
 
@@ -50,15 +52,15 @@ impl Endpoint {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Route {
-    /// The method. `HEAD` goes wherever `GET` does.
+    /// The method. `HEAD` is routed like `GET`.
     pub method: Method,
-    /// The path with its parameters in braces, version prefix included.
+    /// The path, with the version prefix and with parameters in braces.
     pub path: &'static str,
-    /// What it leads to.
+    /// The endpoint.
     pub endpoint: Endpoint,
 }
 
-/// Every route of the API. A table, so that tests and documentation can walk it.
+/// Every route of the API, as data for tests and documentation.
 pub const ROUTES: &[Route] = &[
     route(Method::GET, "/api/v1/quotes", Endpoint::ListQuotes),
     route(Method::GET, "/api/v1/quotes/{id}", Endpoint::GetQuote),
@@ -75,48 +77,65 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route 
     Route { method, path, endpoint }
 }
 
-/// What a request's method and path lead to.
+/// The result of looking up a method and a path.
 #[derive(Debug)]
-pub(crate) enum Found<'path> {
-    /// An endpoint, and the path's parameters as they were sent.
+pub(super) enum RouteMatch<'path> {
+    /// An endpoint, and the path's parameters, still percent-encoded.
     Endpoint(Endpoint, Params<'static, 'path>),
-    /// A known path that does not have this method.
+    /// A known path without this method.
     WrongMethod {
-        /// The methods that it has, as `Allow` lists them.
+        /// The value of `Allow`.
         allow: &'static HeaderValue,
     },
-    /// No such path.
-    Nothing,
+    /// An unknown path.
+    NotFound,
 }
 
-/// Looks a request up in the table.
-pub(crate) fn find<'path>(method: &Method, path: &'path str) -> Found<'path> {
-    let Ok(found) = ROUTER.at(path) else { return Found::Nothing };
-    let method = if method == Method::HEAD { &Method::GET } else { method };
-    match found.value.methods.iter().find(|(known, _)| known == method) {
-        Some((_, endpoint)) => Found::Endpoint(*endpoint, found.params),
-        None => Found::WrongMethod { allow: &found.value.allow },
+impl<'path> RouteMatch<'path> {
+    /// Whether the endpoint may wait for the document store.
+    pub(super) fn uses_document_store(&self) -> bool {
+        matches!(self, Self::Endpoint(endpoint, _) if endpoint.uses_document_store())
+    }
+
+    /// # Errors
+    /// `not_found` and `method_not_allowed`.
+    pub(super) fn into_endpoint(self) -> Result<(Endpoint, Params<'static, 'path>), ApiError> {
+        match self {
+            Self::Endpoint(endpoint, params) => Ok((endpoint, params)),
+            Self::WrongMethod { allow } => Err(ApiError::MethodNotAllowed { allow }),
+            Self::NotFound => Err(ApiError::NOT_FOUND),
+        }
     }
 }
 
-/// What one path has.
-struct Entry {
+/// Looks up a method and a path.
+pub(super) fn find<'path>(method: &Method, path: &'path str) -> RouteMatch<'path> {
+    let Ok(found) = ROUTER.at(path) else { return RouteMatch::NotFound };
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    match found.value.methods.iter().find(|(known, _)| known == method) {
+        Some((_, endpoint)) => RouteMatch::Endpoint(*endpoint, found.params),
+        None => RouteMatch::WrongMethod { allow: &found.value.allow },
+    }
+}
+
+/// The methods of one path.
+struct PathEntry {
     methods: Vec<(Method, Endpoint)>,
     allow: HeaderValue,
 }
 
-static ROUTER: LazyLock<Router<Entry>> = LazyLock::new(|| {
+static ROUTER: LazyLock<Router<PathEntry>> = LazyLock::new(|| {
     let mut router = Router::new();
     for (index, route) in ROUTES.iter().enumerate() {
         let is_new = ROUTES[..index].iter().all(|earlier| earlier.path != route.path);
-        if is_new && let Err(error) = router.insert(route.path, entry(route.path)) {
-            unreachable!("the constant route table contradicts itself: {error}");
+        if is_new && let Err(error) = router.insert(route.path, path_entry(route.path)) {
+            unreachable!("two routes of the constant table conflict: {error}");
         }
     }
     router
 });
 
-fn entry(path: &str) -> Entry {
+fn path_entry(path: &str) -> PathEntry {
     let routes = || ROUTES.iter().filter(|route| route.path == path);
     let names = routes().flat_map(|route| match route.method {
         Method::GET => vec!["GET", "HEAD"],
@@ -124,9 +143,9 @@ fn entry(path: &str) -> Entry {
     });
     let allow = names.collect::<Vec<_>>().join(", ");
     let Ok(allow) = HeaderValue::try_from(allow) else {
-        unreachable!("names of methods are header values");
+        unreachable!("method names are valid header values");
     };
-    Entry { methods: routes().map(|route| (route.method.clone(), route.endpoint)).collect(), allow }
+    PathEntry { methods: routes().map(|route| (route.method.clone(), route.endpoint)).collect(), allow }
 }
 
 #[cfg(test)]
@@ -137,13 +156,13 @@ mod tests {
 
     fn endpoint(method: &Method, path: &str) -> Option<Endpoint> {
         match find(method, path) {
-            Found::Endpoint(endpoint, _) => Some(endpoint),
+            RouteMatch::Endpoint(endpoint, _) => Some(endpoint),
             _ => None,
         }
     }
 
     #[test]
-    fn every_row_leads_to_its_endpoint_and_no_other_row_has_it() {
+    fn every_route_has_an_endpoint_of_its_own() {
         for (index, route) in ROUTES.iter().enumerate() {
             let path = route.path.replace(['{', '}'], "");
             assert_eq!(endpoint(&route.method, &path), Some(route.endpoint), "{path}");
@@ -152,26 +171,26 @@ mod tests {
     }
 
     #[test]
-    fn head_goes_where_get_does() {
+    fn head_is_routed_like_get() {
         for route in ROUTES.iter().filter(|route| route.method == Method::GET) {
             assert_eq!(endpoint(&Method::HEAD, route.path), Some(route.endpoint));
         }
     }
 
     #[test]
-    fn a_wrong_method_is_told_the_right_ones() {
+    fn a_wrong_method_gets_the_allowed_ones() {
         for (path, expected) in [
             ("/api/v1/quotes", "GET, HEAD"),
             ("/api/v1/quotes/x", "GET, HEAD, PATCH"),
             ("/api/v1/clients", "GET, HEAD, POST"),
         ] {
-            let Found::WrongMethod { allow } = find(&Method::DELETE, path) else { panic!("{path}") };
+            let RouteMatch::WrongMethod { allow } = find(&Method::DELETE, path) else { panic!("{path}") };
             assert_eq!(allow, expected);
         }
     }
 
     #[test]
-    fn other_paths_lead_nowhere() {
+    fn other_paths_are_not_found() {
         for path in [
             "",
             "*",
@@ -189,7 +208,7 @@ mod tests {
             "/api/v1/documents/x",
             "/api/v1/documents/x/",
         ] {
-            assert!(matches!(find(&Method::GET, path), Found::Nothing), "{path}");
+            assert!(matches!(find(&Method::GET, path), RouteMatch::NotFound), "{path}");
         }
     }
 

@@ -1,18 +1,17 @@
-//! The id that an answer and the log have in common.
+//! The request id, which a response and its log lines share.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
-/// The header, in requests and answers.
+/// Header of the request id, in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest incoming id that is taken over, in bytes.
+/// Longest incoming id that is accepted, in bytes.
 const MAX_LENGTH: usize = 128;
 
-/// The request's own id where it has a valid one, else a new one.
+/// The incoming id where it is valid, otherwise a new one. Of several headers the first counts.
 ///
-/// Valid are 1 to 128 letters, digits, `.`, `_` and `-`: such an id can stand in a log line without quoting. Of
-/// several the first counts.
+/// A valid id has 1 to 128 letters, digits, `.`, `_` and `-`, so it needs no quoting in a log line.
 pub(crate) fn request_id(headers: &HeaderMap, new_id: impl FnOnce() -> Uuid) -> HeaderValue {
     match headers.get(X_REQUEST_ID) {
         Some(id) if is_valid(id.as_bytes()) => id.clone(),
@@ -28,7 +27,7 @@ fn is_valid(id: &[u8]) -> bool {
 fn from_uuid(id: Uuid) -> HeaderValue {
     let mut buffer = Uuid::encode_buffer();
     let text = id.hyphenated().encode_lower(&mut buffer);
-    // Hexadecimal digits and hyphens always make a header value.
+    // Hexadecimal digits and hyphens are always a valid header value.
     HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
@@ -40,7 +39,7 @@ mod tests {
 
     const NEW: Uuid = Uuid::from_u128(0x0192_0000_0000_7000_8000_0000_0000_0001);
 
-    fn answer(incoming: &[u8]) -> HeaderValue {
+    fn response_id(incoming: &[u8]) -> HeaderValue {
         let incoming = HeaderValue::from_bytes(incoming).unwrap();
         request_id(&HeaderMap::from_iter([(X_REQUEST_ID, incoming)]), || NEW)
     }
@@ -49,7 +48,7 @@ mod tests {
     fn a_valid_id_is_echoed() {
         let longest = "x".repeat(128);
         for id in ["a", "01920000-0000-7000-8000-000000000001", "req_1.2-A", &longest] {
-            assert_eq!(answer(id.as_bytes()), id);
+            assert_eq!(response_id(id.as_bytes()), id);
         }
     }
 
@@ -59,15 +58,15 @@ mod tests {
         assert_eq!(request_id(&HeaderMap::new(), || NEW), expected);
         let too_long = [b'x'; 129];
         for id in ["".as_bytes(), b"a b", b"a\tb", b"\"a\"", "é".as_bytes(), b"a;b", &too_long] {
-            assert_eq!(answer(id), expected);
+            assert_eq!(response_id(id), expected);
         }
     }
 
     proptest! {
         #[test]
-        fn whatever_comes_in_a_harmless_id_goes_out(incoming in proptest::collection::vec(0x20..=0xff_u8, 0..200)) {
+        fn every_response_has_a_valid_id(incoming in proptest::collection::vec(0x20..=0xff_u8, 0..200)) {
             prop_assume!(!incoming.contains(&0x7f));
-            prop_assert!(is_valid(answer(&incoming).as_bytes()));
+            prop_assert!(is_valid(response_id(&incoming).as_bytes()));
         }
     }
 }

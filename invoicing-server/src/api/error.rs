@@ -1,4 +1,4 @@
-//! The one error of the API: its code, its words, its headers. Operations' errors become one at this edge only.
+//! The error of the API: its code, message and headers. Errors of operations are converted here only.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,34 +6,34 @@ use std::fmt;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequests};
 
-use super::reply::Reply;
+use super::response::ApiResponse;
 use crate::Error;
 use crate::secret::without_secrets;
 
-/// What `Retry-After` says while storage is unavailable, in seconds.
+/// `Retry-After` while storage is unavailable, in seconds.
 const STORAGE_RETRY_SECONDS: u64 = 5;
 
-/// What it says while too much is being done: work takes milliseconds.
+/// `Retry-After` of an overloaded service, in seconds. Short, as requests take milliseconds.
 const OVERLOADED_RETRY_SECONDS: u64 = 1;
 
-/// Why a request is not served.
+/// Why a request is refused or has failed.
 #[derive(Debug)]
 pub(crate) enum ApiError {
-    /// No key, or none that counts. One message for every cause.
+    /// No key, or one that is not valid. The message is the same for every cause.
     Unauthorized,
     /// The company's plan does not include the API.
     PlanRequired,
-    /// The quota of the key is used up for this long.
+    /// The quota of the key is used up.
     QuotaUsedUp {
         /// Seconds until a request would pass, at least 1.
         retry_seconds: u64,
     },
     /// The path does not have the method.
     MethodNotAllowed {
-        /// What it has.
+        /// The value of `Allow`.
         allow: &'static HeaderValue,
     },
-    /// The request cannot be read.
+    /// The request is malformed.
     BadRequest(Cow<'static, str>),
     /// The body is over the limit, in bytes.
     PayloadTooLarge(usize),
@@ -41,11 +41,11 @@ pub(crate) enum ApiError {
     RequestTimeout,
     /// The request expects something other than `100-continue`.
     ExpectationFailed,
-    /// More is being done than the service takes on at once.
+    /// The limit on concurrent work is reached.
     Overloaded,
-    /// An operation refused, or failed.
+    /// The error of an operation.
     Operation(Error),
-    /// A bug: the code that served the request panicked. The panic hook has said where.
+    /// A bug: a handler panicked. The panic hook has printed the place.
     Panicked,
 }
 
@@ -56,7 +56,7 @@ impl ApiError {
         Self::BadRequest(Cow::Borrowed(message))
     }
 
-    /// The code, which decides the status.
+    /// The code, which determines the status.
     pub(crate) fn code(&self) -> ErrorCode {
         match self {
             Self::Unauthorized => ErrorCode::Unauthorized,
@@ -77,7 +77,7 @@ impl ApiError {
         }
     }
 
-    /// What the caller is told. Nothing of the inside.
+    /// The message for the caller, without internal details.
     pub(crate) fn message(&self) -> Cow<'static, str> {
         match self {
             Self::Unauthorized => "A valid API key is required: Authorization: Bearer <API_KEY>".into(),
@@ -108,13 +108,13 @@ impl ApiError {
         }
     }
 
-    /// The answer.
-    pub(crate) fn reply(&self) -> Reply {
+    /// The response, without the headers of [`Self::add_headers`].
+    pub(crate) fn response(&self) -> ApiResponse {
         let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        Reply::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
+        ApiResponse::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
     }
 
-    /// The answer's body.
+    /// The body of the response.
     pub(crate) fn body(&self) -> Vec<u8> {
         let (code, message) = (self.code(), self.message().into_owned());
         let body = if code == ErrorCode::TooManyRequests {
@@ -122,11 +122,11 @@ impl ApiError {
         } else {
             serde_json::to_vec(&ApiErrorBody { error: ApiErrorDetail { code, message } })
         };
-        // Two strings always make JSON.
+        // Serialising two strings cannot fail.
         body.unwrap_or_default()
     }
 
-    /// Adds the headers that go with the code.
+    /// Adds the headers that belong to the code.
     pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
         match self {
             Self::Unauthorized => {
@@ -148,7 +148,7 @@ impl ApiError {
         }
     }
 
-    /// Says in the log what happened, with every cause. The query is left out: it may hold a signature.
+    /// Logs the error with every cause. The query is left out, as it may hold the signature of a document URL.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
         let (method, path) = (&head.method, without_secrets(head.uri.path()));
         let path = &*path;
@@ -203,7 +203,7 @@ mod tests {
 
     fn every_error() -> Vec<ApiError> {
         static ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
-        let inside = || std::io::Error::other("secret of the inside");
+        let internal = || std::io::Error::other("internal detail");
         vec![
             ApiError::Unauthorized,
             ApiError::PlanRequired,
@@ -218,17 +218,17 @@ mod tests {
             Invalid::new("name", "is required").into(),
             Error::Conflict(Conflict::new("no")).into(),
             Error::DocumentUnavailable.into(),
-            Error::unavailable(inside()).into(),
-            Error::internal(inside()).into(),
+            Error::unavailable(internal()).into(),
+            Error::internal(internal()).into(),
             ApiError::Panicked,
         ]
     }
 
     #[test]
-    fn every_error_has_a_known_status_and_says_nothing_of_the_inside() {
+    fn every_error_has_a_status_and_a_message_without_internal_details() {
         for error in every_error() {
             assert!(error.code().status().is_some(), "{error:?}");
-            assert!(!error.message().is_empty() && !error.message().contains("inside"), "{error:?}");
+            assert!(!error.message().is_empty() && !error.message().contains("internal"), "{error:?}");
         }
     }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn the_log_tells_every_cause() {
+    fn the_log_line_has_every_cause() {
         let error = ApiError::from(Error::internal(std::io::Error::other("the row is bad")));
         assert_eq!(Chain(&error).to_string(), "internal failure: the row is bad");
     }

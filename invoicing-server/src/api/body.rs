@@ -1,4 +1,4 @@
-//! Reading a request's body within limits. What is in it is not looked at here.
+//! Reads the body of a request within limits, whatever its content.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,56 +10,53 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
+use super::capacity::ByteReservation;
 use super::error::ApiError;
-use super::load::Held;
-use crate::config::RequestLimits;
+use crate::config::{MAX_BODY_BYTES, RequestLimits};
 
-/// What a body's reader may fail with.
+/// The error of a body that cannot be read.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Largest body of a request, in bytes (contract, section 1).
-pub(crate) const MOST_BYTES: usize = 256 * 1024;
-
-/// What is read of a body that nobody wants, in bytes.
-const UNWANTED_BYTES: usize = 1024 * 1024;
-/// For how long.
-const UNWANTED_TIME: Duration = Duration::from_secs(5);
+/// Most bytes that are discarded of an unread body.
+const DISCARD_BYTES: usize = 1024 * 1024;
+/// Time limit for discarding an unread body.
+const DISCARD_TIME: Duration = Duration::from_secs(5);
 
 /// Limits on the body of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct BodyLimits {
+pub(super) struct BodyLimits {
     /// Most bytes.
-    pub(crate) bytes: usize,
-    /// Longest time until the last of them has arrived.
-    pub(crate) time: Duration,
+    pub(super) bytes: usize,
+    /// Time limit for the last of them.
+    pub(super) time: Duration,
 }
 
 impl BodyLimits {
-    /// The contract's, and the host's.
-    pub(crate) fn new(limits: &RequestLimits) -> Self {
-        Self { bytes: MOST_BYTES, time: Duration::from_millis(limits.body_time_ms) }
+    /// The size of the contract, and the time that the host sets.
+    pub(super) fn new(limits: &RequestLimits) -> Self {
+        Self { bytes: MAX_BODY_BYTES, time: Duration::from_millis(limits.body_time_ms) }
     }
 }
 
-/// A request's body that knows whether its end has been seen.
-pub(crate) struct Coming<'b, B> {
+/// The body of a request, which knows whether it has been read to its end.
+pub(super) struct RequestBody<'b, B> {
     body: Pin<&'b mut B>,
     ended: bool,
 }
 
-impl<'b, B: Body> Coming<'b, B> {
-    pub(crate) fn new(body: Pin<&'b mut B>) -> Self {
+impl<'b, B: Body> RequestBody<'b, B> {
+    pub(super) fn new(body: Pin<&'b mut B>) -> Self {
         let ended = body.is_end_stream();
         Self { body, ended }
     }
 
-    /// Whether all of it has been read.
-    pub(crate) fn has_ended(&self) -> bool {
+    /// Whether the whole body has been read.
+    pub(super) fn has_ended(&self) -> bool {
         self.ended
     }
 }
 
-impl<B: Body> Body for Coming<'_, B> {
+impl<B: Body> Body for RequestBody<'_, B> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -81,28 +78,32 @@ impl<B: Body> Body for Coming<'_, B> {
     }
 }
 
-/// Reads the whole body, and counts what has come of it.
+/// Reads the whole body, and reserves its bytes.
 ///
 /// # Errors
-/// `payload_too_large`, also where the length that is announced is; `request_timeout`; `bad_request` where the
-/// body breaks off; `overloaded` where too much is held already.
-pub(crate) async fn read<B>(
+/// `payload_too_large`, also for the announced length; `request_timeout`; `bad_request` where the body ends early;
+/// `overloaded` where its bytes cannot be reserved.
+pub(super) async fn read<B>(
     body: &mut B,
     headers: &HeaderMap,
     limits: BodyLimits,
-    held: &mut Held,
+    reservation: &mut ByteReservation,
 ) -> Result<Bytes, ApiError>
 where
     B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
-    if announced(body, headers) > limits.bytes as u64 {
+    if announced_length(body, headers) > limits.bytes as u64 {
         return Err(ApiError::PayloadTooLarge(limits.bytes));
     }
-    let reading = collect(body, limits.bytes, held);
+    let reading = collect(body, limits.bytes, reservation);
     timeout(limits.time, reading).await.unwrap_or(Err(ApiError::RequestTimeout))
 }
 
-async fn collect<B>(body: &mut B, most: usize, held: &mut Held) -> Result<Bytes, ApiError>
+async fn collect<B>(
+    body: &mut B,
+    max_bytes: usize,
+    reservation: &mut ByteReservation,
+) -> Result<Bytes, ApiError>
 where
     B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
@@ -110,38 +111,38 @@ where
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             let error: BoxError = error.into();
-            tracing::debug!(error, "a request's body broke off");
+            tracing::debug!(error, "request body ended early");
             ApiError::bad_request("The body of the request ended early")
         })?;
-        // Trailers say nothing here.
+        // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.remaining() > most {
-            return Err(ApiError::PayloadTooLarge(most));
+        if bytes.len() + data.remaining() > max_bytes {
+            return Err(ApiError::PayloadTooLarge(max_bytes));
         }
-        held.more(data.remaining())?;
+        reservation.grow(data.remaining())?;
         bytes.put(data);
     }
     Ok(bytes.freeze())
 }
 
-/// Reads and drops what has not been read of a body that nobody wants, within limits.
+/// Reads and drops the rest of a body, within limits.
 ///
-/// A server that closes a connection on which unread bytes are waiting resets it, and the reset may overtake the
-/// answer: the caller would see a broken connection instead of the error.
-pub(crate) async fn discard<B>(body: &mut B)
+/// Closing a connection with unread bytes resets it. The reset may overtake the response, and the caller would see a
+/// broken connection instead of the error.
+pub(super) async fn discard<B>(body: &mut B)
 where
     B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
 {
     if body.is_end_stream() {
         return;
     }
-    let mut body = Limited::new(body, UNWANTED_BYTES);
+    let mut body = Limited::new(body, DISCARD_BYTES);
     let reading = async { while let Some(Ok(_)) = body.frame().await {} };
-    // Whether it came to its end is for the caller to ask.
-    let _ = timeout(UNWANTED_TIME, reading).await;
+    // The caller asks the body whether it has ended.
+    let _ = timeout(DISCARD_TIME, reading).await;
 }
 
-fn announced<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
+fn announced_length<B: Body>(body: &B, headers: &HeaderMap) -> u64 {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let length = length.and_then(|length| length.parse().ok()).unwrap_or(0);
     body.size_hint().lower().max(length)
@@ -159,19 +160,19 @@ mod tests {
     use invoicing_core::ErrorCode;
 
     use super::*;
-    use crate::http::load::Load;
+    use crate::api::capacity::Capacity;
 
     const LIMITS: BodyLimits = BodyLimits { bytes: 10, time: Duration::from_millis(20) };
 
-    fn load() -> Arc<Load> {
-        Arc::new(Load::new(&RequestLimits { buffered_bytes: 20, ..RequestLimits::default() }))
+    fn capacity() -> Arc<Capacity> {
+        Arc::new(Capacity::new(&RequestLimits { buffered_bytes: 20, ..RequestLimits::default() }))
     }
 
-    fn held() -> Held {
-        load().hold()
+    fn reservation() -> ByteReservation {
+        capacity().reserve_bytes()
     }
 
-    /// A body of these chunks; `None` breaks it off.
+    /// A body of these chunks; `None` is a connection error.
     fn chunks(
         texts: impl IntoIterator<Item = Option<&'static str>>,
     ) -> impl Stream<Item = io::Result<Frame<Bytes>>> {
@@ -183,7 +184,7 @@ mod tests {
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
         let mut body = pin!(StreamBody::new(chunks(texts)));
-        read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await.map_err(|error| error.code())
+        read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await.map_err(|error| error.code())
     }
 
     #[tokio::test]
@@ -193,53 +194,53 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_byte_more_is_too_large() {
+    async fn a_body_over_the_limit_is_too_large() {
         let code = read_chunks([Some("01234"), Some("567890")]).await.unwrap_err();
         assert_eq!(code, ErrorCode::PayloadTooLarge);
     }
 
     #[tokio::test]
-    async fn an_announcement_is_believed() {
+    async fn an_announced_length_over_the_limit_is_too_large() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, HeaderValue::from_static("11"))]);
         let mut body = pin!(Full::new(Bytes::from_static(b"{}")));
-        let error = read(&mut body, &headers, LIMITS, &mut held()).await.unwrap_err();
+        let error = read(&mut body, &headers, LIMITS, &mut reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
 
     #[tokio::test]
-    async fn a_body_that_breaks_off_cannot_be_read() {
+    async fn a_body_that_ends_early_is_a_bad_request() {
         assert_eq!(read_chunks([Some("{"), None]).await.unwrap_err(), ErrorCode::BadRequest);
     }
 
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
         let mut body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await.unwrap_err();
+        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
     }
 
     #[tokio::test]
-    async fn bodies_are_refused_while_too_much_is_held() {
+    async fn a_body_is_refused_while_its_bytes_cannot_be_reserved() {
         let (mut first, mut second) = {
-            let load = load();
-            (load.hold(), load.hold())
+            let capacity = capacity();
+            (capacity.reserve_bytes(), capacity.reserve_bytes())
         };
-        first.more(15).unwrap();
+        first.grow(15).unwrap();
         let mut body = pin!(StreamBody::new(chunks([Some("012345")])));
         let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut second).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Overloaded);
     }
 
     #[tokio::test]
-    async fn what_is_left_of_a_body_is_discarded_up_to_its_end_or_the_limit() {
-        let large = "x".repeat(UNWANTED_BYTES / 2).leak();
+    async fn the_rest_of_a_body_is_discarded_up_to_its_end_or_the_limit() {
+        let large = "x".repeat(DISCARD_BYTES / 2).leak();
         for (texts, ends) in [
             (vec![Some("01234"); 100], true),
             (vec![Some(&*large); 2], true),
             (vec![Some(&*large); 3], false),
         ] {
             let body = pin!(StreamBody::new(chunks(texts)));
-            let mut body = Coming::new(body);
+            let mut body = RequestBody::new(body);
             assert!(!body.has_ended());
             discard(&mut body).await;
             assert_eq!(body.has_ended(), ends);
@@ -247,15 +248,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_has_ended_when_its_last_byte_is_read_and_not_when_it_broke_off() {
+    async fn a_body_has_ended_after_its_last_byte_but_not_after_an_error() {
         let empty = pin!(Full::<Bytes>::default());
-        let mut empty = Coming::new(empty);
+        let mut empty = RequestBody::new(empty);
         assert!(empty.has_ended());
         discard(&mut empty).await;
         for (texts, ends) in [([Some("{"), Some("}")], true), ([Some("{"), None], false)] {
             let body = pin!(StreamBody::new(chunks(texts)));
-            let mut body = Coming::new(body);
-            let read = read(&mut body, &HeaderMap::new(), LIMITS, &mut held()).await;
+            let mut body = RequestBody::new(body);
+            let read = read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await;
             assert_eq!((read.is_ok(), body.has_ended()), (ends, ends));
         }
     }

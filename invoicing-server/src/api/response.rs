@@ -1,4 +1,4 @@
-//! Answers: status, body, and the headers that every one carries.
+//! The response: status, body, and the headers of every response.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
@@ -16,12 +16,12 @@ const RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_LIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Headers of an answer at most: those of [`Reply::into_response`], and one or two of an error.
-const HEADERS: usize = 12;
+/// Most headers of a JSON response: those of [`ApiResponse::into_http`], and two of an error.
+const MAX_HEADERS: usize = 12;
 
-/// What an endpoint answers.
+/// The result of a handler.
 #[derive(Debug)]
-pub(crate) struct Reply {
+pub(crate) struct ApiResponse {
     status: StatusCode,
     content: Content,
     body: Bytes,
@@ -30,46 +30,46 @@ pub(crate) struct Reply {
 #[derive(Debug)]
 enum Content {
     Json,
-    /// Something else, with the headers that go with it.
+    /// A file, or a response about one, with its own headers.
     File(HeaderMap),
 }
 
-impl Reply {
-    /// Finished JSON.
+impl ApiResponse {
+    /// JSON that is already serialised.
     pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
         Self { status, content: Content::Json, body: body.into() }
     }
 
-    /// A record as JSON.
+    /// A record, serialised to JSON.
     pub(crate) fn record(status: StatusCode, record: &impl Serialize) -> Result<Self, ApiError> {
         Ok(Self::json(status, serde_json::to_vec(record).map_err(Error::internal)?))
     }
 
-    /// A file, or what is to be said of one, with its own headers.
+    /// A file, or a response about one, with its own headers.
     pub(crate) fn file(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
         Self { status, content: Content::File(headers), body }
     }
 
-    /// The answer with its headers. To `HEAD` it has the headers of `GET`, and no body.
-    pub(crate) fn into_response(self, about: &About, is_head: bool) -> Response<Bytes> {
+    /// The HTTP response. For `HEAD` it has the headers of `GET`, and no body.
+    pub(crate) fn into_http(self, context: &ResponseContext, is_head: bool) -> Response<Bytes> {
         let mut headers = match self.content {
             Content::Json => {
-                let mut headers = HeaderMap::with_capacity(HEADERS);
+                let mut headers = HeaderMap::with_capacity(MAX_HEADERS);
                 headers.insert(header::CONTENT_TYPE, JSON);
                 headers
             }
             Content::File(headers) => headers,
         };
-        // There it would be the length of what is not sent (RFC 9110, section 8.6).
+        // For 304 it would have to be the length of the document (RFC 9110, section 8.6), which is not read.
         if self.status != StatusCode::NOT_MODIFIED {
             headers.insert(header::CONTENT_LENGTH, self.body.len().into());
         }
         headers.insert(header::CACHE_CONTROL, NO_STORE);
-        headers.insert(X_REQUEST_ID, about.request_id.clone());
-        if let Some(rate) = about.rate {
-            headers.insert(RATE_LIMIT_LIMIT, rate.limit.into());
-            headers.insert(RATE_LIMIT_REMAINING, rate.remaining.into());
-            headers.insert(RATE_LIMIT_RESET, rate.reset_seconds.into());
+        headers.insert(X_REQUEST_ID, context.request_id.clone());
+        if let Some(rate_limit) = context.rate_limit {
+            headers.insert(RATE_LIMIT_LIMIT, rate_limit.limit.into());
+            headers.insert(RATE_LIMIT_REMAINING, rate_limit.remaining.into());
+            headers.insert(RATE_LIMIT_RESET, rate_limit.reset_seconds.into());
         }
         let mut response = Response::new(if is_head { Bytes::new() } else { self.body });
         *response.status_mut() = self.status;
@@ -78,28 +78,28 @@ impl Reply {
     }
 }
 
-/// What is known about a request while it is being served, and goes into the headers of its answer.
+/// Values from the request that go into the headers of its response.
 #[derive(Debug)]
-pub(crate) struct About {
+pub(crate) struct ResponseContext {
     /// Identifies the request in the log.
     pub(crate) request_id: HeaderValue,
-    /// Where the key's quota stands, as soon as there is a key that has one.
-    pub(crate) rate: Option<RateLimit>,
+    /// State of the key's quota; `None` without a valid key or without a quota.
+    pub(crate) rate_limit: Option<RateLimit>,
 }
 
-/// Where a key's quota stands.
+/// State of a key's quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RateLimit {
     /// Requests in 60 s.
     limit: u32,
-    /// How many more would pass now.
+    /// Requests that would pass now.
     remaining: u32,
-    /// Seconds until there will be more of them, rounded up.
+    /// Seconds until more requests would pass, rounded up.
     reset_seconds: u64,
 }
 
 impl RateLimit {
-    /// Of a request that was counted, or refused.
+    /// The state after a request was counted or refused.
     pub(crate) fn after(admission: QuotaDecision, limit: u32) -> Self {
         match admission {
             QuotaDecision::Accepted { remaining, reset_ms } => {
@@ -111,18 +111,18 @@ impl RateLimit {
         }
     }
 
-    /// Of a key that has used nothing of it.
-    pub(crate) const fn untouched(limit: u32) -> Self {
+    /// The state of a key without counted requests.
+    pub(crate) const fn unused(limit: u32) -> Self {
         Self { limit, remaining: limit, reset_seconds: 0 }
     }
 
-    /// What `Retry-After` says: at least 1.
+    /// The value of `Retry-After`, at least 1.
     pub(crate) fn retry_seconds(wait_ms: i64) -> u64 {
         seconds(wait_ms).max(1)
     }
 }
 
-/// Milliseconds in whole seconds, rounded up, so that whoever waits that long has waited long enough.
+/// Milliseconds in whole seconds, rounded up so that a wait of that length is enough.
 fn seconds(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1_000)
 }
@@ -131,15 +131,15 @@ fn seconds(millis: i64) -> u64 {
 mod tests {
     use super::*;
 
-    fn about() -> About {
-        About { request_id: HeaderValue::from_static("r1"), rate: None }
+    fn context() -> ResponseContext {
+        ResponseContext { request_id: HeaderValue::from_static("r1"), rate_limit: None }
     }
 
     #[test]
-    fn head_has_the_headers_of_get_and_no_body() {
-        let reply = || Reply::json(StatusCode::OK, "{\"a\":1}");
-        let get = reply().into_response(&about(), false);
-        let head = reply().into_response(&about(), true);
+    fn head_has_the_headers_of_get_without_a_body() {
+        let response = || ApiResponse::json(StatusCode::OK, "{\"a\":1}");
+        let get = response().into_http(&context(), false);
+        let head = response().into_http(&context(), true);
         assert_eq!(get.headers(), head.headers());
         assert_eq!(head.headers()[header::CONTENT_LENGTH], "7");
         assert!(head.body().is_empty());
@@ -148,20 +148,20 @@ mod tests {
     #[test]
     fn waiting_times_are_rounded_up() {
         for (wait_ms, expected) in [(1, 1), (999, 1), (1_000, 1), (1_001, 2), (59_901, 60), (60_001, 61)] {
-            let rate = RateLimit::after(QuotaDecision::Refused { wait_ms }, 30);
-            assert_eq!(rate, RateLimit { limit: 30, remaining: 0, reset_seconds: expected });
+            let rate_limit = RateLimit::after(QuotaDecision::Refused { wait_ms }, 30);
+            assert_eq!(rate_limit, RateLimit { limit: 30, remaining: 0, reset_seconds: expected });
             assert_eq!(RateLimit::retry_seconds(wait_ms), expected);
         }
     }
 
     #[test]
-    fn the_quota_is_shown_in_seconds() {
-        let rate = RateLimit::after(QuotaDecision::Accepted { remaining: 29, reset_ms: 60_001 }, 30);
-        let response =
-            Reply::json(StatusCode::OK, "").into_response(&About { rate: Some(rate), ..about() }, false);
-        let shown = |name| response.headers()[name].to_str().unwrap();
+    fn the_quota_is_sent_in_seconds() {
+        let rate_limit = RateLimit::after(QuotaDecision::Accepted { remaining: 29, reset_ms: 60_001 }, 30);
+        let response = ApiResponse::json(StatusCode::OK, "")
+            .into_http(&ResponseContext { rate_limit: Some(rate_limit), ..context() }, false);
+        let header = |name| response.headers()[name].to_str().unwrap();
         assert_eq!(
-            [shown(RATE_LIMIT_LIMIT), shown(RATE_LIMIT_REMAINING), shown(RATE_LIMIT_RESET)],
+            [header(RATE_LIMIT_LIMIT), header(RATE_LIMIT_REMAINING), header(RATE_LIMIT_RESET)],
             ["30", "29", "61"]
         );
     }

@@ -1,5 +1,5 @@
-//! Query strings, read strictly: a parameter that is unknown, repeated or unreadable is refused by name, because a
-//! typo must not silently widen a result.
+//! Strict query strings: a parameter that is unknown, repeated or unreadable is refused by name. A typo must not silently
+//! widen a result.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -13,18 +13,18 @@ use percent_encoding::percent_decode_str;
 use crate::secret::without_secrets;
 use crate::store::page::{ClientQuery, PageQuery, PageWindow};
 
-/// Longest piece of what the caller sent that a message repeats, in characters.
-pub(crate) const ECHO: usize = 64;
+/// Longest part of the input that an error message repeats, in characters.
+const MAX_EXCERPT: usize = 64;
 
-/// An endpoint's query as a type. An empty or missing query string is `""`.
-pub(crate) trait Query: Sized {
-    /// Reads the whole string or names the parameter that is wrong.
+/// The typed query of an endpoint. A missing query string is `""`.
+pub(super) trait Query: Sized {
+    /// Parses the whole string. The error names the parameter.
     fn parse(query: &str) -> Result<Self, Invalid>;
 }
 
-/// The query of an endpoint that has no parameters.
+/// The query of an endpoint without parameters.
 #[derive(Debug)]
-pub(crate) struct NoParameters;
+pub(super) struct NoParameters;
 
 impl Query for NoParameters {
     fn parse(query: &str) -> Result<Self, Invalid> {
@@ -33,27 +33,27 @@ impl Query for NoParameters {
     }
 }
 
-/// The query of a document link: `type`, which can only be `pdf`.
+/// The query of a document link: `type`, which must be `pdf`.
 #[derive(Debug)]
-pub(crate) struct DocumentQuery;
+pub(super) struct DocumentQuery;
 
 impl Query for DocumentQuery {
     fn parse(query: &str) -> Result<Self, Invalid> {
         let [document_type] = parameters(query, ["type"])?;
-        only("type", "pdf", document_type.as_deref())?;
+        fixed_value("type", "pdf", document_type.as_deref())?;
         Ok(Self)
     }
 }
 
 impl Query for PageQuery<QuoteStatus> {
     fn parse(query: &str) -> Result<Self, Invalid> {
-        records(query)
+        page_query(query)
     }
 }
 
 impl Query for PageQuery<InvoiceStatus> {
     fn parse(query: &str) -> Result<Self, Invalid> {
-        records(query)
+        page_query(query)
     }
 }
 
@@ -62,20 +62,21 @@ impl Query for ClientQuery {
         let [q, external_id, limit, offset, since] =
             parameters(query, ["q", "externalId", "limit", "offset", "since"])?;
         Ok(Self {
-            q: q.as_deref().map(search_text).transpose()?,
+            q: q.as_deref().map(parse_search).transpose()?,
             external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,
             window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
         })
     }
 }
 
-fn records<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
+fn page_query<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
     let [status, include, limit, offset, since] =
         parameters(query, ["status", "include", "limit", "offset", "since"])?;
-    let status = status.map(|status| status.parse().map_err(|error: Invalid| named("status", error.rule)));
+    let status =
+        status.map(|status| status.parse().map_err(|error: Invalid| Invalid::new("status", error.rule)));
     Ok(PageQuery {
         status: status.transpose()?,
-        include_lines: only("include", "lines", include.as_deref())?,
+        include_lines: fixed_value("include", "lines", include.as_deref())?,
         window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
     })
 }
@@ -89,51 +90,51 @@ fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Res
 }
 
 fn parse_limit(text: &str) -> Result<u32, Invalid> {
-    let limit = digits(text).and_then(|limit| u32::try_from(limit).ok());
+    let limit = parse_digits(text).and_then(|limit| u32::try_from(limit).ok());
     limit
         .filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))
-        .ok_or_else(|| named("limit", format!("must be an integer from 1 to {MAX_PAGE_LIMIT}")))
+        .ok_or_else(|| Invalid::new("limit", format!("must be an integer from 1 to {MAX_PAGE_LIMIT}")))
 }
 
 fn parse_offset(text: &str) -> Result<u64, Invalid> {
-    // Databases count in i64.
-    digits(text)
+    // SQL integers are i64.
+    parse_digits(text)
         .filter(|offset| i64::try_from(*offset).is_ok())
-        .ok_or_else(|| named("offset", format!("must be an integer from 0 to {}", i64::MAX)))
+        .ok_or_else(|| Invalid::new("offset", format!("must be an integer from 0 to {}", i64::MAX)))
 }
 
-/// Digits only: no sign, no space, no fraction.
-fn digits(text: &str) -> Option<u64> {
+/// An unsigned integer. Unlike `parse`, it refuses a plus sign.
+fn parse_digits(text: &str) -> Option<u64> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
 }
 
 fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
-    // In a query string an unencoded `+` means a space: `+02:00` arrives as ` 02:00`.
-    text.replace(' ', "+").parse().map_err(|error| named("since", format!("{error}")))
+    // An unencoded `+` in a query string means a space, so `+02:00` arrives as ` 02:00`.
+    text.replace(' ', "+").parse().map_err(|error| Invalid::new("since", format!("{error}")))
 }
 
-/// Whether the parameter is there; it has but one value.
-fn only(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, Invalid> {
+/// Whether a parameter with only one possible value is given.
+fn fixed_value(name: &'static str, value: &str, given: Option<&str>) -> Result<bool, Invalid> {
     match given {
         None => Ok(false),
         Some(given) if given == value => Ok(true),
-        Some(_) => Err(named(name, format!("must be {value}"))),
+        Some(_) => Err(Invalid::new(name, format!("must be {value}"))),
     }
 }
 
-/// A text of which nothing is left when accents, case and control characters are put aside would find everything.
-fn search_text(q: &str) -> Result<String, Invalid> {
+/// The search text. It must keep a character after folding, as an empty text would match every record.
+fn parse_search(q: &str) -> Result<String, Invalid> {
     let text = q.trim();
     if text.is_empty() || text.chars().count() > SHORT_TEXT {
-        return Err(named("q", format!("must have 1 to {SHORT_TEXT} characters")));
+        return Err(Invalid::new("q", format!("must have 1 to {SHORT_TEXT} characters")));
     }
     if fold_for_search(text).is_empty() {
-        return Err(named("q", "must have a character that can be searched for"));
+        return Err(Invalid::new("q", "must have a character that can be searched for"));
     }
     Ok(text.to_owned())
 }
 
-/// The values of the known parameters, in their order.
+/// The values of the known parameters, in the order of `known`.
 fn parameters<'q, const N: usize>(
     query: &'q str,
     known: [&'static str; N],
@@ -141,19 +142,19 @@ fn parameters<'q, const N: usize>(
     let mut values = [const { None }; N];
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = decode(name).ok_or_else(|| named(echo(name), "is not UTF-8"))?;
+        let name = decode(name).ok_or_else(|| Invalid::new(excerpt(name), "is not UTF-8"))?;
         let Some(index) = known.iter().position(|known| *known == name) else {
-            return Err(named(echo(&name), unknown(&known)));
+            return Err(Invalid::new(excerpt(&name), unknown_rule(&known)));
         };
-        let value = decode(value).ok_or_else(|| named(known[index], "is not UTF-8"))?;
+        let value = decode(value).ok_or_else(|| Invalid::new(known[index], "is not UTF-8"))?;
         if values[index].replace(value).is_some() {
-            return Err(named(known[index], "must be given once"));
+            return Err(Invalid::new(known[index], "must be given once"));
         }
     }
     Ok(values)
 }
 
-/// Undoes `application/x-www-form-urlencoded`; a `%` that begins no escape stands for itself. `None`: not UTF-8.
+/// Decodes `application/x-www-form-urlencoded`; a `%` without two hexadecimal digits stays. `None` where it is not UTF-8.
 fn decode(text: &str) -> Option<Cow<'_, str>> {
     if !text.contains('+') {
         return percent_decode_str(text).decode_utf8().ok();
@@ -162,25 +163,21 @@ fn decode(text: &str) -> Option<Cow<'_, str>> {
     percent_decode_str(&text).decode_utf8().ok().map(|text| Cow::Owned(text.into_owned()))
 }
 
-fn unknown(known: &[&str]) -> String {
+fn unknown_rule(known: &[&str]) -> String {
     if known.is_empty() {
         return "is unknown: there are no parameters here".to_owned();
     }
     format!("is unknown: the parameters here are {}", known.join(", "))
 }
 
-/// What the caller sent, no longer than is good for a message, and without secrets: messages are logged, and keys do get
-/// pasted into the wrong place.
-pub(crate) fn echo(text: &str) -> String {
+/// A short part of the input for an error message, without secrets: messages are logged, and callers paste keys into the
+/// wrong parameter.
+pub(super) fn excerpt(text: &str) -> String {
     let text = without_secrets(text);
-    match text.char_indices().nth(ECHO) {
+    match text.char_indices().nth(MAX_EXCERPT) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.into_owned(),
     }
-}
-
-fn named(name: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Invalid {
-    Invalid::new(name, rule)
 }
 
 #[cfg(test)]
@@ -196,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_means_the_defaults() {
+    fn an_empty_query_has_the_defaults() {
         for query in ["", "&", "&&"] {
             let quotes = Quotes::parse(query).unwrap();
             assert_eq!(quotes, Quotes { status: None, include_lines: false, window: PageWindow::default() });
@@ -204,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn all_parameters_are_read() {
+    fn all_parameters_are_parsed() {
         let query =
             "status=SENT&include=lines&limit=100&offset=9223372036854775807&since=2026-09-14T09:41:07.123Z";
         let since = "2026-09-14T09:41:07.123Z".parse().ok();
@@ -233,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_since_is_named_and_shown_a_good_one() {
+    fn a_bad_since_is_named_with_a_correct_example() {
         for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00Z", "now", "1789378867"] {
             let message = refused::<Quotes>(&format!("since={since}")).to_string();
             assert!(
@@ -277,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_needs_something_to_search_for() {
+    fn a_search_text_needs_a_character_to_search_for() {
         for q in ["", "+", "%20", "%00", "%CC%80", &"x".repeat(256), "%FF"] {
             assert_eq!(refused::<ClientQuery>(&format!("q={q}")).field, "q");
         }
@@ -291,19 +288,19 @@ mod tests {
     #[test]
     fn a_long_name_is_cut_between_characters() {
         let field = refused::<Quotes>(&format!("{}=1", "é".repeat(10_000))).field;
-        assert_eq!(field, format!("{}…", "é".repeat(ECHO)));
+        assert_eq!(field, format!("{}…", "é".repeat(MAX_EXCERPT)));
     }
 
     proptest! {
         #[test]
-        fn any_query_is_read_or_refused(query in "\\PC{0,60}") {
+        fn any_query_is_parsed_or_refused(query in "\\PC{0,60}") {
             let _ = Quotes::parse(&query);
             let _ = ClientQuery::parse(&query);
             let _ = DocumentQuery::parse(&query);
         }
 
         #[test]
-        fn any_likely_query_is_read_or_refused(
+        fn any_likely_query_is_parsed_or_refused(
             query in "((limit|offset|since|status|q|include)=?[0-9A-Z+%&=:.é-]{0,12}&?){0,6}",
         ) {
             let _ = Quotes::parse(&query);
@@ -319,7 +316,7 @@ mod tests {
         }
 
         #[test]
-        fn an_encoded_text_arrives_as_it_was(text in "\\PC{1,40}") {
+        fn an_encoded_text_is_decoded(text in "\\PC{1,40}") {
             let text = text.trim();
             prop_assume!(!fold_for_search(text).is_empty());
             let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
@@ -328,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn every_window_in_range_is_read(limit in 1..=MAX_PAGE_LIMIT, offset in 0..=i64::MAX as u64) {
+        fn every_window_in_range_is_parsed(limit in 1..=MAX_PAGE_LIMIT, offset in 0..=i64::MAX as u64) {
             let window = Quotes::parse(&format!("limit={limit}&offset={offset}")).unwrap().window;
             prop_assert_eq!(window, PageWindow { limit, offset, since: None });
         }

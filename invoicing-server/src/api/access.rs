@@ -1,0 +1,91 @@
+//! Access control: from the API key to the company, by key, plan and quota in this order.
+
+use http::{HeaderMap, header};
+use invoicing_core::Admission;
+
+use super::error::ApiError;
+use super::response::RateLimit;
+use crate::operations::CompanyHandle;
+use crate::{Error, Invoicing};
+
+/// How often a key that changes during the request is read.
+const MAX_KEY_READS: u32 = 5;
+
+/// The company of a request that may pass. `rate_limit` is set as soon as the key is known, also for a refusal.
+pub(super) async fn authenticate(
+    invoicing: &Invoicing,
+    headers: &HeaderMap,
+    rate_limit: &mut Option<RateLimit>,
+) -> Result<CompanyHandle, ApiError> {
+    let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
+    let limit = invoicing.settings().quota;
+    for _ in 0..MAX_KEY_READS {
+        let caller = invoicing.inner().authenticate(key).await?.ok_or(ApiError::Unauthorized)?;
+        *rate_limit = (limit > 0).then(|| RateLimit::unused(limit));
+        // Before the quota: a 403 counts nothing.
+        if !caller.plan.has_api() {
+            return Err(ApiError::PlanRequired);
+        }
+        // Without an admission, another node has changed the key since it was read.
+        let Some(admission) = invoicing.inner().admit(&caller).await? else { continue };
+        if let Some(rate_limit) = rate_limit {
+            *rate_limit = RateLimit::after(admission, limit);
+        }
+        return match admission {
+            Admission::Accepted { .. } => Ok(invoicing.company(caller.company)),
+            Admission::Refused { wait_ms } => {
+                Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })
+            }
+        };
+    }
+    Err(Error::internal("the key changed at every attempt to use it").into())
+}
+
+/// The token of the only `Authorization` header, where its scheme is `Bearer` (RFC 6750, section 2.1).
+fn bearer_token(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    let key = key.trim();
+    let is_key = !key.is_empty() && !key.contains([' ', '\t']);
+    (scheme.eq_ignore_ascii_case("bearer") && is_key).then_some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn headers<const N: usize>(values: [&[u8]; N]) -> HeaderMap {
+        let value = |value| (header::AUTHORIZATION, HeaderValue::from_bytes(value).unwrap());
+        values.map(value).into_iter().collect()
+    }
+
+    #[test]
+    fn the_scheme_is_case_insensitive() {
+        for value in ["Bearer isk_x", "bearer isk_x", "BEARER  isk_x", "Bearer isk_x "] {
+            assert_eq!(bearer_token(&headers([value.as_bytes()])), Some("isk_x"), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_header_without_exactly_one_bearer_token_has_none() {
+        for value in ["", "Bearer", "Bearer ", "isk_x", "Basic isk_x", "Bearerisk_x", "Bearer isk_x isk_y"] {
+            assert_eq!(bearer_token(&headers([value.as_bytes()])), None, "{value}");
+        }
+        assert_eq!(bearer_token(&headers([b"Bearer \xff"])), None);
+        assert_eq!(bearer_token(&HeaderMap::new()), None);
+        assert_eq!(bearer_token(&headers([b"Bearer isk_x", b"Bearer isk_x"])), None);
+    }
+
+    proptest! {
+        #[test]
+        fn a_token_is_not_empty_and_has_no_white_space(value in "[Bb]earer[ -~]{0,30}") {
+            if let Some(key) = bearer_token(&headers([value.as_bytes()])) {
+                prop_assert!(!key.is_empty() && !key.contains(char::is_whitespace));
+            }
+        }
+    }
+}

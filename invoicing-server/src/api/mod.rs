@@ -1,0 +1,23 @@
+//! The HTTP API: from a request to its response.
+//!
+//! [`service`] drives a request: [`routes`] finds the endpoint, [`access`] the company, [`body`] reads the body, and the
+//! resource's file ([`quotes`], [`invoices`], [`clients`], [`documents`]) holds the handler, which calls one operation.
+//! [`capacity`] limits concurrent work. This module knows neither SQL nor sockets, and business rules are in operations.
+
+pub(crate) mod access;
+pub(crate) mod body;
+pub(crate) mod capacity;
+mod clients;
+mod content_type;
+mod documents;
+mod download;
+pub(crate) mod error;
+mod invoices;
+mod json;
+mod query;
+mod quotes;
+mod request;
+pub(crate) mod request_id;
+mod response;
+pub(crate) mod routes;
+pub(crate) mod service;

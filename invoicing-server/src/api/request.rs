@@ -1,0 +1,47 @@
+//! An authenticated request, and its typed input: the id in the path, the query, the JSON body.
+
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::request::Parts;
+use matchit::Params;
+use serde::de::DeserializeOwned;
+
+use super::error::ApiError;
+use super::query::Query;
+use super::{content_type, json};
+use crate::operations::CompanyHandle;
+
+/// A request that has passed authentication and quota.
+#[derive(Debug)]
+pub(super) struct ApiRequest<'r> {
+    /// The company that the key belongs to.
+    pub(super) company: CompanyHandle,
+    /// The parameters of the path, still percent-encoded.
+    pub(super) params: Params<'static, 'r>,
+    /// Method, address and headers.
+    pub(super) head: &'r Parts,
+}
+
+impl ApiRequest<'_> {
+    /// The id in the path. A malformed id is answered like an unknown one.
+    pub(super) fn id<T: FromStr>(&self) -> Result<T, ApiError> {
+        let text = self.params.get("id").unwrap_or_default();
+        let text =
+            percent_encoding::percent_decode_str(text).decode_utf8().map_err(|_| ApiError::NOT_FOUND)?;
+        text.parse().map_err(|_| ApiError::NOT_FOUND)
+    }
+
+    /// The parameters of the query string.
+    pub(super) fn query<Q: Query>(&self) -> Result<Q, ApiError> {
+        Ok(Q::parse(self.head.uri.query().unwrap_or_default())?)
+    }
+
+    /// The JSON body. `Content-Type` must be JSON.
+    pub(super) fn json<T: DeserializeOwned>(&self, body: &Bytes) -> Result<T, ApiError> {
+        if !content_type::is_json(&self.head.headers) {
+            return Err(ApiError::bad_request("The Content-Type must be application/json, in UTF-8"));
+        }
+        json::parse(body)
+    }
+}

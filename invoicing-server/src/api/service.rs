@@ -1,0 +1,277 @@
+//! The API as a service of hyper and of tower.
+//!
+//! [`ApiService::answer`] renders and logs errors once; [`ApiService::serve`] inside it can use `?`. This is the only file
+//! that is generic over the body. Connections are served by [`serve`](crate::serve) or by the host.
+
+use std::any::Any;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
+use http_body_util::Full;
+
+use super::access::authenticate;
+use super::body::{self, BodyLimits, BoxError, RequestBody};
+use super::capacity::{ByteReservation, Capacity};
+use super::error::ApiError;
+use super::request::ApiRequest;
+use super::request_id::request_id;
+use super::response::{ApiResponse, RateLimit, ResponseContext};
+use super::routes::{self, Endpoint, RouteMatch};
+use super::{clients, documents, invoices, quotes};
+use crate::Invoicing;
+
+/// Body of every response, complete in memory.
+pub type Body = Full<Bytes>;
+
+/// The API as a service. Cheap to clone, always ready, and never fails: every error is a response.
+///
+/// It serves paths that begin with `/api/v1`. A host that mounts it below a prefix strips the prefix, as axum's
+/// `nest_service` does. Any other path is answered like an unknown route: 401 without a valid key, then 404.
+///
+/// Dropping the future of a response never leaves an operation half done: it is either rolled back or complete. A panic
+/// in a handler is answered with 500.
+///
+/// Details that the contract leaves open:
+/// - every endpoint refuses unknown and repeated query parameters, also an endpoint without parameters;
+/// - `q` needs 1 to 255 characters, and at least one that remains without accents and case;
+/// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;
+/// - a 403 does not count in the quota, and its headers show an unused quota; without a quota there are no `RateLimit`
+///   headers;
+/// - a document behind a signed URL has an `ETag` and supports `Range`, `If-None-Match` and `If-Range`; its 304 and 416
+///   have no body;
+/// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with 408
+///   `request_timeout`; `GET` ignores a body;
+/// - requests beyond the limits on [concurrent requests](crate::RequestLimits::in_flight) or
+///   [document requests](crate::RequestLimits::documents_in_flight) are answered with 503 `overloaded` and `Retry-After`;
+///   they have no effect and do not count in the quota.
+///
+/// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
+#[derive(Debug, Clone)]
+pub struct ApiService {
+    invoicing: Invoicing,
+}
+
+impl ApiService {
+    pub(crate) fn new(invoicing: Invoicing) -> Self {
+        Self { invoicing }
+    }
+
+    /// Answers one request. Needs a tokio runtime with time enabled.
+    pub async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let (head, body) = request.into_parts();
+        let body = pin!(body);
+        let mut body = RequestBody::new(body);
+        let mut context = self.response_context(&head);
+        let served = catch_panic(self.serve(&head, &mut body, &mut context.rate_limit)).await;
+        let result = served.unwrap_or(Err(ApiError::Panicked));
+        self.respond(result, &context, head, body).await
+    }
+
+    /// Answers a request with an error, without serving it.
+    pub(crate) async fn refuse<B>(self, request: Request<B>, error: ApiError) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let (head, body) = request.into_parts();
+        let context = self.response_context(&head);
+        self.respond(Err(error), &context, head, RequestBody::new(pin!(body))).await
+    }
+
+    async fn serve<B>(
+        &self,
+        head: &Parts,
+        body: &mut RequestBody<'_, B>,
+        rate_limit: &mut Option<RateLimit>,
+    ) -> Result<ApiResponse, ApiError>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let route = routes::find(&head.method, head.uri.path());
+        if let RouteMatch::Endpoint(Endpoint::FrozenDocument, params) = &route {
+            let _permit = self.capacity().try_acquire_document()?;
+            return documents::download(&self.invoicing, params, head).await;
+        }
+        // Both permits come before authentication, as a 503 must not count in the quota.
+        let document_permit =
+            route.uses_document_store().then(|| self.capacity().try_acquire_document()).transpose()?;
+        let request_permit = self.capacity().try_acquire()?;
+        let company = authenticate(&self.invoicing, &head.headers, rate_limit).await?;
+        let (endpoint, params) = route.into_endpoint()?;
+        let request = ApiRequest { company, params, head };
+        // A request that may wait for the document store keeps only its document permit.
+        let permit = document_permit.unwrap_or(request_permit);
+        if !endpoint.reads_body() {
+            return handle(endpoint, &request, &Bytes::new()).await;
+        }
+        // The body may arrive slowly, so no permit is held meanwhile.
+        drop(permit);
+        let mut reservation = self.capacity().reserve_bytes();
+        let bytes = self.read_body(head, body, &mut reservation).await?;
+        let _permit = self.capacity().acquire().await;
+        handle(endpoint, &request, &bytes).await
+    }
+
+    async fn read_body<B>(
+        &self,
+        head: &Parts,
+        body: &mut RequestBody<'_, B>,
+        reservation: &mut ByteReservation,
+    ) -> Result<Bytes, ApiError>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        // The head stays in memory until the body has arrived.
+        reservation.grow(head_size(head))?;
+        let limits = BodyLimits::new(&self.invoicing.settings().requests);
+        body::read(body, &head.headers, limits, reservation).await
+    }
+
+    /// Builds the response. Waits for the rest of the body, within limits.
+    async fn respond<B>(
+        &self,
+        result: Result<ApiResponse, ApiError>,
+        context: &ResponseContext,
+        head: Parts,
+        mut body: RequestBody<'_, B>,
+    ) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let is_http_1 = head.version < Version::HTTP_2;
+        // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time.
+        let skips_body =
+            head.headers.contains_key(header::EXPECT) || matches!(result, Err(ApiError::RequestTimeout));
+        let mut response =
+            render(result, context, &head).map(|bytes| Full::new(self.capacity().count_response(bytes)));
+        // Not kept in memory while the rest of the body arrives.
+        drop(head);
+        if !skips_body {
+            body::discard(&mut body).await;
+        }
+        if is_http_1 && !body.has_ended() {
+            // Otherwise hyper reads the next request before the peer has read this response, and a peer that never
+            // reads makes it buffer responses without end.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
+
+    fn response_context(&self, head: &Parts) -> ResponseContext {
+        let request_id = request_id(&head.headers, || self.invoicing.env().uuid());
+        ResponseContext { request_id, rate_limit: None }
+    }
+
+    fn capacity(&self) -> &Arc<Capacity> {
+        &self.invoicing.inner().capacity
+    }
+}
+
+/// Calls the handler of an endpoint.
+async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> Result<ApiResponse, ApiError> {
+    match endpoint {
+        Endpoint::ListQuotes => quotes::list(request).await,
+        Endpoint::GetQuote => quotes::get(request).await,
+        Endpoint::LinkQuote => quotes::link(request, body).await,
+        Endpoint::QuoteDocument => quotes::document(request).await,
+        Endpoint::ListInvoices => invoices::list(request).await,
+        Endpoint::GetInvoice => invoices::get(request).await,
+        Endpoint::ListClients => clients::list(request).await,
+        Endpoint::CreateClient => clients::create(request, body).await,
+        // `serve` handles it before authentication.
+        Endpoint::FrozenDocument => Err(ApiError::NOT_FOUND),
+    }
+}
+
+/// Memory that a request head occupies, in bytes, as far as the peer determines it.
+fn head_size(head: &Parts) -> usize {
+    /// Overhead of one header field.
+    const FIELD: usize = 128;
+    /// Over HTTP/2 one field may keep the whole frame that it arrived in.
+    const FRAME: usize = 16 * 1024;
+    let field_size = |(name, value): (&HeaderName, &HeaderValue)| name.as_str().len() + value.len() + FIELD;
+    let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
+    let bytes = target + head.headers.iter().map(field_size).sum::<usize>();
+    if head.version < Version::HTTP_2 { bytes } else { bytes.max(FRAME) }
+}
+
+fn render(result: Result<ApiResponse, ApiError>, context: &ResponseContext, head: &Parts) -> Response<Bytes> {
+    let is_head = head.method == Method::HEAD;
+    match result {
+        Ok(response) => response.into_http(context, is_head),
+        Err(error) => {
+            error.log(head, &context.request_id);
+            let mut response = error.response().into_http(context, is_head);
+            error.add_headers(response.headers_mut());
+            response
+        }
+    }
+}
+
+/// Runs a future, and returns its panic as an error.
+///
+/// Unwind safety does not matter: the state that the future captured is not used again.
+async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+/// The future of a response.
+type ResponseFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+
+impl<B> hyper::service::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn call(&self, request: Request<B>) -> ResponseFuture {
+        let service = self.clone();
+        Box::pin(async move { Ok(service.answer(request).await) })
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        hyper::service::Service::call(self, request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_returned_as_an_error() {
+        assert_eq!(catch_panic(async { 1 }).await.ok(), Some(1));
+        let panic = catch_panic(async { std::panic::resume_unwind(Box::new("deliberate")) }).await;
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"deliberate"));
+    }
+}

@@ -1,0 +1,111 @@
+//! Accepts connections while the table has room for them or can make it.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::{Instant, sleep};
+
+use super::connection_table::{ConnectionGuard, ConnectionTable};
+use super::limits::ServeLimits;
+
+/// Pause after a failed accept, so that a lack of file descriptors does not become a busy loop.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long the limit stays reduced after the process has run out of file descriptors.
+const REDUCED_LIMIT_TIME: Duration = Duration::from_mins(1);
+/// File descriptors to free at least: the database and the document store need some too.
+const SPARE_DESCRIPTORS: usize = 32;
+
+/// The listener with its limits.
+pub(super) struct Acceptor {
+    listener: TcpListener,
+    table: Arc<ConnectionTable>,
+    max_connections: usize,
+    max_per_address: Option<usize>,
+    /// A lower limit under file descriptor pressure, and its end.
+    reduced_limit: Option<(usize, Instant)>,
+    /// An accepted connection that waits for room in the table.
+    pending: Option<(TcpStream, SocketAddr)>,
+}
+
+impl Acceptor {
+    pub(super) fn new(listener: TcpListener, table: Arc<ConnectionTable>, limits: &ServeLimits) -> Self {
+        let (max_connections, max_per_address) = (limits.connections.max(1), limits.connections_per_address);
+        Self { listener, table, max_connections, max_per_address, reduced_limit: None, pending: None }
+    }
+
+    /// The next connection. Cancel safe.
+    pub(super) async fn next(&mut self) -> (TcpStream, Arc<ConnectionGuard>) {
+        loop {
+            if self.pending.is_none() {
+                self.pending = self.accept().await;
+                continue;
+            }
+            // No other connection is closed for one beyond the limit of its address.
+            if let Some((_, peer)) = &self.pending
+                && !self.table.has_room_for(peer.ip(), self.max_per_address)
+            {
+                self.pending = None;
+                continue;
+            }
+            while let limit = self.limit()
+                && !self.table.make_room(limit)
+            {
+                self.table.changed().await;
+            }
+            if let Some((stream, peer)) = self.pending.take()
+                && let Some(connection) = self.table.insert(peer.ip(), self.max_per_address)
+            {
+                return (stream, connection);
+            }
+        }
+    }
+
+    /// The present limit on connections.
+    fn limit(&mut self) -> usize {
+        match self.reduced_limit {
+            Some((limit, until)) if Instant::now() < until => limit,
+            _ => {
+                self.reduced_limit = None;
+                self.max_connections
+            }
+        }
+    }
+
+    async fn accept(&mut self) -> Option<(TcpStream, SocketAddr)> {
+        match self.listener.accept().await {
+            Ok(accepted) => return Some(accepted),
+            Err(error) if concerns_one_connection(&error) => {}
+            Err(error) => {
+                self.reduce_limit(&error);
+                // A connection that closes meanwhile frees a descriptor.
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
+        None
+    }
+
+    /// Lowers the limit when there is no file descriptor for another connection, and closes connections down to it.
+    fn reduce_limit(&mut self, error: &io::Error) {
+        let open = self.table.len();
+        let limit = self.limit().min(open.saturating_sub(SPARE_DESCRIPTORS.max(open / 16))).max(1);
+        if self.reduced_limit.is_none_or(|(before, _)| limit < before) {
+            let error = error as &dyn std::error::Error;
+            tracing::warn!(
+                error,
+                open,
+                limit,
+                "cannot accept connections; the limit is reduced for a minute"
+            );
+        }
+        self.reduced_limit = Some((limit, Instant::now() + REDUCED_LIMIT_TIME));
+        self.table.make_room(limit);
+    }
+}
+
+fn concerns_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
