@@ -2,10 +2,10 @@
 
 use serde::Deserialize;
 
-use crate::dispatch::target::TargetPolicy;
-use crate::dispatch::transport::ForwardProxy;
+use crate::forward_proxy::ForwardProxy;
 use crate::http::body;
 use crate::store::OpenError;
+use crate::target::TargetPolicy;
 
 /// What a lease must have beyond the limit of an attempt: time to begin the attempt in, and to record it.
 const LEASE_OVER_ATTEMPT_MS: u64 = 6_000;

@@ -33,6 +33,7 @@ mod dispatch;
 mod documents;
 mod env;
 mod error;
+mod forward_proxy;
 mod http;
 mod invoicing;
 #[cfg(feature = "postgres")]
@@ -43,15 +44,13 @@ mod secret;
 mod serve;
 mod service;
 mod store;
+mod target;
 mod turns;
 
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, Settings};
-pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
-pub use dispatch::transport::{
-    ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
-};
+pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
@@ -65,6 +64,7 @@ pub use documents::{NotAFont, PdfRenderer};
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
+pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
 #[cfg(feature = "postgres")]
@@ -89,3 +89,4 @@ pub use store::page::{ClientQuery, PageQuery, PageWindow};
 pub use store::quotes::{DocumentRecord, ProofRecord};
 pub use store::sealed::SealedWith;
 pub use store::webhooks::{DisabledReason, Webhook};
+pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
