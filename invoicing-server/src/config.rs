@@ -2,8 +2,8 @@
 
 use serde::Deserialize;
 
-use crate::dispatch::target::TargetPolicy;
-use crate::dispatch::transport::ForwardProxy;
+use crate::forward_proxy::ForwardProxy;
+use crate::target::TargetPolicy;
 
 /// Largest body of a request, in bytes. Part of the contract, so not a setting.
 pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;

@@ -1,4 +1,4 @@
-//! The service as a host holds it: opened from a database, and the way to everything else.
+//! The service as a host holds it: opened from a database, and the way to everything else. Composes all parts.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,54 +8,45 @@ use invoicing_core::CompanyId;
 use zeroize::Zeroizing;
 
 use crate::Error;
+use crate::access::{Access, Counting, KeyCache};
+use crate::api::ApiContext;
+use crate::api::capacity::Capacity;
+use crate::api::service::ApiService;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
-use crate::config::Settings;
-#[cfg(feature = "postgres")]
-use crate::dispatch::FreshJob;
+use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{Dispatcher, Endpoints, Handoff};
-use crate::documents::ObjectStorage;
-use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
+use crate::dispatch::{DispatchContext, Dispatcher, Endpoints};
+use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
-use crate::http::load::Load;
-use crate::keyed_semaphore::KeyedSemaphore;
-use crate::operations::sealing::adopt;
-use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
+use crate::open_error::OpenError;
+use crate::operations::documents::DocumentService;
+use crate::operations::sealing::Sealing;
+use crate::operations::sweep::Sweeper;
+use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
+use crate::queue::DeliveryQueue;
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
-use crate::service::ApiService;
-#[cfg(feature = "postgres")]
-use crate::store::news::News;
-#[cfg(feature = "postgres")]
-use crate::store::postgres::Heard;
+use crate::store::notification::{Notification, Received};
 use crate::store::sealed::SealedWith;
-use crate::store::{OpenError, Store, settings};
+use crate::store::{ServiceTables, Store, settings};
 
 /// The service. Cheap to clone; all clones are one.
 ///
-/// Nothing runs behind the host's back but what the database needs: the host serves the API
-/// ([`service`](Self::service)), runs the [`dispatcher`](Self::dispatcher) and calls [`sweep`](Self::sweep).
+/// In the background runs only what the database needs. The host serves the API ([`service`](Self::service)), and runs
+/// the dispatcher and the sweep ([`run`](Self::run)).
 #[derive(Debug, Clone)]
 pub struct Invoicing(Arc<Inner>);
 
-/// Creations of a company that allocate a number at once: more than a process ever has.
-const CREATIONS_AT_ONCE: u32 = 1 << 20;
-
-pub(crate) struct Inner {
-    pub(crate) store: Store,
-    pub(crate) env: Env,
-    pub(crate) settings: Settings,
-    pub(crate) documents: Documents,
-    pub(crate) keys: KeyCache,
-    pub(crate) handoff: Arc<Handoff>,
-    pub(crate) endpoints: Arc<Endpoints>,
-    pub(crate) sealer: Arc<Sealer>,
-    /// What the API is doing at present.
-    pub(crate) load: Arc<Load>,
-    /// Orders the imports of a company that render a second time.
-    pub(crate) imports: KeyedSemaphore,
-    /// Shared by creations that allocate a number, and held whole by an import that renders a second time.
-    pub(crate) numbers: KeyedSemaphore,
+struct Inner {
+    env: Env,
+    settings: Settings,
+    store: Arc<Store>,
+    services: Arc<Services>,
+    access: Arc<Access>,
+    sealing: Sealing,
+    sweeper: Sweeper,
+    api: Arc<ApiContext>,
+    dispatch: Arc<DispatchContext>,
 }
 
 impl std::fmt::Debug for Inner {
@@ -84,7 +75,7 @@ enum Database {
 }
 
 impl Database {
-    fn check(&self) -> Result<(), OpenError> {
+    fn check(&self) -> Result<(), SettingError> {
         match self {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
@@ -92,24 +83,42 @@ impl Database {
         }
     }
 
-    async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, OpenError> {
-        let (env, handoff) = (env.clone(), Arc::clone(handoff));
-        match self {
-            Self::Sqlite(path) => Store::open_sqlite(path, env, handoff).await,
+    async fn open(&self, env: &Env, queue: &Arc<DeliveryQueue>) -> Result<Store, OpenError> {
+        let (env, queue) = (env.clone(), Arc::clone(queue));
+        Ok(match self {
+            Self::Sqlite(path) => Store::open_sqlite(path, env, queue).await?,
             #[cfg(feature = "postgres")]
-            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, handoff).await,
+            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, queue).await?,
+        })
+    }
+
+    /// Where documents are stored unless the host says where.
+    fn default_document_store(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
+        match self {
+            Self::Sqlite(path) => folder_beside(path),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => {
+                let rule = "must be given on PostgreSQL: one that all nodes reach";
+                Err(SettingError::new("document store", rule).into())
+            }
         }
     }
 
-    /// Where documents go unless the host says where.
-    fn documents(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
+    fn counting(&self) -> Counting {
         match self {
-            Self::Sqlite(path) => beside(path),
+            Self::Sqlite(_) => Counting::Local,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Err(OpenError::Setting {
-                name: "document store",
-                rule: "must be given on PostgreSQL: one that all nodes reach",
-            }),
+            Self::Postgres(_) => Counting::Shared,
+        }
+    }
+
+    /// For how long what was read of a key or a webhook is used: another node may have changed it, and its notification
+    /// may be lost. `MAX` where one process owns the database.
+    fn max_cache_age(&self) -> Duration {
+        match self {
+            Self::Sqlite(_) => Duration::MAX,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Duration::from_secs(5),
         }
     }
 }
@@ -125,6 +134,18 @@ impl std::fmt::Debug for Builder {
 }
 
 impl Builder {
+    fn new(database: Database) -> Self {
+        Self {
+            database,
+            settings: Settings::default(),
+            env: Env::system(),
+            renderer: None,
+            store: None,
+            sealing_keys: None,
+            transport: Box::new(|transport| transport),
+        }
+    }
+
     /// How the service behaves; the contract's defaults otherwise.
     #[must_use]
     pub fn settings(self, settings: Settings) -> Self {
@@ -180,83 +201,103 @@ impl Builder {
         #[cfg(feature = "pdf")]
         let renderer = self.renderer.unwrap_or_else(|| Arc::new(crate::documents::PdfRenderer::new()));
         #[cfg(not(feature = "pdf"))]
-        let renderer = self.renderer.ok_or(OpenError::Setting {
-            name: "renderer",
-            rule: "must be given where the feature `pdf` is off",
-        })?;
+        let renderer = self
+            .renderer
+            .ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))?;
         let env = self.env;
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
-        let handoff = Arc::new(Handoff::new(&env, self.settings.dispatch.lease_ms));
-        let store = self.database.open(&env, &handoff).await?;
+        let (settings, database) = (self.settings, self.database);
+        let queue = Arc::new(DeliveryQueue::new(&env, settings.dispatch.lease_ms));
+        let store = Arc::new(database.open(&env, &queue).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
-        adopt(&store, &sealer, self.sealing_keys, || {}).await?;
+        let sealing = Sealing { store: Arc::clone(&store), sealer: Arc::clone(&sealer) };
+        sealing.adopt(self.sealing_keys, || {}).await?;
         let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
-        let documents = match self.store {
+        let document_store = match self.store {
             Some(store) => store,
-            None => self.database.documents()?,
+            None => database.default_document_store()?,
         };
-        let dispatch = &self.settings.dispatch;
-        let limit = Duration::from_millis(dispatch.attempt_timeout_ms);
-        let transport = Transport::builder(self.settings.target)
-            .connect_timeout(limit)
-            .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names);
-        let transport = (self.transport)(transport).build()?;
-        let endpoints = Arc::new(Endpoints::new(&self.settings, transport, Arc::clone(&sealer))?);
-        let load = Arc::new(Load::new(&self.settings.requests));
-        let inner = Arc::new(Inner {
-            store,
-            env,
-            settings: self.settings,
-            documents: Documents::new(renderer, documents, signer),
-            keys: KeyCache::default(),
-            handoff,
-            endpoints,
+        let transport = (self.transport)(transport_builder(&settings)).build()?;
+        let max_age = database.max_cache_age();
+        let endpoints = Arc::new(Endpoints::new(&settings, transport, Arc::clone(&sealer), max_age)?);
+        let access = Arc::new(Access::new(
+            Arc::clone(&store),
+            env.clone(),
+            settings.quota,
+            database.counting(),
+            max_age,
+        ));
+        listen(&store, Arc::clone(access.keys()), Arc::clone(&endpoints), Arc::clone(&queue)).await;
+        let services = Arc::new(Services {
+            store: Arc::clone(&store),
+            env: env.clone(),
             sealer,
-            load,
-            imports: KeyedSemaphore::new(1),
-            numbers: KeyedSemaphore::new(CREATIONS_AT_ONCE),
+            documents: DocumentService::new(
+                Arc::clone(&store),
+                env.clone(),
+                Documents::new(renderer, document_store, signer),
+                &settings.base_url,
+                settings.documents.presigned_urls,
+            ),
+            target: settings.target,
+            numbering: Default::default(),
         });
-        #[cfg(feature = "postgres")]
-        inner.hear_other_nodes().await;
-        Ok(Invoicing(inner))
+        Ok(Invoicing(Arc::new(Inner {
+            api: Arc::new(ApiContext {
+                services: Arc::clone(&services),
+                access: Arc::clone(&access),
+                capacity: Arc::new(Capacity::new(&settings.requests)),
+                limits: settings.requests.clone(),
+            }),
+            dispatch: Arc::new(DispatchContext {
+                store: Arc::clone(&store),
+                env: env.clone(),
+                settings: settings.dispatch.clone(),
+                queue,
+                endpoints,
+            }),
+            sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
+            env,
+            settings,
+            store,
+            services,
+            access,
+            sealing,
+        })))
     }
 }
 
-#[cfg(feature = "postgres")]
-impl Inner {
-    /// Hears what other nodes on the same database commit, for as long as the service lives.
-    async fn hear_other_nodes(self: &Arc<Self>) {
-        let Store::Postgres(database) = &self.store else { return };
-        let weak = Arc::downgrade(self);
-        let hears = move |heard: Heard| {
-            weak.upgrade().is_some_and(|inner| {
-                inner.heard(heard);
-                true
-            })
-        };
-        database.listen(Box::new(hears)).await;
-    }
+fn transport_builder(settings: &Settings) -> TransportBuilder {
+    let dispatch = &settings.dispatch;
+    Transport::builder(settings.target)
+        .connect_timeout(Duration::from_millis(dispatch.attempt_timeout_ms))
+        .proxy(dispatch.proxy.clone(), dispatch.proxy_resolves_names)
+}
 
-    fn heard(&self, heard: Heard) {
-        let Heard::News(news) = heard else {
-            self.endpoints.forget_all();
-            self.keys.forget_all();
-            self.handoff.look();
-            return;
-        };
-        for news in news {
-            match news {
-                News::Due(webhook) => drop(self.handoff.hand_over(vec![FreshJob::Waiting(webhook)])),
-                News::Webhook(webhook) => self.endpoints.forget(webhook),
-                News::Key(_) | News::Plan(_) => self.keys.forget_all(),
-            }
+/// Lets the caches follow what this node and others commit, until the store is closed.
+async fn listen(
+    store: &Store,
+    keys: Arc<KeyCache>,
+    endpoints: Arc<Endpoints>,
+    queue: Arc<DeliveryQueue>,
+) {
+    let listener = move |received: Received| match received {
+        Received::Notification(Notification::Due(webhook)) => queue.push_due(webhook),
+        Received::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
+        Received::Notification(Notification::Key(key)) => keys.revoke(key),
+        Received::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
+        Received::Gap => {
+            endpoints.forget_all();
+            keys.clear();
+            queue.request_poll();
         }
-    }
+    };
+    store.listen(Box::new(listener)).await;
 }
 
 /// The folder for documents beside the database.
-fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
+fn folder_beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     let mut folder = database.as_os_str().to_owned();
     folder.push(".documents");
     let storage = ObjectStorage::folder(folder).map_err(OpenError::Documents)?;
@@ -267,20 +308,18 @@ fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
 async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
     const NAME: &str = settings::DOCUMENT_URL_KEY;
     let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
-    let key = store.write(move |tx| {
-        Box::pin(async move {
-            tx.lock_service().await?;
-            match settings::find(tx.connection(), &sealer, NAME).await? {
-                Some(Ok(key)) => return Ok(key),
-                Some(Err(cause @ NotOpened::Lost(_))) => {
-                    tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
-                    settings::set(tx.connection(), &sealer, NAME, &*fresh).await?;
-                }
-                Some(Err(cause)) => return Err(Place::setting(NAME).bad_row(cause)),
-                None => settings::insert(tx.connection(), &sealer, NAME, &*fresh).await?,
+    let key = store.write_service(async move |mut tx| {
+        tx.lock_service().await?;
+        match tx.settings().find(&sealer, NAME).await? {
+            Some(Ok(key)) => return Ok(key),
+            Some(Err(cause @ NotOpened::Lost(_))) => {
+                tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
+                tx.settings().set(&sealer, NAME, &*fresh).await?;
             }
-            Ok(Zeroizing::new(fresh.to_vec()))
-        })
+            Some(Err(cause)) => return Err(Place::setting(NAME).bad_row(cause)),
+            None => tx.settings().insert(&sealer, NAME, &*fresh).await?,
+        }
+        Ok(Zeroizing::new(fresh.to_vec()))
     });
     let key = key.await.map_err(OpenError::Start)?;
     let key = key.as_slice().try_into().map(Zeroizing::new);
@@ -289,59 +328,47 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
 
 impl Invoicing {
     /// A service on a SQLite file, which belongs to one process at a time.
-    pub fn builder(database: impl AsRef<Path>) -> Builder {
-        Self::on(Database::Sqlite(database.as_ref().to_owned()))
+    pub fn sqlite(path: impl AsRef<Path>) -> Builder {
+        Builder::new(Database::Sqlite(path.as_ref().to_owned()))
     }
 
     /// A service on a PostgreSQL database (12 or later), which any number of processes may share: each is a *node*, serves
     /// the API and may run the dispatcher. All nodes need the same settings, the same sealing keys, and a
     /// [document store](Builder::document_store) that all of them reach.
     #[cfg(feature = "postgres")]
-    pub fn on_postgres(database: PostgresSettings) -> Builder {
-        Self::on(Database::Postgres(database))
-    }
-
-    fn on(database: Database) -> Builder {
-        Builder {
-            database,
-            settings: Settings::default(),
-            env: Env::system(),
-            renderer: None,
-            store: None,
-            sealing_keys: None,
-            transport: Box::new(|transport| transport),
-        }
+    pub fn postgres(settings: PostgresSettings) -> Builder {
+        Builder::new(Database::Postgres(settings))
     }
 
     /// The API, as a hyper and a tower service.
     pub fn service(&self) -> ApiService {
-        ApiService::new(self.clone())
+        ApiService::new(Arc::clone(&self.0.api))
     }
 
     /// What delivers webhooks, once the host runs it.
     pub fn dispatcher(&self) -> Dispatcher {
-        Dispatcher::new(Arc::clone(&self.0))
+        Dispatcher::new(Arc::clone(&self.0.dispatch))
     }
 
     /// The companies.
     pub fn companies(&self) -> Companies {
-        Companies(Arc::clone(&self.0))
+        Companies(Arc::clone(&self.0.services))
     }
 
     /// One company: every operation on its records starts here.
     pub fn company(&self, id: CompanyId) -> CompanyHandle {
-        CompanyHandle::new(Arc::clone(&self.0), id)
+        CompanyHandle::new(Arc::clone(&self.0.services), id)
     }
 
     /// What the holder of a public signing link can do.
     pub fn signing_links(&self) -> SigningLinks {
-        SigningLinks(Arc::clone(&self.0))
+        SigningLinks(Arc::clone(&self.0.services))
     }
 
     /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old
     /// attempts and documents that nothing came of are deleted. To be called at least once an hour.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
-        self.0.sweep().await
+        self.0.sweeper.sweep().await
     }
 
     /// Takes other sealing keys into use while the service runs: a new current one, with the one until now as an older
@@ -350,7 +377,8 @@ impl Invoicing {
     /// # Errors
     /// [`SealingError`]; the keys in use stay in use then.
     pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
-        self.0.use_sealing_keys(keys).await
+        let dispatch = Arc::clone(&self.0.dispatch);
+        self.0.sealing.adopt(Some(keys), move || dispatch.endpoints.forget_all()).await
     }
 
     /// Seals every stored secret with the current key: those in clear, and those that older keys have sealed. It works
@@ -360,12 +388,12 @@ impl Invoicing {
     /// # Errors
     /// [`Error::Conflict`] without a key.
     pub async fn reseal(&self) -> Result<ResealReport, Error> {
-        self.0.reseal().await
+        self.0.sealing.reseal().await
     }
 
     /// How many stored secrets are sealed with which key.
     pub async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.0.sealed_with().await
+        self.0.sealing.sealed_with().await
     }
 
     /// The settings it was opened with.
@@ -381,13 +409,9 @@ impl Invoicing {
     /// Finishes what is being written and closes the database. Operations fail from then on. Dropping the service
     /// instead loses nothing either, but leaves the quota of each key a little smaller for a minute.
     pub async fn close(&self) {
-        if let Err(error) = self.0.settle_quotas().await {
-            tracing::warn!(error = &error as &dyn std::error::Error, "reserved quota was not given back");
+        if let Err(error) = self.0.access.release_reservations().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "releasing the reserved quota failed");
         }
         self.0.store.close().await;
-    }
-
-    pub(crate) fn inner(&self) -> &Arc<Inner> {
-        &self.0
     }
 }

@@ -9,7 +9,7 @@
 //! use invoicing_server::{Invoicing, ServeLimits, serve};
 //!
 //! # async fn host() -> Result<(), Box<dyn std::error::Error>> {
-//! let invoicing = Invoicing::builder("invoicing.db").open().await?;
+//! let invoicing = Invoicing::sqlite("invoicing.db").open().await?;
 //! let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
 //! let key = invoicing.company(company.id).keys().issue("CRM").await?;
 //! println!("Authorization: Bearer {}", key.key.reveal());
@@ -28,12 +28,14 @@
 //! synchronisation and each commit. The host runs the dispatcher, serves the API, and calls [`Invoicing::sweep`] at least
 //! once an hour.
 
+mod access;
 mod api;
 mod config;
 mod dispatch;
 mod documents;
 mod env;
 mod error;
+mod forward_proxy;
 mod invoicing;
 mod keyed_semaphore;
 #[cfg(feature = "postgres")]
@@ -44,16 +46,14 @@ mod sealing;
 mod secret;
 mod serve;
 mod store;
+mod target;
 
 pub use api::routes::{Endpoint, ROUTES, Route};
 pub use api::service::{ApiService, Body};
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};
-pub use dispatch::target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
-pub use dispatch::transport::{
-    ForwardProxy, ProxyError, Resolve, Resolving, TransportBuilder, TransportError,
-};
+pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
@@ -67,6 +67,7 @@ pub use documents::{NotAFont, PdfRenderer};
 pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
+pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use invoicing::{Builder, Invoicing};
 #[cfg(feature = "postgres")]
 pub use moving::{CopyError, CopyReport, copy_to_postgres};
@@ -82,10 +83,12 @@ pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
+pub use store::documents::DocumentRecord;
 pub use store::events::EventRecord;
 pub use store::invoices::{Payment, PaymentMethod};
 pub use store::keys::KeyRecord;
 pub use store::page::{ClientQuery, PageQuery, PageWindow};
-pub use store::quotes::{DocumentRecord, ProofRecord};
 pub use store::sealed::SealedWith;
+pub use store::signatures::ProofRecord;
 pub use store::webhooks::{DisabledReason, Webhook};
+pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};

@@ -63,12 +63,14 @@ pub(crate) struct Access {
 }
 
 impl Access {
-    pub(crate) fn new(store: Arc<Store>, env: Env, quota: u32, counting: Counting) -> Self {
-        let max_age = match counting {
-            Counting::Local => Duration::MAX,
-            #[cfg(feature = "postgres")]
-            Counting::Shared => crate::store::MAX_CACHE_AGE,
-        };
+    /// A key is read again after `max_age`.
+    pub(crate) fn new(
+        store: Arc<Store>,
+        env: Env,
+        quota: u32,
+        counting: Counting,
+        max_age: Duration,
+    ) -> Self {
         Self { store, env, quota, counting, keys: Arc::new(KeyCache::new(max_age)) }
     }
 

@@ -1,44 +1,39 @@
 //! Access control: from the API key to the company, by key, plan and quota in this order.
 
-use http::{HeaderMap, header};
-use invoicing_core::Admission;
+use std::sync::Arc;
 
+use http::{HeaderMap, header};
+use invoicing_core::QuotaDecision;
+
+use super::ApiContext;
 use super::error::ApiError;
 use super::response::RateLimit;
+use crate::access::Verdict;
 use crate::operations::CompanyHandle;
-use crate::{Error, Invoicing};
-
-/// How often a key that changes during the request is read.
-const MAX_KEY_READS: u32 = 5;
 
 /// The company of a request that may pass. `rate_limit` is set as soon as the key is known, also for a refusal.
 pub(super) async fn authenticate(
-    invoicing: &Invoicing,
+    context: &ApiContext,
     headers: &HeaderMap,
     rate_limit: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
     let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
-    let limit = invoicing.settings().quota;
-    for _ in 0..MAX_KEY_READS {
-        let caller = invoicing.inner().authenticate(key).await?.ok_or(ApiError::Unauthorized)?;
-        *rate_limit = (limit > 0).then(|| RateLimit::unused(limit));
-        // Before the quota: a 403 counts nothing.
-        if !caller.plan.has_api() {
+    let quota = context.access.quota();
+    let (company, decision) = match context.access.admit(key).await? {
+        Verdict::Unauthorized => return Err(ApiError::Unauthorized),
+        Verdict::PlanRequired => {
+            *rate_limit = (quota > 0).then(|| RateLimit::unused(quota));
             return Err(ApiError::PlanRequired);
         }
-        // Without an admission, another node has changed the key since it was read.
-        let Some(admission) = invoicing.inner().admit(&caller).await? else { continue };
-        if let Some(rate_limit) = rate_limit {
-            *rate_limit = RateLimit::after(admission, limit);
+        Verdict::Counted(company, decision) => (company, decision),
+    };
+    *rate_limit = (quota > 0).then(|| RateLimit::after(decision, quota));
+    match decision {
+        QuotaDecision::Accepted { .. } => Ok(CompanyHandle::new(Arc::clone(&context.services), company)),
+        QuotaDecision::Refused { wait_ms } => {
+            Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })
         }
-        return match admission {
-            Admission::Accepted { .. } => Ok(invoicing.company(caller.company)),
-            Admission::Refused { wait_ms } => {
-                Err(ApiError::QuotaUsedUp { retry_seconds: RateLimit::retry_seconds(wait_ms) })
-            }
-        };
     }
-    Err(Error::internal("the key changed at every attempt to use it").into())
 }
 
 /// The token of the only `Authorization` header, where its scheme is `Bearer` (RFC 6750, section 2.1).

@@ -21,3 +21,26 @@ pub(crate) mod request_id;
 mod response;
 pub(crate) mod routes;
 pub(crate) mod service;
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::access::Access;
+use crate::config::RequestLimits;
+use crate::operations::Services;
+use capacity::Capacity;
+
+/// What the API works with.
+pub(crate) struct ApiContext {
+    pub(crate) services: Arc<Services>,
+    pub(crate) access: Arc<Access>,
+    /// Limits on concurrent work, shared by all clones of the service.
+    pub(crate) capacity: Arc<Capacity>,
+    pub(crate) limits: RequestLimits,
+}
+
+impl fmt::Debug for ApiContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ApiContext").finish_non_exhaustive()
+    }
+}

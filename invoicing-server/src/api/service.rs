@@ -25,8 +25,7 @@ use super::request::ApiRequest;
 use super::request_id::request_id;
 use super::response::{ApiResponse, RateLimit, ResponseContext};
 use super::routes::{self, Endpoint, RouteMatch};
-use super::{clients, documents, invoices, quotes};
-use crate::Invoicing;
+use super::{ApiContext, clients, documents, invoices, quotes};
 
 /// Body of every response, complete in memory.
 pub type Body = Full<Bytes>;
@@ -56,12 +55,12 @@ pub type Body = Full<Bytes>;
 /// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
 #[derive(Debug, Clone)]
 pub struct ApiService {
-    invoicing: Invoicing,
+    context: Arc<ApiContext>,
 }
 
 impl ApiService {
-    pub(crate) fn new(invoicing: Invoicing) -> Self {
-        Self { invoicing }
+    pub(crate) fn new(context: Arc<ApiContext>) -> Self {
+        Self { context }
     }
 
     /// Answers one request. Needs a tokio runtime with time enabled.
@@ -100,13 +99,13 @@ impl ApiService {
         let route = routes::find(&head.method, head.uri.path());
         if let RouteMatch::Endpoint(Endpoint::FrozenDocument, params) = &route {
             let _permit = self.capacity().try_acquire_document()?;
-            return documents::download(&self.invoicing, params, head).await;
+            return documents::download(&self.context, params, head).await;
         }
         // Both permits come before authentication, as a 503 must not count in the quota.
         let document_permit =
             route.uses_document_store().then(|| self.capacity().try_acquire_document()).transpose()?;
         let request_permit = self.capacity().try_acquire()?;
-        let company = authenticate(&self.invoicing, &head.headers, rate_limit).await?;
+        let company = authenticate(&self.context, &head.headers, rate_limit).await?;
         let (endpoint, params) = route.into_endpoint()?;
         let request = ApiRequest { company, params, head };
         // A request that may wait for the document store keeps only its document permit.
@@ -133,7 +132,7 @@ impl ApiService {
     {
         // The head stays in memory until the body has arrived.
         reservation.grow(head_size(head))?;
-        let limits = BodyLimits::new(&self.invoicing.settings().requests);
+        let limits = BodyLimits::new(&self.context.limits);
         body::read(body, &head.headers, limits, reservation).await
     }
 
@@ -168,12 +167,12 @@ impl ApiService {
     }
 
     fn response_context(&self, head: &Parts) -> ResponseContext {
-        let request_id = request_id(&head.headers, || self.invoicing.env().uuid());
+        let request_id = request_id(&head.headers, || self.context.services.env.uuid());
         ResponseContext { request_id, rate_limit: None }
     }
 
     fn capacity(&self) -> &Arc<Capacity> {
-        &self.invoicing.inner().capacity
+        &self.context.capacity
     }
 }
 

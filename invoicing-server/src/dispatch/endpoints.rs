@@ -12,13 +12,13 @@ use invoicing_core::{CompanyId, FailureClass, WebhookId};
 use parking_lot::{Mutex, MutexGuard};
 use webhook_verify::Signer;
 
-use super::target::TargetPolicy;
 use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
 use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
 use crate::store::{Store, reading};
+use crate::target::TargetPolicy;
 
 /// How long is believed what another node may have changed: as long as its news may be missed.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);

@@ -19,7 +19,6 @@ mod handoff;
 mod places;
 mod record;
 mod table;
-pub(crate) mod target;
 pub(crate) mod transport;
 
 use std::future::Future;

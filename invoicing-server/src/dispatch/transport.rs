@@ -22,7 +22,6 @@
 mod connector;
 mod failure;
 mod policed;
-mod proxy;
 mod resolver;
 mod retry_after;
 mod roots;
@@ -42,10 +41,10 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use invoicing_core::{AttemptOutcome, FailureClass, Timestamp};
 use rustls::pki_types::CertificateDer;
 
-use super::target::{TargetPolicy, TargetUrl};
 use crate::config::ATTEMPT_TIMEOUT_MS;
+use crate::forward_proxy::ForwardProxy;
+use crate::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, Proxied};
-pub use proxy::{ForwardProxy, ProxyError};
 use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 

@@ -19,6 +19,8 @@ pub(crate) enum DatabaseError {
     /// The PostgreSQL database is not in UTF-8.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite always stores UTF-8"))]
     Encoding(String),
+    /// The schema is of a development state before the first release.
+    BeforeRelease { found: i64 },
     /// The schema is newer than this code.
     TooNew { found: i64, known: i64 },
     /// The URL cannot be read.

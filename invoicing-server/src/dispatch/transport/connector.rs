@@ -19,10 +19,10 @@ use tower_service::Service;
 use super::TransportError;
 use super::failure::of_tls;
 use super::policed::{PolicedTcp, Way};
-use super::proxy::ForwardProxy;
 use super::resolver::{CheckedResolver, Resolve};
 use super::tunnel::{Tunnelled, Tunnels};
-use crate::dispatch::target::TargetPolicy;
+use crate::forward_proxy::ForwardProxy;
+use crate::target::TargetPolicy;
 
 type BoxError = Box<dyn Error + Send + Sync>;
 

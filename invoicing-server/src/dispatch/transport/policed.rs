@@ -17,7 +17,7 @@ use super::connector::ConnectFailure;
 use super::failure::classify;
 use super::resolver::CheckedResolver;
 use super::tunnel::{Tunnelled, Tunnels};
-use crate::dispatch::target::TargetPolicy;
+use crate::target::TargetPolicy;
 
 /// How a permitted address is reached.
 #[derive(Clone)]

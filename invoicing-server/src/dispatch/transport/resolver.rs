@@ -21,7 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service;
 
 use super::connector::ConnectFailure;
-use crate::dispatch::target::TargetPolicy;
+use crate::target::TargetPolicy;
 
 /// A lookup that is under way.
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;

@@ -26,9 +26,9 @@ use tokio::net::TcpStream;
 use tower_service::Service;
 
 use super::connector::ConnectFailure;
-use super::proxy::ForwardProxy;
 use super::resolver::{CheckedResolver, SystemResolver};
-use crate::dispatch::target::{TargetPolicy, literal};
+use crate::forward_proxy::ForwardProxy;
+use crate::target::{TargetPolicy, literal};
 
 /// What goes through a tunnel; TLS to the *proxy* where its URL says `https`.
 pub(super) type Tunnelled = MaybeHttpsStream<TokioIo<TcpStream>>;

@@ -49,12 +49,12 @@ impl ForwardProxy {
     }
 
     /// Where it is, without user and password.
-    pub(super) fn uri(&self) -> &Uri {
+    pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
 
     /// The value of `Proxy-Authorization`.
-    pub(super) fn authorization(&self) -> Option<HeaderValue> {
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(self.authorization.as_ref()?).ok()?;
         value.set_sensitive(true);
         Some(value)

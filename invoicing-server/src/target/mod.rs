@@ -2,7 +2,7 @@
 //!
 //! A URL is parsed once, by the rules browsers use (WHATWG), and only that reading goes on: what is checked here is
 //! what is connected to. This module resolves no names. Whether a *name* leads to a private network can only be
-//! known when connecting, and may change from one attempt to the next, so [`transport`](super::transport) puts every
+//! known when connecting, and may change from one attempt to the next, so the transport puts every
 //! answer of a lookup to [`TargetPolicy::permits_all`] before it uses one. The checks made here are the early half:
 //! they give whoever registers a webhook an answer at once. The attempt decides.
 //!
@@ -10,7 +10,7 @@
 //! was connected to, so open and closed ports, and hosts that are up and down, look alike; no address is named. A name
 //! without addresses is `dns` and not `target_refused`: the first is tried again, as the contract asks, and whoever
 //! has mistyped a name should see it. Where that tells too much, because this machine's resolver knows a company's
-//! internal names under a public suffix, the host plugs in a resolver that does not (see [`Resolve`](super::transport::Resolve)).
+//! internal names under a public suffix, the host plugs in a resolver that does not (see [`Resolve`](crate::Resolve)).
 
 mod addresses;
 mod names;
@@ -93,7 +93,7 @@ impl TargetPolicy {
 
     /// Whether a connection may be made for this URL, as far as that shows without a lookup. Asked at each connection,
     /// because a stored URL may be older than today's policy.
-    pub(super) fn permits_uri(self, uri: &Uri) -> bool {
+    pub(crate) fn permits_uri(self, uri: &Uri) -> bool {
         (self.allow_http || uri.scheme() == Some(&Scheme::HTTPS))
             && !uri.port_u16().is_some_and(ports::is_blocked)
             && literal(uri).is_none_or(|address| self.permits(address))
@@ -131,7 +131,7 @@ impl TargetPolicy {
 }
 
 /// The address, where the host is one. Normalisation leaves one spelling of each.
-pub(super) fn literal(uri: &Uri) -> Option<IpAddr> {
+pub(crate) fn literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
@@ -153,7 +153,7 @@ impl TargetUrl {
     }
 
     /// The same for the HTTP client.
-    pub(super) fn uri(&self) -> &Uri {
+    pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
 }
