@@ -20,6 +20,7 @@ mod particulars;
 mod plans;
 mod projects;
 mod quotes;
+mod schema;
 mod sealed_secrets;
 mod smoke;
 mod support;
