@@ -48,12 +48,6 @@ impl Error {
         source.downcast_ref::<Refused>().is_some_and(|refused| refused.code == "57014")
     }
 
-    /// Whether the answer to a commit was lost, and nobody has found out yet what became of it.
-    pub(crate) fn is_unknown(&self) -> bool {
-        let Self::StorageUnavailable(source) = self else { return false };
-        source.is::<Unknown>()
-    }
-
     /// A row that does not hold what this version writes.
     pub(crate) fn bad_row(
         table: &'static str,
@@ -93,7 +87,7 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// See [`Error::is_unknown`].
+/// The answer to a commit was lost, and the status of the transaction could not be found out in time.
 #[derive(Debug, thiserror::Error)]
 #[error("it is not known yet whether it was committed")]
 pub(crate) struct Unknown;

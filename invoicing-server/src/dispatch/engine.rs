@@ -6,7 +6,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -89,9 +90,8 @@ pub(super) struct Engine<'a> {
     claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
     looking: Option<BoxFuture<'a, Looked>>,
     next_poll: Timestamp,
-    stopping: bool,
-    /// Tells a recording since when it need not be waited for.
-    recording_may_end: Arc<OnceLock<Instant>>,
+    /// Shared with the recording under way, which does not go on for long once this is set.
+    stopping: Arc<AtomicBool>,
     report: DispatchReport,
 }
 
@@ -113,8 +113,7 @@ impl<'a> Engine<'a> {
             claiming: None,
             looking: None,
             next_poll: inner.env.now(),
-            stopping: false,
-            recording_may_end: Arc::default(),
+            stopping: Arc::default(),
             report: DispatchReport::default(),
         }
     }
@@ -131,22 +130,19 @@ impl<'a> Engine<'a> {
         }
         loop {
             self.take_fresh();
-            if !self.stopping {
+            if !self.is_stopping() {
                 self.start_look();
                 self.start_claim();
                 self.start_attempts();
             }
             self.start_recording();
-            if self.quiet() && (self.stopping || (until == Until::Idle && self.idle())) {
+            if self.quiet() && (self.is_stopping() || (until == Until::Idle && self.idle())) {
                 break;
             }
             let nap = self.nap();
             tokio::select! {
                 biased;
-                () = &mut stop, if !self.stopping => {
-                    self.stopping = true;
-                    self.recording_may_end.get_or_init(Instant::now);
-                }
+                () = &mut stop, if !self.is_stopping() => self.stopping.store(true, Ordering::Relaxed),
                 Some(attempted) = self.attempts.next(), if !self.attempts.is_empty() => self.attempted(attempted),
                 Some((batch, recorded)) = OptionFuture::from(self.recording.as_mut()) => {
                     self.recording = None;
@@ -162,8 +158,8 @@ impl<'a> Engine<'a> {
                         self.claimed(claimed);
                     }
                 }
-                () = self.inner.handoff.wait(), if !self.stopping => {}
-                () = tokio::time::sleep(nap), if !self.stopping => {}
+                () = self.inner.handoff.wait(), if !self.is_stopping() => {}
+                () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
         self.held.extend(self.inner.handoff.close());
@@ -346,7 +342,7 @@ impl<'a> Engine<'a> {
     /// not take it for nothing to do.
     fn gathered_until(&self) -> Option<Instant> {
         let since = self.gathering_since.filter(|_| self.recording.is_none())?;
-        if self.outcomes.len() >= GATHERED || self.stopping {
+        if self.outcomes.len() >= GATHERED || self.is_stopping() {
             return None;
         }
         let others_may_end = (!self.attempts.is_empty()).then(|| since + GATHERING);
@@ -366,7 +362,7 @@ impl<'a> Engine<'a> {
         if !self.outcomes.is_empty() {
             self.gathering_since = Some(Instant::now());
         }
-        let recorded = keep(self.inner, Arc::clone(&batch), Arc::clone(&self.recording_may_end));
+        let recorded = keep(self.inner, Arc::clone(&batch), Arc::clone(&self.stopping));
         self.recording = Some(recorded.map(|recorded| (batch, recorded)).boxed());
     }
 
@@ -428,6 +424,10 @@ impl<'a> Engine<'a> {
         gathered.map_or(nap, |left| left.min(nap))
     }
 
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     fn now(&self) -> Timestamp {
         self.inner.env.now()
     }
@@ -436,7 +436,6 @@ impl<'a> Engine<'a> {
 /// Also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.recording_may_end.get_or_init(Instant::now);
         self.inner.handoff.leave(self.held.drain());
     }
 }

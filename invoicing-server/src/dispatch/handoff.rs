@@ -34,6 +34,8 @@ pub(crate) struct Job {
     pub(crate) attempts: u32,
     /// Claims since it was queued, this one included.
     pub(crate) claims: u32,
+    /// Number of the attempt that this claim is for. No other claim of the delivery has it.
+    pub(crate) number: u32,
     pub(crate) lease_until: Timestamp,
     /// What it was claimed with.
     pub(crate) token: i64,

@@ -59,6 +59,10 @@ pub(super) async fn record(
     let token = tx.handoff().token();
     let mut batch = Batch::of(attempted, now);
     let mut recorded = Recorded::default();
+    if !batch.attempts.is_empty() && !deliveries::insert_attempts(tx.connection(), &batch.attempts).await? {
+        // Recorded before, as a whole: nothing counts twice.
+        return Ok(recorded);
+    }
     recorded.report.attempts = batch.attempts.len() as u64;
     let mut standings = Standings::default();
     if batch.is_troubled() {
@@ -78,13 +82,9 @@ pub(super) async fn record(
     recorded.report.failed = in_time(&batch.failed);
     streaks(tx, &ends(attempted, &late), &mut standings, endpoints, now).await?;
     retries(tx, &mut batch, &mut recorded, &standings, token).await?;
-    if !batch.attempts.is_empty() {
-        deliveries::insert_attempts(tx.connection(), &batch.attempts).await?;
-    }
     skips(&mut batch, &standings, endpoints, now);
     for (reason, ids) in &batch.skipped {
-        deliveries::skip(tx.connection(), ids, reason, now, token).await?;
-        recorded.report.skipped += ids.len() as u64;
+        recorded.report.skipped += deliveries::skip(tx.connection(), ids, reason, now, token).await?;
     }
     if !batch.given_back.is_empty() {
         let ids: Vec<i64> = batch.given_back.iter().map(|(job, _)| job.delivery).collect();
@@ -116,7 +116,7 @@ impl Batch {
 
     fn made(&mut self, job: &Job, made: &Made) {
         let duration_ms = i64::try_from(made.duration.as_millis()).unwrap_or(i64::MAX);
-        self.attempts.push(AttemptRow::new(job.delivery, made.at, duration_ms, made.outcome));
+        self.attempts.push(AttemptRow::new(job.delivery, job.number, made.at, duration_ms, made.outcome));
         let end = match made.next {
             NextStep::RetryAt(at) => return self.retries.push((job.clone(), at)),
             NextStep::End(end) => end,

@@ -1,6 +1,7 @@
 //! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -16,8 +17,8 @@ use crate::store::reading;
 
 /// How long to wait when the database is in trouble.
 pub(super) const TROUBLE: Duration = Duration::from_millis(250);
-/// How often a recording is tried by a dispatcher that stops, before it is left to the next start.
-const STOPPING_TRIES: u32 = 20;
+/// How long a dispatcher that stops goes on trying to record, from the first failure on.
+const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 
 /// Releases what a process left behind that is no more, where that can be known, and opens the hand-off with the same
 /// commit: a delivery that is handed over later is not released.
@@ -56,28 +57,21 @@ pub(super) async fn claim(inner: &Inner, wanted: Vec<(WebhookId, usize)>) -> Vec
 }
 
 /// Records a batch. While the database is unavailable it tries again and again: an outcome that is not recorded is
-/// an attempt made again. Where something else is wrong, every outcome is recorded by itself, and only what still
-/// fails is left to the end of its lease.
-pub(super) async fn keep(
-    inner: &Inner,
-    batch: Arc<Vec<Attempted>>,
-    stopping: Arc<OnceLock<Instant>>,
-) -> Recorded {
-    let mut tries = 0;
+/// an attempt made again, while recording an outcome twice changes nothing. Where something else is wrong, every outcome
+/// is recorded by itself, and only what still fails is left to the end of its lease.
+pub(super) async fn keep(inner: &Inner, batch: Arc<Vec<Attempted>>, stopping: Arc<AtomicBool>) -> Recorded {
+    let mut failing_since = None;
     loop {
         let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&inner.endpoints));
-        // Recorded again, it would be recorded twice where the first time is yet found to have been committed.
-        let recorded = inner.store.write_until_known(Arc::clone(&stopping), move |tx| {
-            Box::pin(async move { record(tx, &shared, &endpoints).await })
-        });
+        let recorded =
+            inner.store.write(move |tx| Box::pin(async move { record(tx, &shared, &endpoints).await }));
         let error = match recorded.await {
             Ok(recorded) => return recorded,
             Err(error) => error,
         };
         log_unrecorded(&error, batch.len());
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_too_slow();
-        tries += u32::from(stopping.get().is_some());
-        if unavailable && !error.is_unknown() && tries < STOPPING_TRIES {
+        if unavailable && !(stopping.load(Ordering::Relaxed) && is_over(&mut failing_since)) {
             tokio::time::sleep(TROUBLE).await;
         } else if unavailable || batch.len() == 1 {
             tracing::error!("{} outcomes are lost; their attempts will be made again", batch.len());
@@ -89,6 +83,11 @@ pub(super) async fn keep(
     }
 }
 
+/// Whether a dispatcher that stops has tried for long enough.
+fn is_over(failing_since: &mut Option<Instant>) -> bool {
+    failing_since.get_or_insert_with(Instant::now).elapsed() > STOPPING_LIMIT
+}
+
 fn log_unrecorded(error: &Error, outcomes: usize) {
     tracing::warn!(error = error as &dyn std::error::Error, "{outcomes} outcomes cannot be recorded");
 }
@@ -96,7 +95,7 @@ fn log_unrecorded(error: &Error, outcomes: usize) {
 fn one_by_one(
     inner: &Inner,
     batch: Arc<Vec<Attempted>>,
-    stopping: Arc<OnceLock<Instant>>,
+    stopping: Arc<AtomicBool>,
 ) -> BoxFuture<'_, Recorded> {
     Box::pin(async move {
         let mut all = Recorded::default();

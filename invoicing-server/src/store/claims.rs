@@ -52,13 +52,14 @@ struct Row<'k> {
     company: Uuid,
     attempts: u32,
     claims: u32,
+    number: u32,
     kind: &'k str,
     body: Bytes,
 }
 
 impl Claimant {
     fn job(self, webhook: WebhookId, row: Row<'_>) -> Job {
-        let Row { delivery, company, attempts, claims, kind, body } = row;
+        let Row { delivery, company, attempts, claims, number, kind, body } = row;
         Job {
             delivery,
             company: CompanyId(company),
@@ -67,6 +68,7 @@ impl Claimant {
             is_ping: kind == Event::PING,
             attempts,
             claims,
+            number,
             lease_until: self.lease_until,
             token: self.token,
         }
@@ -94,11 +96,12 @@ pub(super) mod sqlite {
     }
     /// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
     const CLAIM: &str = concat!(
-        "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, e.kind, e.body) \
-         ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
+        "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, \
+         d.claims_in_all + 1, e.kind, e.body) ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
          WHERE d.id IN ",
         due!(),
-        "; UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 WHERE id IN ",
+        "; UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1 \
+         WHERE id IN ",
         due!(),
         "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
          ORDER BY due_at LIMIT 1"
@@ -113,9 +116,9 @@ pub(super) mod sqlite {
         sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
     }
 
-    /// Row id, company, attempts, claims, kind, body.
+    /// Row id, company, attempts, claims, number, kind, body.
     #[derive(Deserialize)]
-    struct Found(i64, Uuid, u32, u32, String, String);
+    struct Found(i64, Uuid, u32, u32, u32, String, String);
 
     /// Claims due deliveries of one webhook.
     pub(in crate::store) async fn claim(
@@ -135,9 +138,11 @@ pub(super) mod sqlite {
         let (claimed, next) = rows.split_first().ok_or_else(|| Error::internal("a claim without a row"))?;
         let claimed: Vec<Found> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
         let is_full = claimed.len() >= room;
-        let jobs = claimed.into_iter().map(|Found(delivery, company, attempts, claims, kind, body)| {
-            claimant.job(webhook, Row { delivery, company, attempts, claims, kind: &kind, body: body.into() })
-        });
+        let jobs =
+            claimed.into_iter().map(|Found(delivery, company, attempts, claims, number, kind, body)| {
+                let body = body.into();
+                claimant.job(webhook, Row { delivery, company, attempts, claims, number, kind: &kind, body })
+            });
         let next = match next.first() {
             _ if is_full => Some(claimant.now),
             Some(row) => Some(Timestamp::from_millis(row.try_get(0)?)),
@@ -177,16 +182,16 @@ pub(super) mod postgres {
     use crate::store::deliveries::small;
     use crate::store::lists::{Ids, Uuids};
 
-    /// `$3` for which webhooks, `$5` how many of each, `$6` when leases have run out by. What somebody else is claiming is
-    /// passed over. The update goes by an array, which the planner takes for a few rows and looks up one by one, and not
+    /// `$3` for which webhooks, `$5` how many of each. Rows that another node is claiming are passed over. The update goes by an array, which the planner takes for a few rows and looks up one by one, and not
     /// by a join.
     const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
          FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
          WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
-         AND held_until <= $6 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
-         claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 \
-         WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
-         SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims FROM claimed c \
+         AND held_until <= $4 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
+         claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, \
+         claims_in_all = claims_in_all + 1 WHERE id = ANY(ARRAY(SELECT id FROM due)) \
+         RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all) \
+         SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all FROM claimed c \
          JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
     /// Each once, however many webhooks it goes to. What has a limit of one row is looked up one by one.
     const EVENTS: &str = "SELECT w.company, w.event, e.kind, e.body \
@@ -196,19 +201,16 @@ pub(super) mod postgres {
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
 
-    /// `held_until` of what nobody holds.
-    const NOT_HELD: i64 = 0;
     /// When a webhook is looked at again of which is not known when, in milliseconds.
     const AGAIN_MS: i64 = 250;
 
-    /// Webhook, row id, company, event, attempts, claims.
-    type Found = (Uuid, i64, Uuid, Uuid, i64, i64);
+    /// Webhook, row id, company, event, attempts, claims, number.
+    type Found = (Uuid, i64, Uuid, Uuid, i64, i64, i64);
 
-    /// Claims due deliveries of several webhooks; those that others hold only where their leases may be taken for run out.
+    /// Claims due deliveries of several webhooks, expired claims included.
     pub(in crate::store) async fn claim(
         connection: &mut Connection,
         claimant: Claimant,
-        may_take_over: bool,
         wanted: &[(WebhookId, usize)],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let webhooks = || Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect());
@@ -220,7 +222,6 @@ pub(super) mod postgres {
             .bind(webhooks())
             .bind(claimant.now.as_millis())
             .bind(Ids(&rooms))
-            .bind(if may_take_over { claimant.now.as_millis() } else { NOT_HELD })
             .fetch_all(c))?;
         let mut claimed: HashMap<WebhookId, Claimed> =
             wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
@@ -233,13 +234,13 @@ pub(super) mod postgres {
                 return Err(error);
             }
         };
-        for (webhook, delivery, company, event, attempts, claims) in rows {
+        for (webhook, delivery, company, event, attempts, claims, number) in rows {
             let Some((kind, body)) = events.get(&(company, event)) else {
                 tracing::error!(delivery, %event, "a delivery of an event that is not there");
                 continue;
             };
-            let (attempts, claims) = (small(attempts), small(claims));
-            let row = Row { delivery, company, attempts, claims, kind, body: body.clone() };
+            let (attempts, claims, number) = (small(attempts), small(claims), small(number));
+            let row = Row { delivery, company, attempts, claims, number, kind, body: body.clone() };
             let webhook = WebhookId(webhook);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
         }
@@ -270,7 +271,7 @@ pub(super) mod postgres {
         deliveries: &[Found],
     ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
         let which: HashSet<(Uuid, Uuid)> =
-            deliveries.iter().map(|(.., company, event, _, _)| (*company, *event)).collect();
+            deliveries.iter().map(|(_, _, company, event, ..)| (*company, *event)).collect();
         if which.is_empty() {
             return Ok(HashMap::new());
         }

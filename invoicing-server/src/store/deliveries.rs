@@ -44,37 +44,32 @@ macro_rules! of_webhook {
     };
 }
 
-/// A row per attempt: delivery, when it began, how long it took, status or failure. It is counted already.
+/// A row per attempt: number, start, duration, status or failure. An attempt that is on record is left as it is.
 macro_rules! attempted {
-    ($at:literal, $took:literal, $status:literal, $failure:literal, $attempts_and_deliveries:literal) => {
+    ($columns:literal, $attempts_and_deliveries:literal) => {
         concat!(
             "INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure) \
-             SELECT d.company_id, d.event_id, d.webhook_id, d.attempts_in_all, ",
-            concat!($at, ", ", $took, ", ", $status, ", ", $failure),
+             SELECT d.company_id, d.event_id, d.webhook_id, ",
+            $columns,
             " FROM ",
-            $attempts_and_deliveries
+            $attempts_and_deliveries,
+            " ON CONFLICT DO NOTHING"
         )
     };
 }
 
-/// On PostgreSQL from lists of columns, which it reads twenty times as fast as JSON; the limit makes it look each
-/// delivery up by itself, whatever it believes of the table.
+/// PostgreSQL reads lists of columns twenty times as fast as JSON; the limit makes it look up each delivery by its id,
+/// whatever the statistics of the table say. SQLite needs the condition to tell this conflict clause from that of a join.
 const ATTEMPTED: Sql = Sql {
     sqlite: attempted!(
-        "j.value ->> 1",
-        "j.value ->> 2",
-        "j.value ->> 3",
-        "j.value ->> 4",
-        "json_each($1) j JOIN delivery d ON d.id = j.value ->> 0"
+        "j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5",
+        "json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true"
     ),
     postgres: attempted!(
-        "a.at",
-        "a.took",
-        "nullif(a.status, 0)",
-        "a.failure",
-        "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[]) \
-         AS a(id, at, took, status, failure) CROSS JOIN LATERAL (SELECT company_id, event_id, webhook_id, \
-         attempts_in_all FROM delivery WHERE id = a.id LIMIT 1) d"
+        "a.number, a.at, a.took, nullif(a.status, 0), a.failure",
+        "unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[]) \
+         AS a(id, number, at, took, status, failure) CROSS JOIN LATERAL (SELECT company_id, event_id, webhook_id \
+         FROM delivery WHERE id = a.id LIMIT 1) d"
     ),
 };
 const COUNT_ATTEMPT: Sql = sql_with!(
@@ -123,30 +118,35 @@ const LOG: &str = "SELECT a.at, a.event_id, a.number, a.duration_ms, a.status, a
      FROM attempt a JOIN event e ON e.company_id = a.company_id AND e.id = a.event_id \
      WHERE a.company_id = $1 AND a.webhook_id = $2 ORDER BY a.at DESC, a.event_id DESC, a.number DESC LIMIT $3";
 
-/// An attempt as its row: delivery, when it began, how long it took in milliseconds, and status or failure class.
+/// An attempt as its row: delivery, number, start, duration in milliseconds, and status or failure class.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct AttemptRow(i64, i64, i64, Option<u16>, Option<&'static str>);
+pub(crate) struct AttemptRow(i64, i64, i64, i64, Option<u16>, Option<&'static str>);
 
 impl AttemptRow {
-    pub(crate) fn new(delivery: i64, at: Timestamp, duration_ms: i64, outcome: AttemptOutcome) -> Self {
-        match outcome {
-            AttemptOutcome::Answered { status, .. } => {
-                Self(delivery, at.as_millis(), duration_ms, Some(status), None)
-            }
-            AttemptOutcome::Failed(class) => {
-                Self(delivery, at.as_millis(), duration_ms, None, Some(class.as_str()))
-            }
-        }
+    pub(crate) fn new(
+        delivery: i64,
+        number: u32,
+        at: Timestamp,
+        duration_ms: i64,
+        outcome: AttemptOutcome,
+    ) -> Self {
+        let (status, failure) = match outcome {
+            AttemptOutcome::Answered { status, .. } => (Some(status), None),
+            AttemptOutcome::Failed(class) => (None, Some(class.as_str())),
+        };
+        Self(delivery, number.into(), at.as_millis(), duration_ms, status, failure)
     }
 }
 
-/// Adds a row per attempt. After the deliveries' counts are moved: the rows are numbered by them, and from then on nobody
-/// else moves them.
+/// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
+///
+/// # Errors
+/// Where only some of them are on record: the count does not tell which, so each has to be recorded by itself.
 pub(crate) async fn insert_attempts(
     connection: &mut Connection,
     attempts: &[AttemptRow],
-) -> Result<(), Error> {
-    run!(connection, |c, dialect| {
+) -> Result<bool, Error> {
+    let inserted = run!(connection, |c, dialect| {
         let query = sqlx::query(ATTEMPTED.of(dialect));
         let query = match dialect {
             Dialect::Sqlite => query.bind(to_json(&attempts)?),
@@ -157,13 +157,18 @@ pub(crate) async fn insert_attempts(
                     .bind(Ids(&column(|row| row.0)))
                     .bind(Ids(&column(|row| row.1)))
                     .bind(Ids(&column(|row| row.2)))
-                    .bind(Ids(&column(|row| row.3.map_or(0, i64::from))))
-                    .bind(Texts(attempts.iter().map(|row| row.4.map(str::to_owned)).collect()))
+                    .bind(Ids(&column(|row| row.3)))
+                    .bind(Ids(&column(|row| row.4.map_or(0, i64::from))))
+                    .bind(Texts(attempts.iter().map(|row| row.5.map(str::to_owned)).collect()))
             }
         };
         query.execute(c)
     })?;
-    Ok(())
+    match inserted {
+        0 => Ok(false),
+        inserted if inserted == attempts.len() as u64 => Ok(true),
+        _ => Err(Error::internal("some attempts of a batch are on record")),
+    }
 }
 
 /// Counts attempts of deliveries that have not ended. Where the claim has been taken over, they count in all, but not
@@ -217,21 +222,20 @@ pub(crate) async fn retry(
     Ok(())
 }
 
-/// Ends claimed deliveries as skipped.
+/// Ends claimed deliveries as skipped; how many.
 pub(crate) async fn skip(
     connection: &mut Connection,
     ids: &[i64],
     reason: &str,
     at: Timestamp,
     token: i64,
-) -> Result<(), Error> {
-    run!(connection, |c, dialect| sqlx::query(SKIP.of(dialect))
+) -> Result<u64, Error> {
+    Ok(run!(connection, |c, dialect| sqlx::query(SKIP.of(dialect))
         .bind(Ids(ids))
         .bind(reason)
         .bind(at.as_millis())
         .bind(token)
-        .execute(c))?;
-    Ok(())
+        .execute(c))?)
 }
 
 /// Ends everything of a webhook that waits in the table as skipped. What is claimed is decided by the claimant.
@@ -338,7 +342,8 @@ pub struct AttemptRecord {
     pub event: EventId,
     /// `quote.created`, …, or `ping`.
     pub kind: String,
-    /// 1 for the first attempt of the delivery, replays included.
+    /// Number of the claim that the attempt was made with, replays included: 1 for the first. No two attempts of a
+    /// delivery share a number. A claim that came to no attempt leaves a gap.
     pub number: u32,
     /// How long it took, in milliseconds.
     pub duration_ms: u32,

@@ -68,9 +68,9 @@ macro_rules! insert_group {
     ($id_and_webhook:literal, $webhooks:literal) => {
         concat!(
             "INSERT INTO delivery (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, \
-             attempts, attempts_in_all, ended_at, held_until) SELECT $1, $2, ",
+             claims_in_all, attempts, attempts_in_all, ended_at, held_until) SELECT $1, $2, ",
             $id_and_webhook,
-            ", $5, $6, $7, $8, $9, 0, 0, $10, $11 FROM ",
+            ", $5, $6, $7, $8, $9, $9, 0, 0, $10, $11 FROM ",
             $webhooks
         )
     };
@@ -149,6 +149,7 @@ impl Group {
                 is_ping,
                 attempts: 0,
                 claims: 1,
+                number: 1,
                 lease_until,
                 token,
             })),

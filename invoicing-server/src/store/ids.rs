@@ -66,7 +66,7 @@ impl DeliveryIds {
         }
     }
 
-    /// Gives up what is left: a server that has failed may have lost what was committed, and give it to somebody else.
+    /// Gives up what is left.
     #[cfg(feature = "postgres")]
     pub(super) fn forget(&self) {
         *self.left() = 0..0;

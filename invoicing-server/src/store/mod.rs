@@ -33,7 +33,7 @@ pub(crate) mod uploads;
 pub(crate) mod webhooks;
 
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
@@ -289,25 +289,6 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         either!(self, |database| database.write(operation).await)
-    }
-
-    /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
-    /// that as long as it can be found out, or until a moment after the instant at which it is enough. See [`Error::is_unknown`].
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
-    pub(crate) async fn write_until_known<T, F>(
-        &self,
-        enough: Arc<OnceLock<Instant>>,
-        operation: F,
-    ) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        match self {
-            Self::Sqlite(database) => database.write(operation).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write_until_known(enough, operation).await,
-        }
     }
 
     /// As [`Self::write`], for an operation on one company: those of one company come one after the other.

@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use super::super::connection::{Connection, on, run};
 use super::super::news::News;
-use super::contact::BEAT;
+use super::clock;
 use super::{Shared, options};
 
 const CHANNEL: &str = "invoicing";
@@ -80,7 +80,7 @@ impl Announcer {
     }
 }
 
-/// The task that listens and sends, and keeps in touch with the database.
+/// The task that listens, sends, and corrects the clock.
 pub(super) struct Listening {
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
@@ -192,7 +192,7 @@ async fn send_waiting(shared: &Shared, node: Uuid) {
 
 async fn correct(shared: &Shared) {
     loop {
-        tokio::time::sleep(BEAT).await;
+        tokio::time::sleep(clock::INTERVAL).await;
         if let Err(error) = shared.correct_clock().await {
             tracing::warn!(%error, "the database was not asked for the time");
         }

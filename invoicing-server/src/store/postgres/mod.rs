@@ -7,14 +7,13 @@
 
 mod again;
 mod clock;
-mod contact;
 mod listen;
 mod outcome;
 mod session;
 mod write;
 
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -39,9 +38,7 @@ use crate::env::Env;
 use crate::turns::Turns;
 use again::Failed;
 use clock::Correction;
-use contact::Contact;
 use listen::{Announcer, Listening};
-use write::Patience;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -99,7 +96,6 @@ struct Shared {
     ids: Arc<DeliveryIds>,
     announcer: Announcer,
     correction: Correction,
-    contact: Contact,
 }
 
 impl Postgres {
@@ -113,6 +109,8 @@ impl Postgres {
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
+        let ids = Arc::new(DeliveryIds::in_blocks());
+        let kept_ids = Arc::clone(&ids);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
@@ -125,11 +123,16 @@ impl Postgres {
                     Ok(sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
+            // A server that replaces another one may allocate again what the other one had, so no id that is kept in
+            // memory outlives a reconnection.
+            .after_connect(move |_, _| {
+                kept_ids.forget();
+                Box::pin(std::future::ready(Ok(())))
+            })
             .connect_with(options.clone())
             .await?;
         prepare(&pool).await?;
         let correction = Correction::of(&env);
-        let contact = Contact::new(env.correction().is_some());
         let shared = Shared {
             pool,
             options,
@@ -138,10 +141,9 @@ impl Postgres {
             answer_limit,
             env,
             handoff,
-            ids: Arc::new(DeliveryIds::in_blocks()),
+            ids,
             announcer: Announcer::default(),
             correction,
-            contact,
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -166,21 +168,7 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        write::run(&self.shared, Instant::now(), Patience::OfCaller, operation).await
-    }
-
-    /// As [`Self::write`], but where the answer to the commit is lost, it is waited for until it is known what became of
-    /// it, for half an hour at most, or until a moment after the instant at which it is enough.
-    pub(super) async fn write_until_known<T, F>(
-        &self,
-        enough: Arc<OnceLock<Instant>>,
-        operation: F,
-    ) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        write::run(&self.shared, Instant::now(), Patience::UntilKnown(enough), operation).await
+        write::run(&self.shared, Instant::now(), operation).await
     }
 
     /// As [`Self::write`], for an operation that locks the company's row.
@@ -191,7 +179,7 @@ impl Postgres {
     {
         let begun = Instant::now();
         let _turn = self.turns.wait_for(company, again::TRIED_FOR).await?;
-        write::run(&self.shared, begun, Patience::OfCaller, operation).await
+        write::run(&self.shared, begun, operation).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -202,12 +190,7 @@ impl Postgres {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::Postgres(self.shared.session().await?);
-            let may_take_over = self.shared.contact.is_steady();
-            let claimed = claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await?;
-            if claimed.values().any(|(jobs, _)| !jobs.is_empty()) {
-                self.shared.heard();
-            }
-            Ok::<_, Error>(claimed)
+            claims::postgres::claim(&mut connection, claimant, wanted).await
         };
         match claimed.await {
             Ok(mut claimed) => wanted
@@ -267,14 +250,6 @@ impl Postgres {
 }
 
 impl Shared {
-    /// Something was committed.
-    fn heard(&self) {
-        if self.contact.heard() {
-            // What another server has never seen it may give to somebody else.
-            self.ids.forget();
-        }
-    }
-
     async fn session(&self) -> Result<Session, sqlx::Error> {
         self.session_within(Duration::MAX).await
     }

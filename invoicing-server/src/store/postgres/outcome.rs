@@ -12,11 +12,10 @@ use uuid::Uuid;
 
 use super::super::connection::{Connection, on, run};
 use super::Shared;
-use super::write::Patience;
 use crate::Error;
 use crate::error::Unknown;
 
-/// How long it is asked for where nobody waits for longer. A caller is told earlier that nobody knows yet.
+/// How long it is asked for. A caller is told earlier that the answer is not known yet.
 const ASKED_FOR: Duration = Duration::from_mins(1);
 /// How long to wait before it is asked for again.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -35,14 +34,10 @@ const PRUNE: &str =
     "DELETE FROM outcome WHERE id = ANY(ARRAY(SELECT id FROM outcome WHERE at < $1 LIMIT $2))";
 
 /// Whether a transaction was committed. Fails where that could not be found out in time.
-pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience) -> Result<bool, Error> {
+pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     let begun = Instant::now();
     // Also of a machine that has slept since. The time is in the id.
     let is_old = || shared.env.now().as_millis() - millis_of(id) > BELIEVED_MS;
-    let is_over = || {
-        let is_short = patience.is_short() || shared.pool.is_closed();
-        is_old() || (is_short && begun.elapsed() > ASKED_FOR)
-    };
     loop {
         match ask(shared, id).await {
             Ok(false) if is_old() => {
@@ -53,7 +48,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid, patience: &Patience
                 tracing::warn!(committed, "the answer to a commit was lost; what became of it was found out");
                 return Ok(committed);
             }
-            Err(error) if is_over() => {
+            Err(error) if is_old() || begun.elapsed() > ASKED_FOR => {
                 tracing::error!(%error, transaction = %id, "it is not known whether a transaction was committed");
                 return Err(Error::unavailable(Unknown));
             }

@@ -5,7 +5,7 @@
 //! is also handed over.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -26,61 +26,23 @@ use crate::store::tx::{Aftermath, Tx};
 /// How long a commit is waited for. After that no caller waits, but it is still found out what became of it, and what is
 /// committed is handed over.
 const WAITED_FOR: Duration = Duration::from_secs(20);
-/// How long whoever has had enough waits nevertheless, as the database may have just come back.
-const MOMENT: Duration = Duration::from_secs(5);
-/// How often it is asked whether somebody still wants to wait.
-const WAITED_AT_ONCE: Duration = Duration::from_secs(1);
-
-/// For how long somebody wants to know what became of a commit.
-#[derive(Debug, Clone)]
-pub(super) enum Patience {
-    /// As long as a caller waits for an answer.
-    OfCaller,
-    /// Until it is known, as long as that can be found out, or a moment after this instant.
-    UntilKnown(Arc<OnceLock<Instant>>),
-}
-
-impl Patience {
-    /// Whether it ends where that of a caller does.
-    pub(super) fn is_short(&self) -> bool {
-        match self {
-            Self::OfCaller => true,
-            Self::UntilKnown(enough) => enough.get().is_some_and(|enough| enough.elapsed() > MOMENT),
-        }
-    }
-}
 
 /// Runs an operation that was asked for then.
-pub(super) async fn run<T, F>(
-    shared: &Arc<Shared>,
-    begun: Instant,
-    patience: Patience,
-    operation: F,
-) -> Result<T, Error>
+pub(super) async fn run<T, F>(shared: &Arc<Shared>, begun: Instant, operation: F) -> Result<T, Error>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
 {
     let mut tries = Tries::since(begun);
     loop {
-        match attempt(shared, tries.left(), &patience, operation.clone()).await {
+        match attempt(shared, tries.left(), operation.clone()).await {
             Ok(value) => return Ok(value),
-            Err(failed) => {
-                if let Failed::ForNow(_) = failed {
-                    shared.ids.forget();
-                }
-                tries.again(&shared.env, failed).await?;
-            }
+            Err(failed) => tries.again(&shared.env, failed).await?,
         }
     }
 }
 
-async fn attempt<T, F>(
-    shared: &Arc<Shared>,
-    left: Duration,
-    patience: &Patience,
-    operation: F,
-) -> Result<T, Failed>
+async fn attempt<T, F>(shared: &Arc<Shared>, left: Duration, operation: F) -> Result<T, Failed>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
@@ -95,19 +57,14 @@ where
         }
         Err(_panic) => return Err(Failed::ForGood(Error::internal("an operation panicked"))),
     };
-    let (shared, asked_for) = (Arc::clone(shared), patience.clone());
+    let shared = Arc::clone(shared);
     #[expect(
         clippy::disallowed_methods,
         reason = "it ends with the commit, for which closing the pool waits"
     )]
-    let mut committing = tokio::spawn(async move { commit(&shared, unfinished, id, asked_for).await });
-    let waited_since = Instant::now();
-    let committed = loop {
-        match tokio::time::timeout(WAITED_AT_ONCE, &mut committing).await {
-            Ok(committed) => break committed,
-            Err(_) if waited_since.elapsed() < WAITED_FOR || !patience.is_short() => {}
-            Err(_) => return Err(Failed::ForGood(Error::unavailable(Unknown))),
-        }
+    let committing = tokio::spawn(async move { commit(&shared, unfinished, id).await });
+    let Ok(committed) = tokio::time::timeout(WAITED_FOR, committing).await else {
+        return Err(Failed::ForGood(Error::unavailable(Unknown)));
     };
     committed.map_err(|error| Failed::ForGood(Error::internal(error)))??;
     Ok(value)
@@ -148,12 +105,7 @@ impl Drop for Unfinished {
     }
 }
 
-async fn commit(
-    shared: &Shared,
-    mut unfinished: Unfinished,
-    id: Uuid,
-    patience: Patience,
-) -> Result<(), Failed> {
+async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result<(), Failed> {
     let committed = match unfinished.tx.connection() {
         Connection::Postgres(session) if session.has_failed() => {
             let error = "an operation went on after a statement had failed";
@@ -167,11 +119,10 @@ async fn commit(
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
         unfinished.tx.connection().abandon();
-        if !outcome::was_committed(shared, id, &patience).await.map_err(Failed::ForGood)? {
+        if !outcome::was_committed(shared, id).await.map_err(Failed::ForGood)? {
             return Err(Failed::ForNow(Error::unavailable(error)));
         }
     }
-    shared.heard();
     unfinished.committed = true;
     let Aftermath { mut news, untaken } = unfinished.tx.committed();
     // Its connection is free for others, also while what follows waits for one.
