@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing_tests::Receiver;
 use invoicing_tests::postgres::{Cluster, Options};
 
-use super::fleet::{Fleet, receivers, take, urls};
+use super::fleet::{Fleet, slow_receivers, take, urls};
 use super::proxy::Proxy;
 use super::{hasty, wait_until};
 use crate::process::{CLAIMED, Site, count_at};
@@ -78,7 +78,7 @@ async fn finish(test: &str, fleet: Fleet, held: usize, receivers: &[Receiver]) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() {
     let Some(pair) = Pair::start().await else { return };
-    let receivers = receivers(2).await;
+    let receivers = slow_receivers(2).await;
     let fleet = pair.fleet(&receivers).await;
     fleet.wait_for_operations(5);
     std::thread::sleep(Duration::from_micros(random(300_000)));
@@ -92,7 +92,7 @@ async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_only_a_lost_primary_had_was_acknowledged_to_nobody() {
     let Some(pair) = Pair::start().await else { return };
-    let receivers = receivers(2).await;
+    let receivers = slow_receivers(2).await;
     let fleet = pair.fleet(&receivers).await;
     fleet.wait_for_operations(5);
     pair.standby.stop_immediate();

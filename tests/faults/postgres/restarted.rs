@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use invoicing_tests::postgres::{Cluster, Options};
 
 use super::callers::{Callers, Calls};
-use super::fleet::{Fleet, receivers, take, urls};
+use super::fleet::{Fleet, slow_receivers, take, urls};
 use super::proxy::Proxy;
 use super::{LEASE, wait_until, without_quota};
 use crate::http::Answer;
@@ -25,7 +25,7 @@ const PACE: Duration = Duration::from_millis(20);
 async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves() {
     let Some(cluster) = Cluster::start(&Options { durable: true, ..Options::default() }) else { return };
     let restarts = times("FAULTS_RESTARTS", 2);
-    let receivers = receivers(2).await;
+    let receivers = slow_receivers(2).await;
     let url = cluster.create_database("invoicing").await;
     let proxy = Proxy::start(cluster.port()).await;
     let site = Site::on_postgres(proxy.url("invoicing"), without_quota(), urls(&receivers));
