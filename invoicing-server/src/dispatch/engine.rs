@@ -16,7 +16,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER, DeliveryEnd, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{Attempted, Made, What, attempt};
-use super::handoff::{FreshJob, LANE_ROOM};
+use super::queue::{NewDelivery, LANE_ROOM};
 use super::places::{Pace, Places};
 use super::record::Recorded;
 use super::table::{Claimed, TROUBLE, claim, give_back, keep, look, take_over};
@@ -158,11 +158,11 @@ impl<'a> Engine<'a> {
                         self.claimed(claimed);
                     }
                 }
-                () = self.inner.handoff.wait(), if !self.is_stopping() => {}
+                () = self.inner.queue.wait(), if !self.is_stopping() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
-        self.held.extend(self.inner.handoff.close());
+        self.held.extend(self.inner.queue.close());
         if give_back(self.inner, self.held.iter().copied().collect()).await {
             self.held.clear();
         }
@@ -173,7 +173,7 @@ impl<'a> Engine<'a> {
         let until_poll = self.next_poll.as_millis() - self.now().as_millis();
         // Also where the clock was set back and the instant lies far ahead.
         let is_time = !(1..=POLL_MS).contains(&until_poll);
-        if self.looking.is_none() && (self.inner.handoff.take_look() || is_time) {
+        if self.looking.is_none() && (self.inner.queue.take_look() || is_time) {
             self.looking = Some(look(self.inner).boxed());
         }
     }
@@ -196,10 +196,10 @@ impl<'a> Engine<'a> {
     }
 
     fn take_fresh(&mut self) {
-        for job in self.inner.handoff.take() {
+        for job in self.inner.queue.take() {
             match job {
-                FreshJob::Held(job) => self.enqueue(job),
-                FreshJob::Waiting(webhook) => self.due_at(webhook, self.now()),
+                NewDelivery::Leased(job) => self.enqueue(job),
+                NewDelivery::Pending(webhook) => self.due_at(webhook, self.now()),
             }
         }
     }
@@ -207,7 +207,7 @@ impl<'a> Engine<'a> {
     fn enqueue(&mut self, job: Job) {
         if !self.held.insert(job.delivery) {
             // Still in memory from an earlier claim, whose outcome will be recorded.
-            self.inner.handoff.release(job.webhook, 1);
+            self.inner.queue.release(job.webhook, 1);
             return;
         }
         let webhook = job.webhook;
@@ -248,7 +248,7 @@ impl<'a> Engine<'a> {
             self.due.remove(&(at, webhook));
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.due = None;
-            match self.inner.handoff.reserve_many(webhook, CLAIM) {
+            match self.inner.queue.reserve_many(webhook, CLAIM) {
                 0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
@@ -266,7 +266,7 @@ impl<'a> Engine<'a> {
                 (Vec::new(), Some(self.now().plus_millis(i64::try_from(TROUBLE.as_millis()).unwrap_or(0))))
             }
         };
-        self.inner.handoff.release(webhook, room - jobs.len().min(room));
+        self.inner.queue.release(webhook, room - jobs.len().min(room));
         for job in jobs {
             self.enqueue(job);
         }
@@ -370,7 +370,7 @@ impl<'a> Engine<'a> {
         for attempted in batch {
             let webhook = attempted.job.webhook;
             self.held.remove(&attempted.job.delivery);
-            self.inner.handoff.release(webhook, 1);
+            self.inner.queue.release(webhook, 1);
             if let Some(lane) = self.lanes.get_mut(&webhook) {
                 lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(attempted)));
             }
@@ -385,7 +385,7 @@ impl<'a> Engine<'a> {
         }
         self.report.add(recorded.report);
         // For the next start, or the end of the lease.
-        self.inner.handoff.leave(recorded.lost);
+        self.inner.queue.leave(recorded.lost);
         for attempted in batch {
             self.forget_if_spent(attempted.job.webhook);
         }
@@ -436,7 +436,7 @@ impl<'a> Engine<'a> {
 /// Also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.inner.handoff.leave(self.held.drain());
+        self.inner.queue.leave(self.held.drain());
     }
 }
 

@@ -5,7 +5,7 @@
 //! is switched off, whose waiting deliveries the operation itself ends as skipped.
 //!
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
-//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
+//! token. Fresh deliveries are inserted as claimed and come through the [`Queue`]; everything else (retries, what
 //! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made good
 //! by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
 //!
@@ -15,7 +15,7 @@
 mod attempt;
 mod endpoints;
 mod engine;
-mod handoff;
+mod queue;
 mod places;
 mod record;
 mod table;
@@ -31,7 +31,7 @@ use crate::Error;
 use crate::invoicing::Inner;
 pub(crate) use endpoints::Endpoints;
 use engine::{Engine, Until};
-pub(crate) use handoff::{FreshJob, Handoff, Job};
+pub(crate) use queue::{NewDelivery, Queue, Job};
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -91,18 +91,18 @@ impl Dispatcher {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         // Dropped after the engine, which leaves there what it could not give back.
-        let _running = Running::start(&self.inner.handoff)?;
+        let _running = Running::start(&self.inner.queue)?;
         Engine::new(&self.inner).run(until, stop).await
     }
 }
 
 /// Takes deliveries from the hand-off for as long as it lives, also where the dispatcher's future is dropped.
-struct Running<'a>(&'a Handoff);
+struct Running<'a>(&'a Queue);
 
 impl<'a> Running<'a> {
-    fn start(handoff: &'a Handoff) -> Result<Self, Error> {
-        if handoff.start() {
-            return Ok(Self(handoff));
+    fn start(queue: &'a Queue) -> Result<Self, Error> {
+        if queue.start() {
+            return Ok(Self(queue));
         }
         Err(Conflict::new("a dispatcher of this service runs already").into())
     }
