@@ -46,13 +46,7 @@ impl Error {
         source.downcast_ref::<StatementError>().is_some_and(|error| error.code == "57014")
     }
 
-    /// Whether the connection was lost during the commit and the outcome is not known.
-    pub(crate) fn is_commit_in_doubt(&self) -> bool {
-        let Self::StorageUnavailable(source) = self else { return false };
-        source.is::<CommitInDoubt>()
-    }
-
-    /// A row with a value that this version does not write.
+/// A row with a value that this version does not write.
     pub(crate) fn bad_row(
         table: &'static str,
         column: &'static str,
@@ -90,7 +84,7 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// See [`Error::is_commit_in_doubt`].
+/// The connection was lost during the commit, and the status of the transaction was not found out in time.
 #[derive(Debug, thiserror::Error)]
 #[error("the outcome of the commit is not known")]
 pub(crate) struct CommitInDoubt;

@@ -23,10 +23,12 @@ use crate::open_error::OpenError;
 use crate::operations::documents::DocumentService;
 use crate::operations::sealing::Sealing;
 use crate::operations::sweep::Sweeper;
-use crate::operations::{Companies, CompanyHandle, ResealReport, Services, SigningLinks, SweepReport};
-use crate::queue::DeliveryQueue;
+use crate::operations::{
+    Companies, CompanyHandle, Numbering, ResealReport, Services, SigningLinks, SweepReport,
+};
+use crate::queue::{NewDelivery, Queue};
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
-use crate::store::notification::{Notification, Received};
+use crate::store::notification::{Incoming, Notification};
 use crate::store::sealed::SealedWith;
 use crate::store::{ServiceTables, Store, settings};
 
@@ -83,7 +85,7 @@ impl Database {
         }
     }
 
-    async fn open(&self, env: &Env, queue: &Arc<DeliveryQueue>) -> Result<Store, OpenError> {
+    async fn open(&self, env: &Env, queue: &Arc<Queue>) -> Result<Store, OpenError> {
         let (env, queue) = (env.clone(), Arc::clone(queue));
         Ok(match self {
             Self::Sqlite(path) => Store::open_sqlite(path, env, queue).await?,
@@ -208,7 +210,7 @@ impl Builder {
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
         let (settings, database) = (self.settings, self.database);
-        let queue = Arc::new(DeliveryQueue::new(&env, settings.dispatch.lease_ms));
+        let queue = Arc::new(Queue::new(&env, settings.dispatch.lease_ms));
         let store = Arc::new(database.open(&env, &queue).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
         let sealing = Sealing { store: Arc::clone(&store), sealer: Arc::clone(&sealer) };
@@ -241,7 +243,7 @@ impl Builder {
                 settings.documents.presigned_urls,
             ),
             target: settings.target,
-            numbering: Default::default(),
+            numbering: Numbering::default(),
         });
         Ok(Invoicing(Arc::new(Inner {
             api: Arc::new(ApiContext {
@@ -280,14 +282,14 @@ async fn listen(
     store: &Store,
     keys: Arc<KeyCache>,
     endpoints: Arc<Endpoints>,
-    queue: Arc<DeliveryQueue>,
+    queue: Arc<Queue>,
 ) {
-    let listener = move |received: Received| match received {
-        Received::Notification(Notification::Due(webhook)) => queue.push_due(webhook),
-        Received::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
-        Received::Notification(Notification::Key(key)) => keys.revoke(key),
-        Received::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
-        Received::Gap => {
+    let listener = move |incoming: Incoming| match incoming {
+        Incoming::Notification(Notification::Due(webhook)) => drop(queue.hand_over(vec![NewDelivery::Pending(webhook)])),
+        Incoming::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
+        Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
+        Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
+        Incoming::Gap => {
             endpoints.forget_all();
             keys.clear();
             queue.request_poll();

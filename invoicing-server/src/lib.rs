@@ -42,6 +42,7 @@ mod keyed_semaphore;
 mod moving;
 mod open_error;
 mod operations;
+mod queue;
 mod sealing;
 mod secret;
 mod serve;

@@ -15,7 +15,7 @@ use crate::env::Env;
 pub(crate) const PREFIXES: [&str; 3] = [API_KEY, WEBHOOK, SIGNING_LINK];
 pub(crate) const API_KEY: &str = "isk_";
 pub(crate) const WEBHOOK: &str = "whsec_";
-const SIGNING_LINK: &str = "sgn_";
+pub(crate) const SIGNING_LINK: &str = "sgn_";
 
 /// A secret text. `Debug` does not show it; the memory is wiped on drop.
 #[derive(Clone)]

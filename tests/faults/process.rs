@@ -93,16 +93,12 @@ impl Site {
 
     /// A look at the tables, beside the processes that own them.
     pub(crate) async fn count(&self, sql: &'static str) -> i64 {
-        let count = if let Some(url) = &self.postgres {
-            let options: PgConnectOptions = url.parse().expect("a URL");
-            let mut connection: PgConnection = options.connect().await.expect("the database");
-            sqlx::query_scalar(sql).fetch_one(&mut connection).await
-        } else {
-            let options = SqliteConnectOptions::new().filename(self.file()).read_only(true);
-            let mut connection: SqliteConnection = options.connect().await.expect("the database");
-            sqlx::query_scalar(sql).fetch_one(&mut connection).await
-        };
-        count.expect("a count")
+        if let Some(url) = &self.postgres {
+            return count_at(url, sql).await;
+        }
+        let options = SqliteConnectOptions::new().filename(self.file()).read_only(true);
+        let mut connection: SqliteConnection = options.connect().await.expect("the database");
+        sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a count")
     }
 
     /// Waits until no delivery is pending. Those that are not by then are found one by one.
@@ -127,6 +123,13 @@ impl Site {
         }
         true
     }
+}
+
+/// A look at the tables of a PostgreSQL database.
+pub(crate) async fn count_at(url: &str, sql: &'static str) -> i64 {
+    let options: PgConnectOptions = url.parse().expect("a URL");
+    let mut connection: PgConnection = options.connect().await.expect("the database");
+    sqlx::query_scalar(sql).fetch_one(&mut connection).await.expect("a count")
 }
 
 #[derive(Default)]

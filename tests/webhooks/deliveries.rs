@@ -355,6 +355,62 @@ async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
     world.assert_all_ended().await;
 }
 
+/// The row of the claim is set back, and the clock stands still: the attempt that follows has the number and the instant
+/// of the one on record, as if it were recorded again after the answer to a commit was lost.
+#[on_each_database]
+async fn an_attempt_that_is_recorded_twice_counts_once() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let event = emit(&world, 1).await[0];
+    assert_eq!(world.dispatch().await.failed, 1);
+    let set_back = "UPDATE delivery SET status = 'pending', ended_at = NULL, claims_in_all = 0";
+    assert_eq!(world.run(set_back, &[]).await, 1);
+
+    // The other one may be part of the same batch.
+    emit(&world, 1).await;
+    let report = world.dispatch().await;
+    assert_eq!((report.attempts, report.failed, report.retried), (1, 1, 0), "{report:?}");
+    assert_eq!(receiver.received().len(), 3);
+    assert_eq!(webhook(&world, id).await.consecutive_failures, 2);
+    let twice = delivery(&world, event, id).await;
+    assert_eq!((twice.status, twice.attempts), (DeliveryStatus::Pending, 1));
+    assert_eq!(world.count("SELECT count(*) FROM attempt").await, 2);
+
+    // What the claim held is attempted again once its lease is over, as the next number.
+    world.advance(DAY);
+    assert_eq!(world.dispatch().await.failed, 1);
+    assert_eq!(webhook(&world, id).await.consecutive_failures, 3);
+    assert_eq!(delivery(&world, event, id).await.attempts, 2);
+    world.assert_all_ended().await;
+}
+
+/// 3 attempts and 20 claims to spare. What a claim gives back does not count.
+#[on_each_database]
+async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_until_it_is_replayed() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for (claims, given_up) in [(22, false), (23, true)] {
+        let event = emit(&world, 1).await[0];
+        let statement = "UPDATE delivery SET claims = $1, claims_in_all = $1 WHERE status = 'pending'";
+        assert_eq!(world.run(statement, &[claims.into()]).await, 1);
+        let report = world.dispatch().await;
+        assert_eq!((report.failed, report.delivered), (given_up.into(), (!given_up).into()), "{claims}");
+        let attempt = &world.company.webhooks().log(id, 1).await.unwrap()[0];
+        assert_eq!(i64::from(attempt.number), claims + 1);
+        assert_eq!(attempt.failure, given_up.then_some(FailureClass::Abandoned));
+        assert_eq!(delivery(&world, event, id).await.attempts, 1);
+        world.advance(DAY);
+    }
+    assert_eq!(receiver.received().len(), 1);
+    assert_eq!(world.company.webhooks().replay(id, None).await.unwrap(), 1);
+    assert_eq!(world.dispatch().await.delivered, 1);
+    assert_eq!(world.company.webhooks().log(id, 1).await.unwrap()[0].number, 25);
+    world.assert_all_ended().await;
+}
+
 #[on_each_database]
 async fn a_success_sets_the_count_to_0() {
     let world = World::new().await;

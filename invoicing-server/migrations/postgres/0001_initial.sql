@@ -9,12 +9,12 @@ CREATE TABLE setting (
 
 -- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status
 -- inserts a missing row itself, so that the transaction can no longer commit. Rows are kept for an hour.
-CREATE TABLE outcome (
+CREATE TABLE commit_status (
     id UUID PRIMARY KEY,
     at BIGINT NOT NULL,
     given_up BOOLEAN NOT NULL
 );
-CREATE INDEX outcome_at ON outcome (at);
+CREATE INDEX commit_status_at ON commit_status (at);
 
 CREATE TABLE company (
     id UUID PRIMARY KEY,
@@ -217,7 +217,7 @@ CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
 
 -- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
 -- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
--- `claim`; the token must still be there when the outcome is recorded.
+-- `claim`; an attempt ends the delivery only while the token is still there.
 -- Deliveries that fall due together lie together. Half of a page stays free, so that every row of it can be claimed in
 -- place: with less room most claims moved to another page and changed each index.
 CREATE TABLE delivery (
@@ -230,9 +230,10 @@ CREATE TABLE delivery (
     due_at BIGINT NOT NULL,
     held_until BIGINT NOT NULL DEFAULT 0,
     claim BIGINT NOT NULL,
-    -- Claims and attempts since it was last queued; attempts in all.
+    -- Claims and recorded attempts since it was last queued, and in all. Each claim gives an attempt its number.
     claims BIGINT NOT NULL,
     attempts BIGINT NOT NULL,
+    claims_in_all BIGINT NOT NULL,
     attempts_in_all BIGINT NOT NULL,
     ended_at BIGINT,
     PRIMARY KEY (company_id, event_id, webhook_id)
@@ -246,6 +247,7 @@ CREATE TABLE attempt (
     at BIGINT NOT NULL,
     event_id UUID NOT NULL,
     webhook_id UUID NOT NULL,
+    -- Of the claim that it was made with, so that recording it again conflicts with the key.
     number BIGINT NOT NULL,
     duration_ms BIGINT NOT NULL,
     -- HTTP status of the answer, or the class of the failure.

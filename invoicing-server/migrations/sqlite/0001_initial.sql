@@ -203,7 +203,7 @@ CREATE TABLE event (
 
 -- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
 -- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
--- `claim`; the token must still be there when the outcome is recorded.
+-- `claim`; an attempt ends the delivery only while the token is still there.
 CREATE TABLE delivery (
     id INTEGER PRIMARY KEY,
     company_id BLOB NOT NULL,
@@ -214,9 +214,10 @@ CREATE TABLE delivery (
     due_at INTEGER NOT NULL,
     held_until INTEGER NOT NULL DEFAULT 0,
     claim INTEGER NOT NULL,
-    -- Claims and attempts since it was last queued; attempts in all.
+    -- Claims and recorded attempts since it was last queued, and in all. Each claim gives an attempt its number.
     claims INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
+    claims_in_all INTEGER NOT NULL,
     attempts_in_all INTEGER NOT NULL,
     ended_at INTEGER
 );
@@ -229,6 +230,7 @@ CREATE TABLE attempt (
     at INTEGER NOT NULL,
     event_id BLOB NOT NULL,
     webhook_id BLOB NOT NULL,
+    -- Of the claim that it was made with, so that recording it again conflicts with the key.
     number INTEGER NOT NULL,
     duration_ms INTEGER NOT NULL,
     -- HTTP status of the answer, or the class of the failure.

@@ -20,7 +20,7 @@ use crate::Error;
 use crate::env::Env;
 use crate::secret::sha256;
 use crate::store::keys::ActiveKey;
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::{ServiceTables, Store, Tables};
 use local::Reservations;
 
@@ -141,7 +141,7 @@ impl Access {
             .write_company(key.company, async move |mut tx| {
                 let now = tx.now();
                 tx.keys().revoke(id, now).await?;
-                tx.notify(News::Key(id));
+                tx.notify(Notification::Key(id));
                 Ok(())
             })
             .await
@@ -256,7 +256,6 @@ impl KeyCache {
     }
 
     /// Any key may have changed.
-    #[cfg(feature = "postgres")]
     pub(crate) fn clear(&self) {
         let mut keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);

@@ -1,6 +1,6 @@
-//! What attempts need of a webhook, prepared once: target, headers, keyed signer.
+//! What attempts need of a webhook, prepared once and cached: target, headers, keyed signer.
 //!
-//! Operations that change a webhook make this forget it, once they are committed.
+//! The cache follows the notifications of changed webhooks.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,54 +16,43 @@ use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
 use crate::sealing::{NotOpened, Place, Sealer};
-use crate::store::webhooks::{self, EndpointRow};
-use crate::store::{Store, reading};
+use crate::store::webhooks::EndpointRow;
+use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
 
-/// How long is believed what another node may have changed: as long as its news may be missed.
-const BELIEVED_FOR: Duration = Duration::from_secs(5);
-/// How long is believed that a webhook is off: for a batch. It is asked again before anything is skipped.
-const OFF_BELIEVED_FOR: Duration = Duration::from_millis(100);
+/// For how long a disabled webhook is taken for disabled: for a batch. The state is read again before deliveries are
+/// skipped.
+const MAX_DISABLED_AGE: Duration = Duration::from_millis(100);
 
-/// What a delivery to a webhook is made with.
+/// Target and signer of a webhook.
 pub(super) struct Ready {
     pub(super) target: Target,
     pub(super) signer: Signer,
 }
 
-/// How a webhook can be reached.
+/// A webhook as an attempt needs it.
 pub(super) enum Endpoint {
     /// Ready to be sent to.
     Ready(Box<Ready>),
     /// Disabled or removed: its deliveries are skipped.
-    Off,
-    /// The stored URL or secret cannot be used; how its attempts end. Why was logged when it was read.
+    Disabled,
+    /// The stored URL or secret cannot be used; the failure of its attempts. The reason is logged when it is read.
     Unusable(FailureClass),
 }
 
-impl Endpoint {
-    /// Whether it is still believed although another node may have changed it. That it cannot be used is not: a delivery
-    /// would end for a reason that is gone.
-    fn is_believed(&self, read_before: Duration) -> bool {
-        match self {
-            Self::Ready(_) => read_before <= BELIEVED_FOR,
-            Self::Off => read_before <= OFF_BELIEVED_FOR,
-            Self::Unusable(_) => false,
-        }
-    }
-}
-
 #[derive(Default)]
-struct Known {
-    /// Each with the instant at which it was read.
+struct Cache {
+    /// With the instant at which each was read.
     endpoints: HashMap<WebhookId, (Arc<Endpoint>, Instant)>,
-    /// Counts changes, so that what was read before one is not kept after it.
+    /// Counts changes, so that an endpoint that was read before a change is not cached after it.
     generation: u64,
 }
 
 /// See the module's text.
 pub(crate) struct Endpoints {
-    known: Mutex<Known>,
+    cache: Mutex<Cache>,
+    /// For how long an endpoint is used before it is read again.
+    max_age: Duration,
     pub(super) transport: Transport,
     policy: TargetPolicy,
     sealer: Arc<Sealer>,
@@ -77,13 +66,15 @@ impl Endpoints {
         settings: &Settings,
         transport: Transport,
         sealer: Arc<Sealer>,
+        max_age: Duration,
     ) -> Result<Self, SettingError> {
         let brand = settings.brand.to_ascii_lowercase();
         let refused = |_| SettingError::new("brand", "must be usable in header names");
         let header = |text: String| HeaderName::from_bytes(text.as_bytes()).map_err(refused);
         let user_agent = HeaderValue::from_str(&format!("{}-Webhook/1.0", settings.brand));
         Ok(Self {
-            known: Mutex::default(),
+            cache: Mutex::default(),
+            max_age,
             transport,
             policy: settings.target,
             sealer,
@@ -95,16 +86,16 @@ impl Endpoints {
 
     /// Forgets a webhook that has changed.
     pub(crate) fn forget(&self, webhook: WebhookId) {
-        let mut known = self.known();
-        known.generation += 1;
-        known.endpoints.remove(&webhook);
+        let mut cache = self.cache();
+        cache.generation += 1;
+        cache.endpoints.remove(&webhook);
     }
 
     /// Forgets all webhooks: other keys open other secrets.
     pub(crate) fn forget_all(&self) {
-        let mut known = self.known();
-        known.generation += 1;
-        known.endpoints.clear();
+        let mut cache = self.cache();
+        cache.generation += 1;
+        cache.endpoints.clear();
     }
 
     pub(super) async fn find(
@@ -115,22 +106,38 @@ impl Endpoints {
     ) -> Result<Arc<Endpoint>, Error> {
         loop {
             let generation = {
-                let known = self.known();
-                if let Some((endpoint, read_at)) = known.endpoints.get(&webhook)
-                    && (!store.is_shared() || endpoint.is_believed(read_at.elapsed()))
+                let cache = self.cache();
+                if let Some((endpoint, read_at)) = cache.endpoints.get(&webhook)
+                    && self.is_current(endpoint, read_at.elapsed())
                 {
                     return Ok(Arc::clone(endpoint));
                 }
-                known.generation
+                cache.generation
             };
             let read_at = Instant::now();
-            let row = reading!(store, |c| webhooks::endpoint(c, &self.sealer, company, webhook))?;
+            let sealer = Arc::clone(&self.sealer);
+            let row = store
+                .read(company, async move |mut tx| tx.webhooks().endpoint(&sealer, webhook).await)
+                .await?;
             let endpoint = Arc::new(self.prepare(company, webhook, row)?);
-            let mut known = self.known();
-            if known.generation == generation {
-                known.endpoints.insert(webhook, (Arc::clone(&endpoint), read_at));
+            let mut cache = self.cache();
+            if cache.generation == generation {
+                cache.endpoints.insert(webhook, (Arc::clone(&endpoint), read_at));
                 return Ok(endpoint);
             }
+        }
+    }
+
+    /// Whether a cached endpoint is used. Where other nodes change webhooks, one that cannot be used is always read again:
+    /// otherwise deliveries would fail for a reason that is gone.
+    fn is_current(&self, endpoint: &Endpoint, age: Duration) -> bool {
+        if self.max_age == Duration::MAX {
+            return true;
+        }
+        match endpoint {
+            Endpoint::Ready(_) => age <= self.max_age,
+            Endpoint::Disabled => age <= MAX_DISABLED_AGE,
+            Endpoint::Unusable(_) => false,
         }
     }
 
@@ -143,7 +150,7 @@ impl Endpoints {
     ) -> Result<Endpoint, Error> {
         let Some(row) = row else { return Ok(Endpoint::Unusable(FailureClass::Unsendable)) };
         if row.is_off {
-            return Ok(Endpoint::Off);
+            return Ok(Endpoint::Disabled);
         }
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
@@ -179,7 +186,7 @@ impl Endpoints {
         Ok(Endpoint::Ready(Box::new(Ready { target: Target::new(&url, headers), signer })))
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock()
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock()
     }
 }

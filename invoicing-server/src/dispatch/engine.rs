@@ -6,7 +6,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
@@ -15,13 +16,12 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{Attempted, Made, What, attempt};
-use super::handoff::{FreshJob, LANE_ROOM};
+use super::queue::{NewDelivery, LANE_ROOM};
 use super::places::{Pace, Places};
 use super::record::Recorded;
 use super::table::{Claimed, TROUBLE, claim, give_back, keep, look, take_over};
 use super::{DispatchReport, Job};
 use crate::Error;
-use crate::invoicing::Inner;
 
 /// How often the table is looked at without being asked to, in milliseconds: the net below the wake-ups.
 const POLL_MS: i64 = 5_000;
@@ -68,7 +68,7 @@ type Looked = Result<Vec<(WebhookId, Timestamp)>, Error>;
 
 /// See the module's text.
 pub(super) struct Engine<'a> {
-    inner: &'a Inner,
+    context: &'a DispatchContext,
     lanes: HashMap<WebhookId, Lane>,
     /// The lanes that wait for an instant.
     due: BTreeSet<(Timestamp, WebhookId)>,
@@ -89,22 +89,21 @@ pub(super) struct Engine<'a> {
     claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
     looking: Option<BoxFuture<'a, Looked>>,
     next_poll: Timestamp,
-    stopping: bool,
-    /// Tells a recording since when it need not be waited for.
-    recording_may_end: Arc<OnceLock<Instant>>,
+    /// Shared with the recording under way, which does not go on for long once this is set.
+    stopping: Arc<AtomicBool>,
     report: DispatchReport,
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(inner: &'a Inner) -> Self {
+    pub(super) fn new(context: &'a DispatchContext) -> Self {
         Self {
-            inner,
+            context,
             lanes: HashMap::new(),
             due: BTreeSet::new(),
             round: VecDeque::new(),
             held: HashSet::new(),
             attempts: FuturesUnordered::new(),
-            places: Places::new(&inner.settings.dispatch),
+            places: Places::new(&context.settings),
             full: Vec::new(),
             outcomes: Vec::new(),
             gathering_since: None,
@@ -112,9 +111,8 @@ impl<'a> Engine<'a> {
             recording: None,
             claiming: None,
             looking: None,
-            next_poll: inner.env.now(),
-            stopping: false,
-            recording_may_end: Arc::default(),
+            next_poll: context.env.now(),
+            stopping: Arc::default(),
             report: DispatchReport::default(),
         }
     }
@@ -125,28 +123,25 @@ impl<'a> Engine<'a> {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         let mut stop = pin!(stop);
-        let released = take_over(self.inner).await?;
+        let released = take_over(self.context).await?;
         if released > 0 {
             tracing::info!(released, "claims of an earlier run released");
         }
         loop {
             self.take_fresh();
-            if !self.stopping {
+            if !self.is_stopping() {
                 self.start_look();
                 self.start_claim();
                 self.start_attempts();
             }
             self.start_recording();
-            if self.quiet() && (self.stopping || (until == Until::Idle && self.idle())) {
+            if self.quiet() && (self.is_stopping() || (until == Until::Idle && self.idle())) {
                 break;
             }
             let nap = self.nap();
             tokio::select! {
                 biased;
-                () = &mut stop, if !self.stopping => {
-                    self.stopping = true;
-                    self.recording_may_end.get_or_init(Instant::now);
-                }
+                () = &mut stop, if !self.is_stopping() => self.stopping.store(true, Ordering::Relaxed),
                 Some(attempted) = self.attempts.next(), if !self.attempts.is_empty() => self.attempted(attempted),
                 Some((batch, recorded)) = OptionFuture::from(self.recording.as_mut()) => {
                     self.recording = None;
@@ -162,12 +157,12 @@ impl<'a> Engine<'a> {
                         self.claimed(claimed);
                     }
                 }
-                () = self.inner.handoff.wait(), if !self.stopping => {}
-                () = tokio::time::sleep(nap), if !self.stopping => {}
+                () = self.context.queue.wait(), if !self.is_stopping() => {}
+                () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
-        self.held.extend(self.inner.handoff.close());
-        if give_back(self.inner, self.held.iter().copied().collect()).await {
+        self.held.extend(self.context.queue.close());
+        if give_back(self.context, self.held.iter().copied().collect()).await {
             self.held.clear();
         }
         Ok(self.report)
@@ -177,8 +172,8 @@ impl<'a> Engine<'a> {
         let until_poll = self.next_poll.as_millis() - self.now().as_millis();
         // Also where the clock was set back and the instant lies far ahead.
         let is_time = !(1..=POLL_MS).contains(&until_poll);
-        if self.looking.is_none() && (self.inner.handoff.take_look() || is_time) {
-            self.looking = Some(look(self.inner).boxed());
+        if self.looking.is_none() && (self.context.queue.take_look() || is_time) {
+            self.looking = Some(look(self.context).boxed());
         }
     }
 
@@ -200,10 +195,10 @@ impl<'a> Engine<'a> {
     }
 
     fn take_fresh(&mut self) {
-        for job in self.inner.handoff.take() {
+        for job in self.context.queue.take() {
             match job {
-                FreshJob::Held(job) => self.enqueue(job),
-                FreshJob::Waiting(webhook) => self.due_at(webhook, self.now()),
+                NewDelivery::Leased(job) => self.enqueue(job),
+                NewDelivery::Pending(webhook) => self.due_at(webhook, self.now()),
             }
         }
     }
@@ -211,7 +206,7 @@ impl<'a> Engine<'a> {
     fn enqueue(&mut self, job: Job) {
         if !self.held.insert(job.delivery) {
             // Still in memory from an earlier claim, whose outcome will be recorded.
-            self.inner.handoff.release(job.webhook, 1);
+            self.context.queue.release(job.webhook, 1);
             return;
         }
         let webhook = job.webhook;
@@ -252,13 +247,13 @@ impl<'a> Engine<'a> {
             self.due.remove(&(at, webhook));
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
             lane.due = None;
-            match self.inner.handoff.reserve_many(webhook, CLAIM) {
+            match self.context.queue.reserve_many(webhook, CLAIM) {
                 0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
         }
         if !wanted.is_empty() {
-            self.claiming = Some(claim(self.inner, wanted).boxed());
+            self.claiming = Some(claim(self.context, wanted).boxed());
         }
     }
 
@@ -270,7 +265,7 @@ impl<'a> Engine<'a> {
                 (Vec::new(), Some(self.now().plus_millis(i64::try_from(TROUBLE.as_millis()).unwrap_or(0))))
             }
         };
-        self.inner.handoff.release(webhook, room - jobs.len().min(room));
+        self.context.queue.release(webhook, room - jobs.len().min(room));
         for job in jobs {
             self.enqueue(job);
         }
@@ -281,7 +276,7 @@ impl<'a> Engine<'a> {
     }
 
     fn start_attempts(&mut self) {
-        let settings = &self.inner.settings.dispatch;
+        let settings = &self.context.settings;
         let enough =
             i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX).saturating_add(LEASE_MARGIN_MS);
         let now = self.now();
@@ -308,7 +303,7 @@ impl<'a> Engine<'a> {
             } else {
                 lane.in_flight += 1;
                 self.places.take(pace);
-                self.attempts.push(attempt(self.inner, job, pace).boxed());
+                self.attempts.push(attempt(self.context, job, pace).boxed());
             }
             self.join_round(webhook);
         }
@@ -346,7 +341,7 @@ impl<'a> Engine<'a> {
     /// not take it for nothing to do.
     fn gathered_until(&self) -> Option<Instant> {
         let since = self.gathering_since.filter(|_| self.recording.is_none())?;
-        if self.outcomes.len() >= GATHERED || self.stopping {
+        if self.outcomes.len() >= GATHERED || self.is_stopping() {
             return None;
         }
         let others_may_end = (!self.attempts.is_empty()).then(|| since + GATHERING);
@@ -366,7 +361,7 @@ impl<'a> Engine<'a> {
         if !self.outcomes.is_empty() {
             self.gathering_since = Some(Instant::now());
         }
-        let recorded = keep(self.inner, Arc::clone(&batch), Arc::clone(&self.recording_may_end));
+        let recorded = keep(self.context, Arc::clone(&batch), Arc::clone(&self.stopping));
         self.recording = Some(recorded.map(|recorded| (batch, recorded)).boxed());
     }
 
@@ -374,7 +369,7 @@ impl<'a> Engine<'a> {
         for attempted in batch {
             let webhook = attempted.job.webhook;
             self.held.remove(&attempted.job.delivery);
-            self.inner.handoff.release(webhook, 1);
+            self.context.queue.release(webhook, 1);
             if let Some(lane) = self.lanes.get_mut(&webhook) {
                 lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(attempted)));
             }
@@ -389,7 +384,7 @@ impl<'a> Engine<'a> {
         }
         self.report.add(recorded.report);
         // For the next start, or the end of the lease.
-        self.inner.handoff.leave(recorded.lost);
+        self.context.queue.leave(recorded.lost);
         for attempted in batch {
             self.forget_if_spent(attempted.job.webhook);
         }
@@ -428,16 +423,19 @@ impl<'a> Engine<'a> {
         gathered.map_or(nap, |left| left.min(nap))
     }
 
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+
     fn now(&self) -> Timestamp {
-        self.inner.env.now()
+        self.context.env.now()
     }
 }
 
 /// Also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.recording_may_end.get_or_init(Instant::now);
-        self.inner.handoff.leave(self.held.drain());
+        self.context.queue.leave(self.held.drain());
     }
 }
 

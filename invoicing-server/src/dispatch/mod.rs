@@ -5,7 +5,7 @@
 //! is switched off, whose waiting deliveries the operation itself ends as skipped.
 //!
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
-//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
+//! token. Fresh deliveries are inserted as claimed and come through the [`Queue`]; everything else (retries, what
 //! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made good
 //! by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
 //!
@@ -15,22 +15,24 @@
 mod attempt;
 mod endpoints;
 mod engine;
-mod handoff;
+mod queue;
 mod places;
 mod record;
 mod table;
 pub(crate) mod transport;
 
+use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 use invoicing_core::Conflict;
 
 use crate::Error;
-use crate::invoicing::Inner;
+use crate::config::DispatchSettings;
+use crate::env::Env;
 pub(crate) use endpoints::Endpoints;
 use engine::{Engine, Until};
-pub(crate) use handoff::{FreshJob, Handoff, Job};
+pub(crate) use queue::{NewDelivery, Queue, Job};
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -57,15 +59,30 @@ impl DispatchReport {
     }
 }
 
+/// What the dispatcher works with.
+pub(crate) struct DispatchContext {
+    pub(crate) store: Arc<Store>,
+    pub(crate) env: Env,
+    pub(crate) settings: DispatchSettings,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) endpoints: Arc<Endpoints>,
+}
+
+impl fmt::Debug for DispatchContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DispatchContext").finish_non_exhaustive()
+    }
+}
+
 /// Delivers webhooks for as long as its host runs it.
 #[derive(Debug, Clone)]
 pub struct Dispatcher {
-    inner: Arc<Inner>,
+    context: Arc<DispatchContext>,
 }
 
 impl Dispatcher {
-    pub(crate) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner }
+    pub(crate) fn new(context: Arc<DispatchContext>) -> Self {
+        Self { context }
     }
 
     /// Delivers until `stop` completes, then lets the attempts in flight end (each has its own limit), records them,
@@ -90,18 +107,18 @@ impl Dispatcher {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         // Dropped after the engine, which leaves there what it could not give back.
-        let _running = Running::start(&self.inner.handoff)?;
-        Engine::new(&self.inner).run(until, stop).await
+        let _running = Running::start(&self.context.queue)?;
+        Engine::new(&self.context).run(until, stop).await
     }
 }
 
 /// Takes deliveries from the hand-off for as long as it lives, also where the dispatcher's future is dropped.
-struct Running<'a>(&'a Handoff);
+struct Running<'a>(&'a Queue);
 
 impl<'a> Running<'a> {
-    fn start(handoff: &'a Handoff) -> Result<Self, Error> {
-        if handoff.start() {
-            return Ok(Self(handoff));
+    fn start(queue: &'a Queue) -> Result<Self, Error> {
+        if queue.start() {
+            return Ok(Self(queue));
         }
         Err(Conflict::new("a dispatcher of this service runs already").into())
     }

@@ -219,6 +219,7 @@ pub(super) const TABLES: [Table; 18] = [
             Column { name: "claim", kind: Kind::Number, read: "0" },
             number("claims"),
             number("attempts"),
+            number("claims_in_all"),
             number("attempts_in_all"),
             number("ended_at"),
         ],

@@ -9,7 +9,7 @@ use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, New
 use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Services, Webhooks};
 use crate::Error;
 use crate::env::Env;
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::{CompanyReader, CompanyTx, Operation, ServiceTables, Tables};
 
 /// The companies of the service.
@@ -75,7 +75,7 @@ impl CompanyHandle {
             }
             company.plan = plan;
             tx.company_row().set_record(&company).await?;
-            tx.notify(News::Plan { company: company.id, plan });
+            tx.notify(Notification::Plan { company: company.id, plan });
             Ok(company)
         })
         .await

@@ -150,7 +150,7 @@ impl Invoices<'_> {
 
     /// One invoice as the JSON of the API.
     pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.0.store().invoice_detail(self.0.id, id).await
+        self.0.services.store.invoice_detail(self.0.id, id).await
     }
 
     /// A page of invoices.

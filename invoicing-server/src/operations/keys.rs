@@ -7,7 +7,7 @@ use crate::Error;
 use crate::secret::{self, Secret};
 use crate::store::Tables;
 use crate::store::keys::KeyRecord;
-use crate::store::news::News;
+use crate::store::notification::Notification;
 
 /// The API keys of a company.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ impl Keys<'_> {
             .write(async move |mut tx| {
                 let now = tx.now();
                 tx.keys().revoke(id, now).await?;
-                tx.notify(News::Key(id));
+                tx.notify(Notification::Key(id));
                 Ok(())
             })
             .await

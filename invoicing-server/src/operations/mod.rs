@@ -37,7 +37,7 @@ use crate::sealing::Sealer;
 use crate::store::Store;
 use crate::target::TargetPolicy;
 use documents::DocumentService;
-use quotes::Numbering;
+pub(crate) use quotes::Numbering;
 
 /// What the operations work with.
 pub(crate) struct Services {

@@ -11,7 +11,7 @@ use invoicing_core::CompanyId;
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::{CompanyTx, Operation, ServiceTables, SweepLock, Tables};
 
 use super::Services;
@@ -118,7 +118,7 @@ impl Sweeper {
             .write_service(async move |mut tx| {
                 let revoked = tx.keys().revoke_idle(now, idle_since).await?;
                 for id in &revoked {
-                    tx.notify(News::Key(*id));
+                    tx.notify(Notification::Key(*id));
                 }
                 Ok(revoked.len() as u64)
             })

@@ -9,7 +9,7 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::webhooks::{DisabledReason, Webhook};
 use crate::store::{CompanyTx, Tables};
 
@@ -144,7 +144,7 @@ impl Webhooks<'_> {
                 let now = tx.now();
                 tx.webhooks().remove(id, now).await?;
                 tx.deliveries().skip_waiting(id, deliveries::REMOVED, now).await?;
-                tx.notify(News::Webhook(id));
+                tx.notify(Notification::Webhook(id));
                 Ok(())
             })
             .await
@@ -220,7 +220,7 @@ impl Webhooks<'_> {
 
 /// Ends a change of a registration; the dispatchers read the webhook again.
 async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
-    tx.notify(News::Webhook(id));
+    tx.notify(Notification::Webhook(id));
     tx.webhooks().find(id).await
 }
 

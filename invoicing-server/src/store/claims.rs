@@ -1,41 +1,36 @@
 //! Claims on deliveries.
 //!
-//! A claim is a token, and `held_until` at the end of its lease. Whoever holds one may attempt the delivery, and what is
-//! recorded about it repeats the token. A claim that is not made good runs out, and the delivery may be claimed again.
-//! New deliveries may be inserted as claimed; everything else is claimed here.
+//! A claim is a token, a lease (`held_until`), and the number of the attempt that may be made with it. The attempt ends
+//! the delivery only while its token is still there. Once the lease has expired, the delivery may be claimed again. New
+//! deliveries may be inserted as claimed; all others are claimed here.
+
+#[cfg(feature = "postgres")]
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
+use serde::Deserialize;
+use sqlx::{FromRow, Row as _};
 use uuid::Uuid;
 
-use super::connection::On;
-use super::connection::{Connection, Sql, on, run, sql_with};
+#[cfg(feature = "postgres")]
+use super::connection::on_postgres;
+use super::connection::{On, Sql, on, run};
+use super::deliveries::AllDeliveries;
+#[cfg(feature = "postgres")]
+use super::deliveries::small;
 use super::lists::Ids;
+#[cfg(feature = "postgres")]
+use super::lists::Uuids;
+use super::rows::from_json;
 use crate::Error;
-use crate::dispatch::Job;
+use crate::queue::Job;
 
-/// The first delivery of each webhook that nobody holds, or else the end of the lease of the first one. On PostgreSQL from
-/// one webhook with something pending to the next one, by the index: whoever has nothing pending costs nothing.
-const WAITING: Sql = Sql {
-    sqlite: "SELECT id, at FROM (SELECT w.id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.id \
-         AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), (SELECT held_until FROM delivery d \
-         WHERE d.webhook_id = w.id AND d.status = 'pending' ORDER BY due_at LIMIT 1)) AS at FROM webhook w) waiting \
-         WHERE at IS NOT NULL",
-    postgres: "WITH RECURSIVE waiting AS ((SELECT webhook_id, held_until FROM delivery WHERE status = 'pending' \
-         ORDER BY webhook_id, due_at LIMIT 1) UNION ALL SELECT d.webhook_id, d.held_until FROM waiting w \
-         CROSS JOIN LATERAL (SELECT webhook_id, held_until FROM delivery WHERE status = 'pending' \
-         AND webhook_id > w.webhook_id ORDER BY webhook_id, due_at LIMIT 1) d) \
-         SELECT webhook_id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.webhook_id \
-         AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), held_until) FROM waiting w",
-};
-/// What was due stays due, also where the clock was set back since.
-const RELEASE: Sql = sql_with!(
-    "UPDATE delivery SET claim = 0, held_until = 0, due_at = CASE WHEN due_at > $3 THEN $3 ELSE due_at END, \
-     claims = claims - 1 WHERE id", ids "$1",
-    " AND status || '' = 'pending' AND claim = $2"
-);
+/// When a webhook is claimed for again whose next due time is not known, in milliseconds.
+#[cfg(feature = "postgres")]
+const AGAIN_MS: i64 = 250;
 
-/// What a dispatcher claims with.
+/// Token and lease of new claims.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claimant {
     pub(crate) token: i64,
@@ -43,22 +38,20 @@ pub(crate) struct Claimant {
     pub(crate) lease_until: Timestamp,
 }
 
-/// What was claimed for a webhook, oldest first, and when its next delivery falls due.
+/// Claimed deliveries of a webhook, oldest first, and when its next one falls due.
 pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
 
-/// A claimed delivery as its row and that of its event tell it.
-struct Row<'k> {
-    delivery: i64,
-    company: Uuid,
-    attempts: u32,
-    claims: u32,
-    kind: &'k str,
-    body: Bytes,
+/// A claimed delivery: row id, company, attempts, claims, number, kind and body of its event.
+#[derive(Deserialize)]
+struct ClaimedRow(i64, Uuid, u32, u32, u32, String, #[serde(deserialize_with = "bytes_of_text")] Bytes);
+
+fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
+    String::deserialize(deserializer).map(Bytes::from)
 }
 
 impl Claimant {
-    fn job(self, webhook: WebhookId, row: Row<'_>) -> Job {
-        let Row { delivery, company, attempts, claims, kind, body } = row;
+    fn job(self, webhook: WebhookId, row: ClaimedRow) -> Job {
+        let ClaimedRow(delivery, company, attempts, claims, number, kind, body) = row;
         Job {
             delivery,
             company: CompanyId(company),
@@ -67,63 +60,97 @@ impl Claimant {
             is_ping: kind == Event::PING,
             attempts,
             claims,
+            number,
             lease_until: self.lease_until,
             token: self.token,
         }
     }
 }
 
-/// In SQLite: one webhook per call; the calls share a commit.
-pub(super) mod sqlite {
-    use invoicing_core::{Timestamp, WebhookId};
-    use serde::Deserialize;
-    use sqlx::{Row as _, SqliteConnection};
-    use uuid::Uuid;
+#[derive(FromRow)]
+struct DueRow {
+    webhook_id: Uuid,
+    at: i64,
+}
 
-    use super::{Claimant, Claimed, Row};
-    use crate::Error;
-    use crate::store::rows::from_json;
-
-    const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
-    /// What `$3` has due by `$4`, at most `$5`.
-    macro_rules! due {
-        () => {
-            "(SELECT id FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 \
-             AND held_until <= $4 ORDER BY due_at, id LIMIT $5)"
+impl AllDeliveries<'_> {
+    /// Every webhook with pending deliveries, and when the next of them can be claimed: when the first unclaimed one falls
+    /// due, or else when the first lease ends.
+    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+        // On PostgreSQL the index leads from one webhook with pending deliveries to the next: webhooks without any cost
+        // nothing.
+        const NEXT_DUE: Sql = Sql {
+            sqlite: "
+                SELECT webhook_id, at FROM (
+                    SELECT w.id AS webhook_id, coalesce(
+                        (
+                            SELECT due_at FROM delivery d
+                            WHERE d.webhook_id = w.id AND d.status = 'pending' AND d.held_until <= $1
+                            ORDER BY due_at LIMIT 1
+                        ),
+                        (
+                            SELECT held_until FROM delivery d
+                            WHERE d.webhook_id = w.id AND d.status = 'pending' ORDER BY due_at LIMIT 1
+                        )
+                    ) AS at FROM webhook w
+                ) waiting WHERE at IS NOT NULL",
+            postgres: "
+                WITH RECURSIVE waiting AS (
+                    (
+                        SELECT webhook_id, held_until FROM delivery WHERE status = 'pending'
+                        ORDER BY webhook_id, due_at LIMIT 1
+                    )
+                    UNION ALL
+                    SELECT d.webhook_id, d.held_until FROM waiting w
+                    CROSS JOIN LATERAL (
+                        SELECT webhook_id, held_until FROM delivery
+                        WHERE status = 'pending' AND webhook_id > w.webhook_id
+                        ORDER BY webhook_id, due_at LIMIT 1
+                    ) d
+                )
+                SELECT webhook_id, coalesce(
+                    (
+                        SELECT due_at FROM delivery d
+                        WHERE d.webhook_id = w.webhook_id AND d.status = 'pending' AND d.held_until <= $1
+                        ORDER BY due_at LIMIT 1
+                    ),
+                    held_until
+                ) AS at FROM waiting w",
         };
-    }
-    /// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
-    const CLAIM: &str = concat!(
-        "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, e.kind, e.body) \
-         ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
-         WHERE d.id IN ",
-        due!(),
-        "; UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 WHERE id IN ",
-        due!(),
-        "; SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4 \
-         ORDER BY due_at LIMIT 1"
-    );
-    const RELEASE_RUN: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), \
-         claims = claims - 1 WHERE status = 'pending' AND claim = $1";
-    const RELEASE_ALL: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1) \
-         WHERE status = 'pending' AND claim <> 0";
-
-    /// The row id behind all that were ever given out. Deliveries are never deleted.
-    pub(in crate::store) async fn next_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
-        sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
+        let rows: Vec<DueRow> =
+            on!(self.0, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect)).bind(now.as_millis()).fetch_all(c))?;
+        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at))).collect())
     }
 
-    /// Row id, company, attempts, claims, kind, body.
-    #[derive(Deserialize)]
-    struct Found(i64, Uuid, u32, u32, String, String);
-
-    /// Claims due deliveries of one webhook.
-    pub(in crate::store) async fn claim(
-        connection: &mut SqliteConnection,
+    /// Claims due deliveries of one webhook, in SQLite.
+    pub(super) async fn claim_one(
+        &mut self,
         claimant: Claimant,
         webhook: WebhookId,
         room: usize,
     ) -> Result<Claimed, Error> {
+        // Three statements in one call: the deliveries as one row, since every row is a hop between threads; the claim;
+        // when the next one falls due.
+        const CLAIM: &str = "
+            SELECT json_group_array(
+                json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind, e.body)
+                ORDER BY d.due_at, d.id
+            )
+            FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
+            WHERE d.id IN (
+                SELECT id FROM delivery
+                WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                ORDER BY due_at, id LIMIT $5
+            );
+            UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
+            WHERE id IN (
+                SELECT id FROM delivery
+                WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                ORDER BY due_at, id LIMIT $5
+            );
+            SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4
+            ORDER BY due_at LIMIT 1";
+        let connection = self.0.sqlite()?;
         let rows = sqlx::query(CLAIM)
             .bind(claimant.token)
             .bind(claimant.lease_until.as_millis())
@@ -133,127 +160,119 @@ pub(super) mod sqlite {
             .fetch_all(connection)
             .await?;
         let (claimed, next) = rows.split_first().ok_or_else(|| Error::internal("a claim without a row"))?;
-        let claimed: Vec<Found> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
-        let is_full = claimed.len() >= room;
-        let jobs = claimed.into_iter().map(|Found(delivery, company, attempts, claims, kind, body)| {
-            claimant.job(webhook, Row { delivery, company, attempts, claims, kind: &kind, body: body.into() })
-        });
+        let claimed: Vec<ClaimedRow> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
         let next = match next.first() {
-            _ if is_full => Some(claimant.now),
+            _ if claimed.len() >= room => Some(claimant.now),
             Some(row) => Some(Timestamp::from_millis(row.try_get(0)?)),
             None => None,
         };
-        Ok((jobs.collect(), next))
+        Ok((claimed.into_iter().map(|row| claimant.job(webhook, row)).collect(), next))
     }
 
-    /// Gives back what a run has claimed, also what was committed after it had ended.
-    pub(super) async fn release_run(
-        connection: &mut SqliteConnection,
-        token: i64,
-        now: Timestamp,
-    ) -> Result<u64, Error> {
-        let released = sqlx::query(RELEASE_RUN).bind(token).bind(now.as_millis()).execute(connection).await?;
-        Ok(released.rows_affected())
+    /// Releases claimed deliveries that were not attempted; how many. The number of the claim is not used again.
+    pub(crate) async fn release(&mut self, ids: &[i64], token: i64, now: Timestamp) -> Result<u64, Error> {
+        // A due delivery stays due, also where the clock was set back since.
+        const RELEASE: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $3), claims = claims - 1
+                WHERE id IN (SELECT value FROM json_each($1)) AND status || '' = 'pending' AND claim = $2",
+            postgres: "
+                UPDATE delivery SET claim = 0, held_until = 0, due_at = least(due_at, $3), claims = claims - 1
+                WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2",
+        };
+        Ok(run!(self.0, |c, dialect| sqlx::query(RELEASE.of(dialect))
+            .bind(Ids(ids))
+            .bind(token)
+            .bind(now.as_millis())
+            .execute(c))?)
     }
 
-    /// Makes every claimed delivery due: for a process that knows that no other one is alive.
-    pub(super) async fn release_all(connection: &mut SqliteConnection, now: Timestamp) -> Result<u64, Error> {
-        Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(connection).await?.rows_affected())
+    /// Releases the claims of a run that ends: these, and in SQLite all others that it has made, also those that were
+    /// committed after it had ended.
+    pub(crate) async fn release_run(&mut self, ids: &[i64], token: i64, now: Timestamp) -> Result<u64, Error> {
+        const RELEASE_RUN: &str = "
+            UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), claims = claims - 1
+            WHERE status = 'pending' AND claim = $1";
+        match self.0.on() {
+            On::Sqlite(c) => {
+                Ok(sqlx::query(RELEASE_RUN).bind(token).bind(now.as_millis()).execute(c).await?.rows_affected())
+            }
+            #[cfg(feature = "postgres")]
+            On::Postgres(_) => self.release(ids, token, now).await,
+        }
     }
+
+    /// Releases the claims of dead processes. On PostgreSQL a dead process cannot be told from a slow one: its leases
+    /// expire.
+    pub(crate) async fn release_dead(&mut self, now: Timestamp) -> Result<u64, Error> {
+        const RELEASE_ALL: &str = "
+            UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1)
+            WHERE status = 'pending' AND claim <> 0";
+        match self.0.on() {
+            On::Sqlite(c) => {
+                Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(c).await?.rows_affected())
+            }
+            #[cfg(feature = "postgres")]
+            On::Postgres(_) => Ok(0),
+        }
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[derive(FromRow)]
+struct ClaimedDelivery {
+    webhook_id: Uuid,
+    id: i64,
+    company_id: Uuid,
+    event_id: Uuid,
+    attempts: i64,
+    claims: i64,
+    claims_in_all: i64,
+}
+
+#[cfg(feature = "postgres")]
+#[derive(FromRow)]
+struct EventOfDelivery {
+    company_id: Uuid,
+    event_id: Uuid,
+    kind: String,
+    body: String,
 }
 
 /// In PostgreSQL: several webhooks per call, beside other nodes that do the same.
 #[cfg(feature = "postgres")]
-pub(super) mod postgres {
-    use std::collections::{HashMap, HashSet};
-
-    use bytes::Bytes;
-    use invoicing_core::{Timestamp, WebhookId};
-    use uuid::Uuid;
-
-    use super::{Claimant, Claimed, Row};
-    use crate::Error;
-    use crate::store::connection::{Connection, on};
-    use crate::store::deliveries::small;
-    use crate::store::lists::{Ids, Uuids};
-
-    /// `$3` for which webhooks, `$5` how many of each, `$6` when leases have run out by. What somebody else is claiming is
-    /// passed over. The update goes by an array, which the planner takes for a few rows and looks up one by one, and not
-    /// by a join.
-    const CLAIM: &str = "WITH due AS (SELECT d.id, d.due_at \
-         FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room) CROSS JOIN LATERAL (SELECT id, due_at FROM delivery \
-         WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 \
-         AND held_until <= $6 ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED) d), \
-         claimed AS (UPDATE delivery SET claim = $1, held_until = $2, claims = claims + 1 \
-         WHERE id = ANY(ARRAY(SELECT id FROM due)) RETURNING webhook_id, id, company_id, event_id, attempts, claims) \
-         SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims FROM claimed c \
-         JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
-    /// Each once, however many webhooks it goes to. What has a limit of one row is looked up one by one.
-    const EVENTS: &str = "SELECT w.company, w.event, e.kind, e.body \
-         FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event) \
-         CROSS JOIN LATERAL (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
-    const NEXT: &str = "SELECT w.webhook, d.due_at FROM unnest($1::uuid[]) AS w(webhook) \
-         CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
-         AND due_at > $2 ORDER BY due_at LIMIT 1) d";
-
-    /// `held_until` of what nobody holds.
-    const NOT_HELD: i64 = 0;
-    /// When a webhook is looked at again of which is not known when, in milliseconds.
-    const AGAIN_MS: i64 = 250;
-
-    /// Webhook, row id, company, event, attempts, claims.
-    type Found = (Uuid, i64, Uuid, Uuid, i64, i64);
-
-    /// Claims due deliveries of several webhooks; those that others hold only where their leases may be taken for run out.
-    pub(in crate::store) async fn claim(
-        connection: &mut Connection,
+impl AllDeliveries<'_> {
+    /// Claims due deliveries of several webhooks, expired claims included.
+    pub(super) async fn claim_several(
+        &mut self,
         claimant: Claimant,
-        may_take_over: bool,
         wanted: &[(WebhookId, usize)],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
-        let webhooks = || Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect());
-        let rooms: Vec<i64> =
-            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
-        let rows: Vec<Found> = on!(connection, |c| sqlx::query_as(CLAIM)
-            .bind(claimant.token)
-            .bind(claimant.lease_until.as_millis())
-            .bind(webhooks())
-            .bind(claimant.now.as_millis())
-            .bind(Ids(&rooms))
-            .bind(if may_take_over { claimant.now.as_millis() } else { NOT_HELD })
-            .fetch_all(c))?;
-        let mut claimed: HashMap<WebhookId, Claimed> =
-            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
-        let events = match events(connection, &rows).await {
+        let rows = self.claim_rows(claimant, wanted).await?;
+        let events = match self.events_of(&rows).await {
             Ok(events) => events,
             Err(error) => {
-                // Where that fails too, they wait for the end of the lease.
-                let ids: Vec<i64> = rows.iter().map(|row| row.1).collect();
-                let _ = super::release(connection, &ids, claimant.token, claimant.now).await;
+                // Where that fails too, the leases expire.
+                let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+                let _ = self.release(&ids, claimant.token, claimant.now).await;
                 return Err(error);
             }
         };
-        for (webhook, delivery, company, event, attempts, claims) in rows {
-            let Some((kind, body)) = events.get(&(company, event)) else {
-                tracing::error!(delivery, %event, "a delivery of an event that is not there");
+        let mut claimed: HashMap<WebhookId, Claimed> =
+            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
+        for row in rows {
+            let Some((kind, body)) = events.get(&(row.company_id, row.event_id)) else {
+                tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
                 continue;
             };
-            let (attempts, claims) = (small(attempts), small(claims));
-            let row = Row { delivery, company, attempts, claims, kind, body: body.clone() };
-            let webhook = WebhookId(webhook);
+            let webhook = WebhookId(row.webhook_id);
+            let (attempts, claims, number) = (small(row.attempts), small(row.claims), small(row.claims_in_all));
+            let (kind, body) = (kind.clone(), body.clone());
+            let row = ClaimedRow(row.id, row.company_id, attempts, claims, number, kind, body);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
         }
-        let next: Result<Vec<(Uuid, i64)>, _> = on!(connection, |c| sqlx::query_as(NEXT)
-            .bind(webhooks())
-            .bind(claimant.now.as_millis())
-            .fetch_all(c));
-        let next = next.unwrap_or_else(|error| {
-            tracing::warn!(%error, "when deliveries fall due is not known; they are looked at again");
-            let soon = claimant.now.as_millis() + AGAIN_MS;
-            wanted.iter().map(|(webhook, _)| (webhook.0, soon)).collect()
-        });
-        for (webhook, due_at) in next {
-            claimed.entry(WebhookId(webhook)).or_default().1 = Some(Timestamp::from_millis(due_at));
+        for (webhook, at) in self.due_after(claimant.now, wanted).await {
+            claimed.entry(webhook).or_default().1 = Some(at);
         }
         for (webhook, room) in wanted {
             let (jobs, next) = claimed.entry(*webhook).or_default();
@@ -264,74 +283,96 @@ pub(super) mod postgres {
         Ok(claimed)
     }
 
+    async fn claim_rows(
+        &mut self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Result<Vec<ClaimedDelivery>, Error> {
+        // $3 which webhooks, $5 how many of each. Rows that another node is claiming are skipped. The update goes by an
+        // array, which the planner takes for a few rows and looks up one by one, and not by a join.
+        const CLAIM: &str = "
+            WITH due AS (
+                SELECT d.id, d.due_at FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room)
+                CROSS JOIN LATERAL (
+                    SELECT id, due_at FROM delivery
+                    WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                    ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
+                ) d
+            ), claimed AS (
+                UPDATE delivery
+                SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
+                WHERE id = ANY(ARRAY(SELECT id FROM due))
+                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all
+            )
+            SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all
+            FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
+        let rooms: Vec<i64> =
+            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
+        Ok(on_postgres!(self.0, |c| sqlx::query_as(CLAIM)
+            .bind(claimant.token)
+            .bind(claimant.lease_until.as_millis())
+            .bind(webhooks_of(wanted))
+            .bind(claimant.now.as_millis())
+            .bind(Ids(&rooms))
+            .fetch_all(c))?)
+    }
+
     /// Kind and body of the events of deliveries, by company and event.
-    async fn events(
-        connection: &mut Connection,
-        deliveries: &[Found],
+    async fn events_of(
+        &mut self,
+        deliveries: &[ClaimedDelivery],
     ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
-        let which: HashSet<(Uuid, Uuid)> =
-            deliveries.iter().map(|(.., company, event, _, _)| (*company, *event)).collect();
-        if which.is_empty() {
+        // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
+        const EVENTS: &str = "
+            SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body
+            FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event)
+            CROSS JOIN LATERAL
+                (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
+        let keys: HashSet<(Uuid, Uuid)> =
+            deliveries.iter().map(|delivery| (delivery.company_id, delivery.event_id)).collect();
+        if keys.is_empty() {
             return Ok(HashMap::new());
         }
-        let (companies, events): (Vec<Uuid>, Vec<Uuid>) = which.into_iter().unzip();
-        let rows: Vec<(Uuid, Uuid, String, String)> = on!(connection, |c| sqlx::query_as(EVENTS)
+        let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
+        let rows: Vec<EventOfDelivery> = on_postgres!(self.0, |c| sqlx::query_as(EVENTS)
             .bind(Uuids(companies))
             .bind(Uuids(events))
             .fetch_all(c))?;
-        let event = |(company, event, kind, body)| ((company, event), (kind, Bytes::from(body)));
+        let event =
+            |row: EventOfDelivery| ((row.company_id, row.event_id), (row.kind, Bytes::from(row.body)));
         Ok(rows.into_iter().map(event).collect())
     }
-}
 
-/// Every webhook with something pending, and when it is to be looked at: when its first delivery that nobody holds falls
-/// due, or else when the first claim runs out.
-pub(crate) async fn waiting(
-    connection: &mut Connection,
-    now: Timestamp,
-) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    let rows: Vec<(Uuid, i64)> =
-        on!(connection, |c, dialect| sqlx::query_as(WAITING.of(dialect)).bind(now.as_millis()).fetch_all(c))?;
-    Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
-}
-
-/// Releases what was claimed by processes that are no more. In PostgreSQL nobody knows which processes are no more: their
-/// claims run out.
-pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
-    if !connection.is_shared()
-        && let On::Sqlite(c) = connection.on()
-    {
-        return sqlite::release_all(c, now).await;
+    /// When the next delivery of each webhook falls due.
+    async fn due_after(
+        &mut self,
+        now: Timestamp,
+        wanted: &[(WebhookId, usize)],
+    ) -> Vec<(WebhookId, Timestamp)> {
+        const NEXT: &str = "
+            SELECT w.webhook AS webhook_id, d.due_at AS at FROM unnest($1::uuid[]) AS w(webhook)
+            CROSS JOIN LATERAL (
+                SELECT due_at FROM delivery
+                WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
+            ) d";
+        let rows: Result<Vec<DueRow>, sqlx::Error> = on!(self.0, |c| sqlx::query_as(NEXT)
+            .bind(webhooks_of(wanted))
+            .bind(now.as_millis())
+            .fetch_all(c));
+        match rows {
+            Ok(rows) => {
+                let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
+                rows.into_iter().map(due).collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
+                wanted.iter().map(|(webhook, _)| (*webhook, now.plus_millis(AGAIN_MS))).collect()
+            }
+        }
     }
-    let _ = (connection, now);
-    Ok(0)
 }
 
-/// Gives claimed deliveries back that were never attempted; how many.
-pub(crate) async fn release(
-    connection: &mut Connection,
-    ids: &[i64],
-    token: i64,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    Ok(run!(connection, |c, dialect| sqlx::query(RELEASE.of(dialect))
-        .bind(Ids(ids))
-        .bind(token)
-        .bind(now.as_millis())
-        .execute(c))?)
-}
-
-/// Gives back what a run that ends holds: these, and in SQLite whatever else it has claimed.
-pub(crate) async fn release_run(
-    connection: &mut Connection,
-    ids: &[i64],
-    token: i64,
-    now: Timestamp,
-) -> Result<u64, Error> {
-    if !connection.is_shared()
-        && let On::Sqlite(c) = connection.on()
-    {
-        return sqlite::release_run(c, token, now).await;
-    }
-    release(connection, ids, token, now).await
+#[cfg(feature = "postgres")]
+fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Uuids {
+    Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect())
 }

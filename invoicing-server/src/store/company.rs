@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
+use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp, WebhookId};
 
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
@@ -15,7 +15,7 @@ use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
 use super::invoices::InvoiceTable;
 use super::keys::KeyTable;
-use super::news::News;
+use super::notification::Notification;
 use super::projects::ProjectTable;
 use super::quotes::QuoteTable;
 use super::series::Series;
@@ -24,6 +24,7 @@ use super::tx::Tx;
 use super::webhooks::{Webhook, WebhookTable};
 use crate::Error;
 use crate::env::Env;
+use crate::queue::NewDelivery;
 
 /// A connection, and the company whose records may be reached with it.
 pub(crate) struct Scope<'c> {
@@ -200,8 +201,19 @@ impl CompanyTx<'_> {
         events::record_ping(self.tx, &self.change, webhook).await
     }
 
+    /// Queues the skipped and failed deliveries of a webhook again: that of one event, or all. How many.
+    pub(crate) async fn replay(&mut self, webhook: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
+        let now = self.change.now;
+        let queued = match event {
+            Some(event) => self.deliveries().replay_one(webhook, event, now).await?,
+            None => self.deliveries().replay_all(webhook, now).await?,
+        };
+        self.tx.push_new([NewDelivery::Pending(webhook)]);
+        Ok(queued)
+    }
+
     /// Tells the caches of this node and the other nodes once the transaction is committed.
-    pub(crate) fn notify(&mut self, news: News) {
-        self.tx.notify(news);
+    pub(crate) fn notify(&mut self, notification: Notification) {
+        self.tx.notify(notification);
     }
 }

@@ -100,13 +100,12 @@ impl Connection {
         }
     }
 
-    /// For tests that look behind the service's back.
-    #[cfg(test)]
-    pub(crate) fn sqlite(&mut self) -> &mut SqliteConnection {
+    /// For statements that only SQLite understands.
+    pub(crate) fn sqlite(&mut self) -> Result<&mut SqliteConnection, Error> {
         match self.on() {
-            On::Sqlite(connection) => connection,
+            On::Sqlite(connection) => Ok(connection),
             #[cfg(feature = "postgres")]
-            On::Postgres(_) => panic!("another database"),
+            On::Postgres(_) => Err(Error::internal("a statement for SQLite reached PostgreSQL")),
         }
     }
 
@@ -230,47 +229,6 @@ impl Sql {
     }
 }
 
-/// A statement with a list that one argument holds: `sql_with!("DELETE FROM t WHERE id", ids "$1", "")`, where the list
-/// is of row ids (`ids`, bound as [`Ids`](super::lists::Ids)), of record ids (`uuids`, [`Uuids`](super::lists::Uuids)) or
-/// of texts (`texts`, [`Texts`](super::lists::Texts)).
-macro_rules! sql_with {
-    ($before:expr, $kind:ident $list:literal, $after:expr, postgres $last:literal) => {
-        $crate::store::connection::Sql {
-            sqlite: sql_with!($before, $kind $list, $after).sqlite,
-            postgres: concat!($before, " = ANY(", $list, ")", $after, $last),
-        }
-    };
-    ($before:expr, uuids $list:literal, $after:expr) => {
-        $crate::store::connection::Sql {
-            sqlite: concat!($before, " IN (SELECT unhex(value) FROM json_each(", $list, "))", $after),
-            postgres: concat!($before, " = ANY(", $list, ")", $after),
-        }
-    };
-    ($before:expr, $kind:ident $list:literal, $after:expr) => {
-        $crate::store::connection::Sql {
-            sqlite: concat!($before, " IN (SELECT value FROM json_each(", $list, "))", $after),
-            postgres: concat!($before, " = ANY(", $list, ")", $after),
-        }
-    };
-}
-
-/// Two statements in one call, with the same arguments; neither sees what the other one does.
-macro_rules! in_one_call {
-    ($first:expr, $second:expr) => {
-        $crate::store::connection::Sql {
-            sqlite: concat!($first, "; ", $second),
-            postgres: concat!("WITH first AS (", $first, ") ", $second),
-        }
-    };
-}
-
-/// A query whose rows nobody else changes before the end of the transaction. In SQLite nobody else writes anyhow.
-macro_rules! locked {
-    ($query:expr) => {
-        $crate::store::connection::Sql { sqlite: $query, postgres: concat!($query, " FOR UPDATE") }
-    };
-}
-
 #[cfg(feature = "postgres")]
 pub(super) use on_postgres;
-pub(super) use {in_one_call, locked, on, run, sql_with};
+pub(super) use {on, run};

@@ -5,27 +5,12 @@ use invoicing_core::{Event, EventId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::{Sql, on, run};
-use super::fresh::{self, Group, bind_group, insert_group};
-use super::webhooks::{Subscriber, Webhook};
-use super::Tx;
 use super::company::{CompanyChange, Scope};
+use super::connection::{on, run};
+use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP, bind_group};
+use super::tx::Tx;
+use super::webhooks::{Subscriber, Webhook};
 use crate::Error;
-
-/// Stamp, event, deliveries.
-const RECORD: Sql = Sql {
-    sqlite: concat!(
-        "UPDATE company SET last_stamp = $15 WHERE id = $1; ",
-        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14); ",
-        insert_group!(sqlite)
-    ),
-    postgres: concat!(
-        "WITH stamped AS (UPDATE company SET last_stamp = $15 WHERE id = $1), recorded AS (",
-        "INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14)) ",
-        insert_group!(postgres)
-    ),
-};
-const INSERT_GROUP: Sql = Sql { sqlite: insert_group!(sqlite), postgres: insert_group!(postgres) };
 
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +33,7 @@ pub(super) async fn record(tx: &mut Tx, change: &CompanyChange, events: &[Event]
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
-        queue(tx, change, event, &subscribers).await?;
+        enqueue_event(tx, change, event, &subscribers).await?;
     }
     Ok(())
 }
@@ -61,22 +46,27 @@ pub(super) async fn record_ping(
 ) -> Result<EventId, Error> {
     let event = Event::ping(webhook.id, change.stamp);
     tx.remember_stamp(change);
-    queue(tx, change, &event, &[Subscriber::of(webhook)]).await
+    enqueue_event(tx, change, &event, &[Subscriber::of(webhook)]).await
 }
 
-/// One call for the stamp, the event and its deliveries; another one only where these do not enter the table alike.
-async fn queue(tx: &mut Tx, change: &CompanyChange, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
-    let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
+/// One call for the stamp, the event and its deliveries; another one only where these are not inserted in the same state.
+async fn enqueue_event(
+    tx: &mut Tx,
+    change: &CompanyChange,
+    event: &Event,
+    webhooks: &[Subscriber],
+) -> Result<EventId, Error> {
+    let (id, token) = (tx.event_id(event.timestamp), tx.queue().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = fresh::plan(tx, token, webhooks).await?;
+    let groups = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     for group in &groups {
-        tx.push_fresh(group.fresh(change.id(), &shared, event.kind.is_none(), token));
+        tx.push_new(group.new_deliveries(change.id(), &shared, event.kind.is_none(), token));
     }
-    let none = Group::none(change.stamp);
+    let none = DeliveryGroup::none(change.stamp);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
     run!(tx.connection(), |c, dialect| {
-        let query = sqlx::query(RECORD.of(dialect));
+        let query = sqlx::query(INSERT_EVENT.of(dialect));
         bind_group!(query, first, change.id(), id, token)
             .bind(event.name())
             .bind(event.timestamp.as_millis())

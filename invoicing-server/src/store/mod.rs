@@ -4,6 +4,7 @@
 //! databases do differently, opening, writing, claiming, is in [`sqlite`] and [`postgres`]; a statement is written once
 //! for both, in the file of its table.
 
+pub(crate) mod attempts;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
@@ -12,14 +13,14 @@ mod connection;
 mod database_error;
 pub(crate) mod deliveries;
 pub(crate) mod documents;
+mod enqueue;
 pub(crate) mod events;
-mod fresh;
 mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 mod lists;
 mod migrate;
-pub(crate) mod news;
+pub(crate) mod notification;
 mod operation;
 pub(crate) mod page;
 #[cfg(feature = "postgres")]
@@ -33,22 +34,23 @@ mod service;
 pub(crate) mod signatures;
 pub(crate) mod settings;
 pub(crate) mod sqlite;
-pub(crate) mod sweep;
 mod tx;
 pub(crate) mod webhooks;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+#[cfg(feature = "postgres")]
 use std::time::Instant;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
-use crate::dispatch::Handoff;
+use crate::queue::Queue;
 use crate::env::Env;
 use claims::{Claimant, Claimed};
 pub(crate) use connection::Connection;
-use connection::{on, run};
+use connection::run;
+use notification::OnIncoming;
 pub(crate) use database_error::DatabaseError;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
@@ -66,95 +68,59 @@ pub(crate) enum Store {
     Postgres(Postgres),
 }
 
-/// The same call on either database.
-macro_rules! either {
-    ($store:expr, |$database:ident| $call:expr) => {
+/// Runs a read on a connection, and on PostgreSQL again, on another one, after a transient failure.
+macro_rules! read {
+    ($store:expr, |$connection:ident| $operation:expr) => {
         match $store {
-            Store::Sqlite($database) => $call,
+            // A SQLite file has no transient failures.
+            Store::Sqlite(database) => {
+                let $connection = &mut database.read().await?;
+                $operation.await
+            }
             #[cfg(feature = "postgres")]
-            Store::Postgres($database) => $call,
-        }
-    };
-}
-
-/// Reads with one connection, and on PostgreSQL again, with another one, where that may go better:
-/// `reading!(store, |c| quotes::find(c, company, id))`.
-macro_rules! reading {
-    ($store:expr, |$c:ident| $look:expr) => {{
-        let mut reading = $store.reading();
-        loop {
-            let looked = match reading.connection().await {
-                Ok(mut connection) => {
-                    let $c = &mut connection;
-                    $look.await
-                }
-                Err(error) => Err(error),
-            };
-            match looked {
-                Ok(found) => break Ok(found),
-                Err(error) => {
-                    if let Err(error) = reading.again(error).await {
-                        break Err(error);
+            Store::Postgres(database) => {
+                let mut backoff = postgres::Backoff::since(Instant::now());
+                loop {
+                    let result = match database.read(&backoff).await {
+                        Ok(mut connection) => {
+                            let $connection = &mut connection;
+                            $operation.await
+                        }
+                        Err(error) => Err(error),
+                    };
+                    match result {
+                        Err(error) => database.read_again(&mut backoff, error).await?,
+                        done => break done,
                     }
                 }
             }
         }
-    }};
+    };
 }
 
-pub(crate) use reading;
-
-/// A read that may take several tries.
-pub(crate) struct Reading<'s> {
-    store: &'s Store,
-    #[cfg(feature = "postgres")]
-    tries: postgres::Tries,
-}
-
-impl Reading<'_> {
-    /// The connection for the next try.
-    pub(crate) async fn connection(&self) -> Result<Connection, Error> {
-        match self.store {
-            Store::Sqlite(database) => database.read().await,
-            #[cfg(feature = "postgres")]
-            Store::Postgres(database) => database.read(&self.tries).await,
-        }
-    }
-
-    /// Waits before the next try; fails where there is to be none.
-    pub(crate) async fn again(&mut self, error: Error) -> Result<(), Error> {
-        match self.store {
-            // A file does not go away and come back.
-            Store::Sqlite(_) => Err(error),
-            #[cfg(feature = "postgres")]
-            Store::Postgres(database) => database.read_again(&mut self.tries, error).await,
-        }
-    }
-}
-
-/// The exclusive right to sweep. Dropped, it is given back a little later.
-pub(crate) struct SweepTurn {
-    /// Holds the lock.
+/// The exclusive right to sweep. Dropping it releases it a little later.
+pub(crate) struct SweepLock {
+    /// Holds the lock. None on SQLite, where two sweeps of the one process do no harm.
     connection: Option<Connection>,
 }
 
-impl SweepTurn {
-    /// To be called now and then: who does not is taken for one that stands still.
+impl SweepLock {
+    /// To be called between steps: PostgreSQL takes the lock from a connection that is idle for long.
     ///
     /// # Errors
-    /// Where the right is lost, with the connection that held it.
-    pub(crate) async fn keep(&mut self) -> Result<(), Error> {
+    /// Where the lock is lost, with the connection that held it.
+    pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
         run!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
         Ok(())
     }
 
-    /// Gives it back at once.
-    pub(crate) async fn end(self) {
+    /// Releases it at once.
+    pub(crate) async fn release(self) {
         if let Some(mut connection) = self.connection
             && let Err(error) = connection.end_transaction().await
         {
-            tracing::debug!(%error, "the right to sweep ends with its connection");
+            tracing::debug!(%error, "the sweep lock ends with its connection");
         }
     }
 }
@@ -164,9 +130,9 @@ impl Store {
     pub(crate) async fn open_sqlite(
         path: &std::path::Path,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, DatabaseError> {
-        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, handoff).await?)))
+        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, queue).await?)))
     }
 
     /// Connects to a PostgreSQL database and brings its schema up to date.
@@ -174,26 +140,17 @@ impl Store {
     pub(crate) async fn open_postgres(
         settings: crate::PostgresSettings,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, DatabaseError> {
-        Ok(Self::Postgres(Postgres::open(settings, env, handoff).await?))
+        Ok(Self::Postgres(Postgres::open(settings, env, queue).await?))
     }
 
-    /// Whether other processes work on the database too: then nothing that was read stays true for long.
-    pub(crate) fn is_shared(&self) -> bool {
+    /// Lets `on_incoming` receive what this node and other nodes commit, until the store is closed.
+    pub(crate) async fn listen(&self, on_incoming: OnIncoming) {
         match self {
-            Self::Sqlite(_) => false,
+            Self::Sqlite(database) => database.listen(on_incoming),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => true,
-        }
-    }
-
-    /// See [`reading!`]; one statement is one snapshot.
-    pub(crate) fn reading(&self) -> Reading<'_> {
-        Reading {
-            store: self,
-            #[cfg(feature = "postgres")]
-            tries: postgres::Tries::since(Instant::now()),
+            Self::Postgres(database) => database.listen(on_incoming).await,
         }
     }
 
@@ -203,8 +160,8 @@ impl Store {
             Self::Sqlite(database) => database.quote_detail(company, id).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
-                let parts = reading!(self, |c| quotes::find_pieces(c, company, id))?;
-                Ok(parts.detail().into_bytes())
+                let detail = self.read(company, async move |mut tx| tx.quotes().detail(id).await).await?;
+                Ok(detail.into_bytes())
             }
         }
     }
@@ -227,7 +184,7 @@ impl Store {
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        reading!(self, |connection| operation.clone()(CompanyReader { connection, company }))
+        read!(self, |connection| operation.clone()(CompanyReader { connection, company }))
     }
 
     /// As [`Self::read`], across companies.
@@ -236,7 +193,7 @@ impl Store {
         F: for<'c> AsyncFnOnce(ServiceReader<'c>) -> Result<T, Error>,
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        reading!(self, |connection| operation.clone()(ServiceReader(connection)))
+        read!(self, |connection| operation.clone()(ServiceReader(connection)))
     }
 
     /// Changes records of a company in a transaction, which locks the company first. When this returns `Ok`, the change
@@ -249,8 +206,14 @@ impl Store {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_of(company, move |tx| Box::pin(async move { operation(tx.company(company).await?).await }))
-            .await
+        let operation = move |tx: &mut Tx| -> BoxFuture<'_, Result<T, Error>> {
+            Box::pin(async move { operation(tx.company(company).await?).await })
+        };
+        match self {
+            Self::Sqlite(database) => database.write(operation).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.write_company(company, operation).await,
+        }
     }
 
     /// As [`Self::write_company`], across companies.
@@ -260,52 +223,13 @@ impl Store {
         F: for<'t> AsyncFnOnce(ServiceTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(move |tx| Box::pin(async move { operation(ServiceTx(tx)).await })).await
-    }
-
-    /// Runs an operation in a transaction. When this returns `Ok`, the operation is on disk. Dropping the future
-    /// before the operation has run cancels it; after that it is as if it was answered and nobody read the answer.
-    ///
-    /// On PostgreSQL an operation that fails for a reason that may be gone the next time is run again, on a copy.
-    pub(crate) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        either!(self, |database| database.write(operation).await)
-    }
-
-    /// As [`Self::write`], for somebody who must not do the same again before it is known what became of it: he waits for
-    /// that as long as it can be found out, or until a moment after the instant at which it is enough. See [`Error::is_commit_in_doubt`].
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file always answers"))]
-    pub(crate) async fn write_until_known<T, F>(
-        &self,
-        enough: Arc<OnceLock<Instant>>,
-        operation: F,
-    ) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
+        let operation = move |tx: &mut Tx| -> BoxFuture<'_, Result<T, Error>> {
+            Box::pin(async move { operation(ServiceTx(tx)).await })
+        };
         match self {
             Self::Sqlite(database) => database.write(operation).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write_until_known(enough, operation).await,
-        }
-    }
-
-    /// As [`Self::write`], for an operation on one company: those of one company come one after the other.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "one writer takes all in turn"))]
-    pub(crate) async fn write_of<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        match self {
-            // The writer takes all in turn.
-            Self::Sqlite(database) => database.write(operation).await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write_of(company, operation).await,
+            Self::Postgres(database) => database.write(operation).await,
         }
     }
 
@@ -315,36 +239,39 @@ impl Store {
         claimant: Claimant,
         wanted: &[(WebhookId, usize)],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
-        either!(self, |database| database.claim(claimant, wanted).await)
+        match self {
+            Self::Sqlite(database) => database.claim(claimant, wanted).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.claim(claimant, wanted).await,
+        }
     }
 
     /// The right to sweep; `None` while another node has it.
-    pub(crate) async fn sweep_turn(&self) -> Result<Option<SweepTurn>, Error> {
+    pub(crate) async fn sweep_lock(&self) -> Result<Option<SweepLock>, Error> {
         match self {
-            // Two sweeps of one process do each other no harm.
-            Self::Sqlite(_) => Ok(Some(SweepTurn { connection: None })),
+            Self::Sqlite(_) => Ok(Some(SweepLock { connection: None })),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
                 let connection = database.sweep_lock().await?;
-                Ok(connection.map(|connection| SweepTurn { connection: Some(connection) }))
+                Ok(connection.map(|connection| SweepLock { connection: Some(connection) }))
             }
         }
     }
 
-    /// Forgets what the database keeps for its own sake and nobody asks for any more.
+    /// Deletes rows that the store keeps for itself, once they are too old to be of use.
     pub(crate) async fn prune(&self) -> Result<(), Error> {
         match self {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.prune_outcomes().await,
+            Self::Postgres(database) => database.prune_commit_status().await,
         }
     }
 
-    /// Writes the log of changes back and cuts it to nothing, so that it keeps no old pages. Whether that was done.
+    /// Truncates the write-ahead log, so that it keeps no old pages. Whether that was done.
     pub(crate) async fn cut_log(&self) -> Result<bool, Error> {
         match self {
             Self::Sqlite(database) => database.cut_log().await,
-            // That is for whoever runs the server.
+            // Left to the administrator of the server.
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Ok(false),
         }
@@ -352,6 +279,10 @@ impl Store {
 
     /// Finishes what is being written and closes the database.
     pub(crate) async fn close(&self) {
-        either!(self, |database| database.close().await);
+        match self {
+            Self::Sqlite(database) => database.close().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.close().await,
+        }
     }
 }

@@ -3,10 +3,14 @@
 //! The list is short on purpose: all companies, keys and signing links by the hash of their text, the delivery queue,
 //! and what the service keeps about itself. Everything else is reached through a company's handle.
 
+use invoicing_core::CompanyId;
+
 use super::companies::CompanyTable;
+use super::company::CompanyReader;
 use super::connection::Connection;
+use super::deliveries::AllDeliveries;
 use super::keys::AllKeys;
-use super::news::News;
+use super::notification::Notification;
 use super::sealed::SealedSecrets;
 use super::settings::SettingTable;
 use super::signatures::AllSigningLinks;
@@ -14,6 +18,7 @@ use super::tx::Tx;
 use super::webhooks::AllWebhooks;
 use crate::Error;
 use crate::env::Env;
+use crate::queue::Queue;
 
 /// The tables that go across companies.
 pub(crate) trait ServiceTables {
@@ -22,6 +27,10 @@ pub(crate) trait ServiceTables {
 
     fn companies(&mut self) -> CompanyTable<'_> {
         CompanyTable(self.connection())
+    }
+
+    fn deliveries(&mut self) -> AllDeliveries<'_> {
+        AllDeliveries(self.connection())
     }
 
     fn keys(&mut self) -> AllKeys<'_> {
@@ -73,13 +82,28 @@ impl ServiceTx<'_> {
         self.0.lock_service().await
     }
 
+    /// The tables of a company, which the transaction does not lock.
+    pub(crate) fn of_company(&mut self, company: CompanyId) -> CompanyReader<'_> {
+        self.0.reader(company)
+    }
+
+    /// The queue of the dispatcher of this process.
+    pub(crate) fn queue(&self) -> &Queue {
+        self.0.queue()
+    }
+
+    /// Opens the queue after the commit; see [`Tx::open_queue_on_commit`].
+    pub(crate) fn open_queue_on_commit(&mut self) {
+        self.0.open_queue_on_commit();
+    }
+
     /// Runs `hook` once the transaction is committed, even where the caller has gone away.
     pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.0.on_commit(hook);
     }
 
     /// Tells the caches of this node and the other nodes once the transaction is committed.
-    pub(crate) fn notify(&mut self, news: News) {
-        self.0.notify(news);
+    pub(crate) fn notify(&mut self, notification: Notification) {
+        self.0.notify(notification);
     }
 }

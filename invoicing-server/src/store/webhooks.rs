@@ -344,7 +344,7 @@ pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
     pub(crate) failures: FailureCount,
     /// Why its deliveries are skipped, if they are.
-    pub(crate) off: Option<&'static str>,
+    pub(crate) skips: Option<&'static str>,
 }
 
 #[derive(FromRow)]
@@ -374,13 +374,13 @@ impl AllWebhooks<'_> {
         let rows: Vec<StateRow> =
             on!(self.0, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
         let state = |row: StateRow| {
-            let off = match (row.disabled, row.removed) {
+            let skips = match (row.disabled, row.removed) {
                 (_, true) => Some(deliveries::REMOVED),
                 (true, false) => Some(deliveries::DISABLED),
                 (false, false) => None,
             };
             let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
-            (WebhookId(row.id), WebhookState { failures, off })
+            (WebhookId(row.id), WebhookState { failures, skips })
         };
         Ok(rows.into_iter().map(state).collect())
     }

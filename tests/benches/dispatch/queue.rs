@@ -20,9 +20,10 @@ const EVENTS: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) 
      SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, 'quote.created', i, $4 FROM generate_series(0, $3 - 1) i";
 /// `$4` when they fall due. A delivery per event and webhook of the company.
 const DELIVERIES: &str = "INSERT INTO delivery \
-     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, attempts_in_all) \
+     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, claims_in_all, \
+     attempts_in_all) \
      SELECT $1, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, (1::bigint << 50) + ($2 + i) * 20 + w.place, 'pending', $4, \
-     0, 0, 0, 0 FROM generate_series(0, $3 - 1) i, \
+     0, 0, 0, 0, 0 FROM generate_series(0, $3 - 1) i, \
      (SELECT id, row_number() OVER () - 1 AS place FROM webhook WHERE company_id = $1) w";
 const SWITCH_OFF: &str =
     "UPDATE webhook SET disabled_at = 1, disabled_reason = 'manual' WHERE company_id = $1";

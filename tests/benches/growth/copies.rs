@@ -52,9 +52,9 @@ const COPY: [&str; 7] = [
      growth.id(timestamp - older, place + numbers), kind, timestamp - older, body \
      FROM growth.copy k, growth.event o ORDER BY 1, 2",
     "INSERT INTO delivery (company_id, event_id, webhook_id, id, status, reason, due_at, claim, claims, attempts, \
-     attempts_in_all, ended_at) SELECT k.company, growth.id(timestamp - older, place + numbers), webhook_id, \
+     claims_in_all, attempts_in_all, ended_at) SELECT k.company, growth.id(timestamp - older, place + numbers), webhook_id, \
      (1::bigint << 50) + nextval('growth.number'), status, reason, due_at - older, 0, claims, attempts, \
-     attempts_in_all, ended_at - older FROM growth.copy k, growth.delivery o ORDER BY 1, 2",
+     claims_in_all, attempts_in_all, ended_at - older FROM growth.copy k, growth.delivery o ORDER BY 1, 2",
     "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status, failure) \
      SELECT k.company, at - older, growth.id(timestamp - older, place + numbers), webhook_id, number, duration_ms, \
      status, failure FROM growth.copy k, growth.attempt o ORDER BY 1, 2",
@@ -67,7 +67,8 @@ const PENDING_EVENTS: &str = "INSERT INTO event (company_id, id, kind, timestamp
      SELECT $1, growth.id(0, nextval('growth.number')), 'quote.created', 0, o.body \
      FROM generate_series(1, $2), (SELECT body FROM growth.event LIMIT 1) o";
 const PENDING: &str = "INSERT INTO delivery (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, \
-     attempts_in_all) SELECT $1, e.id, w.id, (1::bigint << 50) + nextval('growth.number'), 'pending', 0, 0, 0, 0, 0 \
+     claims_in_all, attempts_in_all) SELECT $1, e.id, w.id, (1::bigint << 50) + nextval('growth.number'), 'pending', 0, 0, 0, \
+     0, 0, 0 \
      FROM webhook w JOIN event e ON e.company_id = w.company_id WHERE w.company_id = $1 AND NOT EXISTS \
      (SELECT 1 FROM delivery d WHERE d.company_id = $1 AND d.event_id = e.id)";
 

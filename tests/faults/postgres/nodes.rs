@@ -1,7 +1,9 @@
 //! Several nodes on one database, and receivers that are always well: whatever comes there twice was sent twice for
 //! another reason than theirs.
 
-use invoicing_tests::{Received, Receiver};
+use std::time::Duration;
+
+use invoicing_tests::{Received, Receiver, Reply};
 use serde_json::Value;
 
 use crate::checks::{self, Figures};
@@ -67,6 +69,15 @@ pub(super) async fn receivers(count: usize) -> Vec<Receiver> {
     let mut receivers = Vec::with_capacity(count);
     for _ in 0..count {
         receivers.push(Receiver::start().await);
+    }
+    receivers
+}
+
+/// So many receivers that are well and take their time, so that something is held at any moment.
+pub(super) async fn slow_receivers(count: usize) -> Vec<Receiver> {
+    let receivers = receivers(count).await;
+    for receiver in &receivers {
+        receiver.reply_always(Reply::Slow(Duration::from_millis(250), 200));
     }
     receivers
 }

@@ -1,20 +1,23 @@
 //! PostgreSQL stopped without a word under load, and started again: the nodes recover by themselves, and the API says
-//! meanwhile that it cannot. Whatever they held has run out by then, and still nothing is sent again that has arrived.
+//! meanwhile that it cannot. Only what was held when the server stopped, and whose lease ran out since, may be delivered twice.
 
 use std::time::{Duration, Instant};
 
 use invoicing_tests::postgres::{Cluster, Options};
 
 use super::callers::{Callers, Calls};
-use super::nodes::{Nodes, receivers, take, urls};
+use super::nodes::{Nodes, slow_receivers, take, urls};
+use super::proxy::Proxy;
 use super::{LEASE, wait_until, without_quota};
 use crate::http::Answer;
-use crate::process::Site;
+use crate::process::{CLAIMED, Site, count_at};
 use crate::{random, tell, times};
 
 const NODES: usize = 3;
 /// Longer than a commit is waited for whose answer was lost, which is longer than an operation is tried for.
 const TOLD: Duration = Duration::from_secs(28);
+/// Longer than any outage of this test.
+const LONG: Duration = Duration::from_mins(2);
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(20);
 
@@ -22,11 +25,13 @@ const PACE: Duration = Duration::from_millis(20);
 async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves() {
     let Some(cluster) = Cluster::start(&Options { durable: true, ..Options::default() }) else { return };
     let restarts = times("FAULTS_RESTARTS", 2);
-    let receivers = receivers(2).await;
+    let receivers = slow_receivers(2).await;
     let url = cluster.create_database("invoicing").await;
-    let nodes = Nodes::start(Site::on_postgres(url, without_quota(), urls(&receivers)), NODES);
-    let callers = Callers::start(&nodes.running, nodes.running[0].started().key, Calls::Creating, PACE);
-    let (mut said_so, mut recovered) = (Duration::ZERO, Duration::ZERO);
+    let proxy = Proxy::start(cluster.port()).await;
+    let site = Site::on_postgres(proxy.url("invoicing"), without_quota(), urls(&receivers));
+    let nodes = Nodes::start(site, NODES);
+    let callers = Callers::start(&nodes.nodes, nodes.nodes[0].started().key, Calls::Creating, PACE);
+    let (mut said_so, mut recovered, mut held) = (Duration::ZERO, Duration::ZERO, 0);
     for restart in 0..restarts {
         nodes.wait_for_operations(2);
         std::thread::sleep(Duration::from_micros(random(200_000)));
@@ -40,7 +45,10 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
         wait_until("all unavailable", async || callers.all_answered(503, stopped)).await;
         said_so = said_so.max(stopped.elapsed());
         tokio::time::sleep(LEASE.saturating_sub(stopped.elapsed())).await;
+        proxy.go_away(LONG);
         cluster.start_again();
+        held += usize::try_from(count_at(&url, CLAIMED).await).expect("a count");
+        proxy.come_back();
         let started = Instant::now();
         wait_until("all available", async || callers.all_answered(200, started)).await;
         recovered = recovered.max(started.elapsed());
@@ -52,14 +60,16 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
     let calls = format!(
         "{} calls, {refused} answered with 503, all nodes after {said_so:.1?}; available {recovered:.1?} after the \
-         start; {unfinished} operations given up",
-        answers.len()
+         start; {unfinished} operations given up; {held} deliveries held when it stopped, {} of them delivered twice",
+        answers.len(),
+        figures.doubled
     );
     tell("PostgreSQL restarted", &format_args!("{restarts} restarts, {figures}; {calls}"));
     assert_eq!(unanswered, 0, "a node that lives must answer");
     assert!(refused >= NODES, "the outage was not seen");
     assert!(said_so < TOLD, "somebody was left waiting for {said_so:?} while the database was away");
-    assert_eq!((figures.doubled, figures.duplicated), (0, 0), "delivered more than once");
+    assert_eq!(figures.duplicated, 0, "not all attempts are on record");
+    assert!(figures.doubled <= held, "{} delivered twice, {held} held", figures.doubled);
     assert_eq!((figures.failed, figures.skipped), (0, 0));
     assert!(figures.operations > 20 * restarts, "too little happened to mean anything");
 }

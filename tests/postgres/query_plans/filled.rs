@@ -23,9 +23,10 @@ const EVENT: &str = "INSERT INTO event (company_id, id, kind, timestamp, body) \
      FROM company c, generate_series(1, $3) i WHERE c.id <> $1 ORDER BY c.id, i";
 /// `$5` status. Row ids that no node gives out.
 const DELIVERY: &str = "INSERT INTO delivery \
-     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, attempts_in_all, ended_at) \
+     (company_id, event_id, webhook_id, id, status, due_at, claim, claims, attempts, claims_in_all, attempts_in_all, \
+     ended_at) \
      SELECT w.company_id, lpad(to_hex($2 + i), 32, '0')::uuid, w.id, \
-     (1::bigint << 50) + ($2 + i) * 10000 + row_number() OVER (PARTITION BY i), $5, $4 + i, 0, 0, 0, 0, \
+     (1::bigint << 50) + ($2 + i) * 10000 + row_number() OVER (PARTITION BY i), $5, $4 + i, 0, 0, 0, 0, 0, \
      CASE WHEN $5 <> 'pending' THEN $4 + i END \
      FROM webhook w, generate_series(1, $3) i WHERE w.company_id <> $1 ORDER BY w.company_id, i";
 const ATTEMPT: &str = "INSERT INTO attempt (company_id, at, event_id, webhook_id, number, duration_ms, status) \

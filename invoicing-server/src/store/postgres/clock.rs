@@ -1,23 +1,22 @@
-//! The database's clock, as the one that all nodes share.
+//! Clock synchronisation with the database, whose clock all nodes share.
 //!
-//! Leases, held series, quotas and due times are instants that one node writes and another one reads, so nodes whose
-//! clocks are minutes apart would take each other's claims for run out. A node asks the database for the time now and
-//! then, and corrects its own clock by the difference. A clock that does not follow the database (one that a test moves
-//! by hand) is left alone.
+//! Leases, held series, quotas and due times are instants that one node writes and another one reads. A node whose clock
+//! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
+//! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use super::super::connection::{Connection, on};
 use super::Shared;
 use crate::env::Env;
 
-/// With a commit, so that it is known whether the server takes changes: a row of this node, which is written again and
-/// again, and is forgotten as the outcomes are.
-const NOW: &str = "INSERT INTO outcome (id, at, given_up) VALUES ($1, $2, true) \
-     ON CONFLICT (id) DO UPDATE SET given_up = true \
-     RETURNING CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
-/// Differences below this are the way to the server and back, in milliseconds.
+/// In milliseconds.
+const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
+/// How often the database is asked.
+pub(super) const INTERVAL: Duration = Duration::from_secs(1);
+/// Smaller differences are the round trip to the server, in milliseconds.
 const GRAIN_MS: i64 = 20;
 
 /// What is added to a clock, in milliseconds.
@@ -30,20 +29,18 @@ impl Correction {
 }
 
 impl Shared {
-    /// Asks the database for the time, and so whether it is there and takes changes.
+    /// Asks the database for the time.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
         let mut connection = Connection::Postgres(self.session().await?);
         let before = self.env.now().as_millis();
-        let there: i64 =
-            on!(&mut connection, |c| sqlx::query_scalar(NOW).bind(self.node).bind(before).fetch_one(c))?;
+        let there: i64 = on!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
         let after = self.env.now().as_millis();
-        self.heard();
         let Correction(Some(correction)) = &self.correction else { return Ok(()) };
-        // Somewhere in between; whatever lies between them is taken for the same.
+        // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
         if off.abs() >= GRAIN_MS {
             correction.fetch_add(off, Ordering::Relaxed);
-            tracing::info!(milliseconds = off, "this node's clock is corrected by the database's");
+            tracing::info!(milliseconds = off, "clock corrected by the database's");
         }
         Ok(())
     }

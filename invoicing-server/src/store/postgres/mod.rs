@@ -1,20 +1,19 @@
 //! A PostgreSQL database that several nodes share.
 //!
-//! Each operation is a transaction of its own on a connection of the pool. Who changes something of a company locks its
-//! row first, so that the changes of one company come one after the other and those of different companies do not wait
-//! for each other. What cannot be answered at present is tried again for a few seconds ([`again`]); what became of a
-//! commit whose answer was lost is found out ([`outcome`]).
+//! Each operation is a transaction of its own on a connection of the pool. A change of a company locks the company's row
+//! first, so that changes of one company are serial and those of different companies do not wait for each other.
+//! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
+//! ([`commit_status`]).
 
-mod again;
 mod clock;
-mod contact;
-mod listen;
-mod outcome;
+mod commit_status;
+mod notify;
+mod retry;
 mod session;
 mod write;
 
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
@@ -24,24 +23,23 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use uuid::Uuid;
 
 pub(crate) use super::migrate::postgres as migrate;
-pub(super) use again::Tries;
-pub(crate) use listen::{Heard, Hears};
+pub(super) use retry::Backoff;
 pub(crate) use session::Session;
 
-use super::claims::{self, Claimant, Claimed};
+use super::claims::{Claimant, Claimed};
 use super::connection::{Connection, on};
+use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
+use super::notification::{LocalListener, OnIncoming};
 use super::{DatabaseError, Tx};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
-use crate::dispatch::Handoff;
 use crate::env::Env;
 use crate::keyed_semaphore::KeyedSemaphore;
-use again::Failed;
+use crate::queue::Queue;
 use clock::Correction;
-use contact::Contact;
-use listen::{Announcer, Listening};
-use write::Patience;
+use notify::{Listener, Notifier};
+use retry::Failure;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -83,7 +81,7 @@ pub(crate) struct Postgres {
     /// would leave no connection to the others.
     company_queue: KeyedSemaphore,
     /// Ends when it is dropped; `None` before it has begun, and once closed.
-    listening: tokio::sync::Mutex<Option<Listening>>,
+    listener: tokio::sync::Mutex<Option<Listener>>,
 }
 
 /// What a transaction needs that outlives the call it was begun by.
@@ -95,11 +93,11 @@ struct Shared {
     settings: PostgresSettings,
     answer_limit: Duration,
     env: Env,
-    handoff: Arc<Handoff>,
+    queue: Arc<Queue>,
     ids: Arc<DeliveryIds>,
-    announcer: Announcer,
+    notifier: Notifier,
+    local_listener: LocalListener,
     correction: Correction,
-    contact: Contact,
 }
 
 impl Postgres {
@@ -107,12 +105,14 @@ impl Postgres {
     pub(super) async fn open(
         settings: PostgresSettings,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, DatabaseError> {
         let options = options(&settings, &settings.url)?;
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
+        let ids = Arc::new(DeliveryIds::in_blocks());
+        let shared_ids = Arc::clone(&ids);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
@@ -125,11 +125,15 @@ impl Postgres {
                     Ok(sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
+            // A server that replaces another one may allocate the same ids again: every connection to it begins here.
+            .after_connect(move |_, _| {
+                shared_ids.forget();
+                Box::pin(std::future::ready(Ok(())))
+            })
             .connect_with(options.clone())
             .await?;
         prepare(&pool).await?;
         let correction = Correction::of(&env);
-        let contact = Contact::new(env.correction().is_some());
         let shared = Shared {
             pool,
             options,
@@ -137,28 +141,28 @@ impl Postgres {
             settings,
             answer_limit,
             env,
-            handoff,
-            ids: Arc::new(DeliveryIds::in_blocks()),
-            announcer: Announcer::default(),
+            queue,
+            ids,
+            notifier: Notifier::default(),
+            local_listener: LocalListener::default(),
             correction,
-            contact,
         };
         shared.correct_clock().await?;
         Ok(Self {
             shared: Arc::new(shared),
             company_queue: KeyedSemaphore::new(AT_ONCE),
-            listening: tokio::sync::Mutex::default(),
+            listener: tokio::sync::Mutex::default(),
         })
     }
 
     /// A connection for one of several tries to read.
-    pub(super) async fn read(&self, tries: &Tries) -> Result<Connection, Error> {
-        Ok(Connection::Postgres(self.shared.session_within(tries.left()).await?))
+    pub(super) async fn read(&self, backoff: &Backoff) -> Result<Connection, Error> {
+        Ok(Connection::Postgres(self.shared.session_within(backoff.left()).await?))
     }
 
     /// Waits before the next try; fails where there is to be none.
-    pub(super) async fn read_again(&self, tries: &mut Tries, error: Error) -> Result<(), Error> {
-        tries.again(&self.shared.env, Failed::of(error)).await
+    pub(super) async fn read_again(&self, backoff: &mut Backoff, error: Error) -> Result<(), Error> {
+        backoff.wait(&self.shared.env, Failure::of(error)).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
@@ -166,32 +170,18 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        write::run(&self.shared, Instant::now(), Patience::OfCaller, operation).await
-    }
-
-    /// As [`Self::write`], but where the answer to the commit is lost, it is waited for until it is known what became of
-    /// it, for half an hour at most, or until a moment after the instant at which it is enough.
-    pub(super) async fn write_until_known<T, F>(
-        &self,
-        enough: Arc<OnceLock<Instant>>,
-        operation: F,
-    ) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        write::run(&self.shared, Instant::now(), Patience::UntilKnown(enough), operation).await
+        write::run(&self.shared, Instant::now(), operation).await
     }
 
     /// As [`Self::write`], for an operation that locks the company's row.
-    pub(super) async fn write_of<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    pub(super) async fn write_company<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _permit = self.company_queue.acquire_within(company, again::TRIED_FOR).await?;
-        write::run(&self.shared, begun, Patience::OfCaller, operation).await
+        let _permit = self.company_queue.acquire_within(company, retry::RETRY_FOR).await?;
+        write::run(&self.shared, begun, operation).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -202,12 +192,7 @@ impl Postgres {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::Postgres(self.shared.session().await?);
-            let may_take_over = self.shared.contact.is_steady();
-            let claimed = claims::postgres::claim(&mut connection, claimant, may_take_over, wanted).await?;
-            if claimed.values().any(|(jobs, _)| !jobs.is_empty()) {
-                self.shared.heard();
-            }
-            Ok::<_, Error>(claimed)
+            AllDeliveries(&mut connection).claim_several(claimant, wanted).await
         };
         match claimed.await {
             Ok(mut claimed) => wanted
@@ -226,17 +211,17 @@ impl Postgres {
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
-        let mut tries = Tries::since(Instant::now());
+        let mut backoff = Backoff::since(Instant::now());
         loop {
-            match self.try_sweep_lock(&tries).await {
-                Err(error) => self.read_again(&mut tries, error).await?,
+            match self.try_sweep_lock(&backoff).await {
+                Err(error) => self.read_again(&mut backoff, error).await?,
                 locked => return locked,
             }
         }
     }
 
-    async fn try_sweep_lock(&self, tries: &Tries) -> Result<Option<Connection>, Error> {
-        let mut session = self.shared.session_within(tries.left()).await?;
+    async fn try_sweep_lock(&self, backoff: &Backoff) -> Result<Option<Connection>, Error> {
+        let mut session = self.shared.session_within(backoff.left()).await?;
         session.begin(BEGIN_SWEEP.to_owned()).await?;
         let mut connection = Connection::Postgres(session);
         let lock = "SELECT pg_try_advisory_xact_lock($1)";
@@ -247,34 +232,27 @@ impl Postgres {
         Ok(locked.then_some(connection))
     }
 
-    /// Forgets what became of transactions that nobody asks for any more.
-    pub(crate) async fn prune_outcomes(&self) -> Result<(), Error> {
-        outcome::prune(&self.shared).await
+    /// Deletes the commit status of old transactions.
+    pub(crate) async fn prune_commit_status(&self) -> Result<(), Error> {
+        commit_status::prune(&self.shared).await
     }
 
-    /// Hears from other nodes from now on, and tells them; until the database is closed, or nobody hears any more.
-    pub(crate) async fn listen(&self, hears: Hears) {
-        let listening = Listening::start(Arc::clone(&self.shared), hears);
-        *self.listening.lock().await = Some(listening);
+    /// Receives the notifications of this node, and exchanges them with other nodes until the database is closed.
+    pub(super) async fn listen(&self, on_incoming: OnIncoming) {
+        if self.shared.local_listener.set(on_incoming).is_ok() {
+            *self.listener.lock().await = Some(Listener::start(Arc::clone(&self.shared)));
+        }
     }
 
     pub(super) async fn close(&self) {
-        if let Some(listening) = self.listening.lock().await.take() {
-            listening.end().await;
+        if let Some(listener) = self.listener.lock().await.take() {
+            listener.end().await;
         }
         self.shared.pool.close().await;
     }
 }
 
 impl Shared {
-    /// Something was committed.
-    fn heard(&self) {
-        if self.contact.heard() {
-            // What another server has never seen it may give to somebody else.
-            self.ids.forget();
-        }
-    }
-
     async fn session(&self) -> Result<Session, sqlx::Error> {
         self.session_within(Duration::MAX).await
     }

@@ -21,12 +21,14 @@ use batch_loader::BatchLoader;
 pub(super) use write_cache::WriteCache;
 use writer::Writer;
 
-use super::claims::{self, Claimant, Claimed};
-use super::connection::{Connection, On};
+use super::claims::{Claimant, Claimed};
+use super::connection::Connection;
+use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
+use super::notification::{LocalListener, OnIncoming};
 use super::{DatabaseError, Tx, migrate};
 use crate::Error;
-use crate::dispatch::Handoff;
+use crate::queue::Queue;
 use crate::env::Env;
 
 /// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
@@ -49,11 +51,12 @@ pub(crate) struct Sqlite {
     readers: SqlitePool,
     quote_details: BatchLoader,
     invoice_details: BatchLoader,
+    local_listener: LocalListener,
 }
 
 impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(super) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, DatabaseError> {
+    pub(super) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
         let options = SqliteConnectOptions::from_str("sqlite://")?
             .filename(path)
@@ -77,14 +80,23 @@ impl Sqlite {
             .test_before_acquire(false)
             .connect_with(reading.clone())
             .await?;
-        let ids = Arc::new(DeliveryIds::from(claims::sqlite::next_id(&mut connection).await?));
-        let tx = Tx::new(Connection::SqliteWriter(connection, WriteCache::default()), env, handoff, ids);
+        let ids = Arc::new(DeliveryIds::from(next_delivery_id(&mut connection).await?));
+        let local_listener = LocalListener::default();
+        let connection = Connection::SqliteWriter(connection, WriteCache::default());
+        let tx = Tx::new(connection, env, queue, Arc::clone(&local_listener), ids);
         Ok(Self {
             writer: Writer::start(tx, lock),
             quote_details: BatchLoader::start(reading.connect().await?, batch_loader::QUOTES),
             invoice_details: BatchLoader::start(reading.connect().await?, batch_loader::INVOICES),
             readers,
+            local_listener,
         })
+    }
+
+    /// Receives the notifications of this node.
+    pub(super) fn listen(&self, on_incoming: OnIncoming) {
+        // A second listener is refused: the service is composed once.
+        let _ = self.local_listener.set(on_incoming);
     }
 
     pub(super) async fn read(&self) -> Result<Connection, Error> {
@@ -115,13 +127,7 @@ impl Sqlite {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claims = wanted.iter().map(|&(webhook, room)| async move {
             let claimed = self.write(move |tx| {
-                Box::pin(async move {
-                    match tx.connection().on() {
-                        On::Sqlite(c) => claims::sqlite::claim(c, claimant, webhook, room).await,
-                        #[cfg(feature = "postgres")]
-                        On::Postgres(_) => Err(Error::internal("another database")),
-                    }
-                })
+                Box::pin(async move { AllDeliveries(tx.connection()).claim_one(claimant, webhook, room).await })
             });
             (webhook, claimed.await)
         });
@@ -160,4 +166,10 @@ pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
         }
     }
     Err(DatabaseError::InUse(database.to_owned()))
+}
+
+/// The row id after all existing ones. Deliveries are never deleted.
+async fn next_delivery_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+    const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
+    sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
 }

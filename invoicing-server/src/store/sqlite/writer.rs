@@ -175,14 +175,14 @@ async fn run_jobs(
             if !at_savepoint {
                 control(tx, NEXT).await?;
             }
-            let mark = tx.mark();
+            let savepoint = tx.savepoint();
             at_savepoint = match job(tx).await {
                 Ran::Kept(reply) => {
                     kept.push(reply);
                     false
                 }
                 Ran::Undone => {
-                    tx.undo_to(mark);
+                    tx.undo_to(savepoint);
                     control(tx, UNDO).await?;
                     true
                 }

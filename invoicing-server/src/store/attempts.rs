@@ -1,0 +1,187 @@
+//! Records the outcome of attempts.
+//!
+//! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone is recorded and
+//! counted, and changes nothing else. `status || ''` is explained at [`DeliveryTable`](super::deliveries::DeliveryTable).
+
+use std::collections::HashSet;
+
+use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp};
+use serde::Serialize;
+
+use super::connection::{Dialect, Sql, on, run};
+use super::deliveries::AllDeliveries;
+use super::lists::Ids;
+#[cfg(feature = "postgres")]
+use super::lists::Texts;
+use super::rows::to_json;
+use crate::Error;
+
+/// An attempt as its row: delivery, number, start, duration in milliseconds, and status or failure class.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct AttemptRow(i64, i64, i64, i64, Option<u16>, Option<&'static str>);
+
+impl AttemptRow {
+    pub(crate) fn new(
+        delivery: i64,
+        number: u32,
+        at: Timestamp,
+        duration_ms: i64,
+        outcome: AttemptOutcome,
+    ) -> Self {
+        let (status, failure) = match outcome {
+            AttemptOutcome::Answered { status, .. } => (Some(status), None),
+            AttemptOutcome::Failed(class) => (None, Some(class.as_str())),
+        };
+        Self(delivery, number.into(), at.as_millis(), duration_ms, status, failure)
+    }
+}
+
+impl AllDeliveries<'_> {
+    /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
+    ///
+    /// # Errors
+    /// Where only some of them are on record: the count does not tell which, so each has to be recorded by itself.
+    pub(crate) async fn insert_attempts(&mut self, attempts: &[AttemptRow]) -> Result<bool, Error> {
+        // PostgreSQL reads lists of columns twenty times as fast as JSON. Its limit makes it look up each delivery by its
+        // id, whatever the statistics of the table say. SQLite needs the condition to tell ON CONFLICT from a join's ON.
+        const INSERT: Sql = Sql {
+            sqlite: "
+                INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
+                SELECT d.company_id, d.event_id, d.webhook_id,
+                    j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5
+                FROM json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true
+                ON CONFLICT DO NOTHING",
+            postgres: "
+                INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
+                SELECT d.company_id, d.event_id, d.webhook_id, a.number, a.at, a.took, nullif(a.status, 0), a.failure
+                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
+                    AS a(id, number, at, took, status, failure)
+                CROSS JOIN LATERAL
+                    (SELECT company_id, event_id, webhook_id FROM delivery WHERE id = a.id LIMIT 1) d
+                ON CONFLICT DO NOTHING",
+        };
+        let inserted = run!(self.0, |c, dialect| {
+            let query = sqlx::query(INSERT.of(dialect));
+            let query = match dialect {
+                Dialect::Sqlite => query.bind(to_json(&attempts)?),
+                #[cfg(feature = "postgres")]
+                Dialect::Postgres => {
+                    let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
+                    query
+                        .bind(Ids(&column(|row| row.0)))
+                        .bind(Ids(&column(|row| row.1)))
+                        .bind(Ids(&column(|row| row.2)))
+                        .bind(Ids(&column(|row| row.3)))
+                        .bind(Ids(&column(|row| row.4.map_or(0, i64::from))))
+                        .bind(Texts(attempts.iter().map(|row| row.5.map(str::to_owned)).collect()))
+                }
+            };
+            query.execute(c)
+        })?;
+        match inserted {
+            0 => Ok(false),
+            inserted if inserted == attempts.len() as u64 => Ok(true),
+            _ => Err(Error::internal("some attempts of a batch are on record")),
+        }
+    }
+
+    /// Counts attempts of deliveries that have not ended. Where the claim is gone, an attempt counts in all, but not
+    /// towards the limit.
+    pub(crate) async fn count_attempts(&mut self, ids: &[i64], token: i64) -> Result<(), Error> {
+        const COUNT: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET attempts = attempts + CASE WHEN claim = $2 THEN 1 ELSE 0 END,
+                    attempts_in_all = attempts_in_all + 1
+                WHERE id IN (SELECT value FROM json_each($1))",
+            postgres: "
+                UPDATE delivery SET attempts = attempts + CASE WHEN claim = $2 THEN 1 ELSE 0 END,
+                    attempts_in_all = attempts_in_all + 1
+                WHERE id = ANY($1)",
+        };
+        run!(self.0, |c, dialect| sqlx::query(COUNT.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?;
+        Ok(())
+    }
+
+    /// Ends deliveries with the attempt that has just been recorded. Returns those whose claim is gone: they stay as they
+    /// are, and only count the attempt.
+    pub(crate) async fn end(
+        &mut self,
+        ids: &[i64],
+        status: DeliveryStatus,
+        at: Timestamp,
+        token: i64,
+    ) -> Result<Vec<i64>, Error> {
+        // Only PostgreSQL returns the ids: in SQLite each returned row is a hop between threads, and no other process can
+        // have claimed a delivery.
+        const END: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0,
+                    attempts = attempts + 1, attempts_in_all = attempts_in_all + 1
+                WHERE id IN (SELECT value FROM json_each($1)) AND status || '' = 'pending' AND claim = $4",
+            postgres: "
+                UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0,
+                    attempts = attempts + 1, attempts_in_all = attempts_in_all + 1
+                WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4
+                RETURNING id",
+        };
+        let ended: Vec<i64> = on!(self.0, |c, dialect| sqlx::query_scalar(END.of(dialect))
+            .bind(Ids(ids))
+            .bind(status.as_str())
+            .bind(at.as_millis())
+            .bind(token)
+            .fetch_all(c))?;
+        if !self.0.is_shared() {
+            return Ok(Vec::new());
+        }
+        let ended: HashSet<i64> = ended.into_iter().collect();
+        let late: Vec<i64> = ids.iter().copied().filter(|id| !ended.contains(id)).collect();
+        if !late.is_empty() {
+            self.count_late(&late).await?;
+        }
+        Ok(late)
+    }
+
+    async fn count_late(&mut self, ids: &[i64]) -> Result<(), Error> {
+        const COUNT_LATE: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET attempts_in_all = attempts_in_all + 1
+                WHERE id IN (SELECT value FROM json_each($1))",
+            postgres: "UPDATE delivery SET attempts_in_all = attempts_in_all + 1 WHERE id = ANY($1)",
+        };
+        run!(self.0, |c, dialect| sqlx::query(COUNT_LATE.of(dialect)).bind(Ids(ids)).execute(c))?;
+        Ok(())
+    }
+
+    /// Puts a delivery back with a time before which it is not attempted.
+    pub(crate) async fn retry(&mut self, id: i64, at: Timestamp, token: i64) -> Result<(), Error> {
+        const RETRY: &str = "
+            UPDATE delivery SET due_at = $2, claim = 0, held_until = 0
+            WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
+        run!(self.0, |c| sqlx::query(RETRY).bind(id).bind(at.as_millis()).bind(token).execute(c))?;
+        Ok(())
+    }
+
+    /// Ends claimed deliveries as skipped; how many.
+    pub(crate) async fn skip(
+        &mut self,
+        ids: &[i64],
+        reason: &str,
+        at: Timestamp,
+        token: i64,
+    ) -> Result<u64, Error> {
+        const SKIP: Sql = Sql {
+            sqlite: "
+                UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0, held_until = 0
+                WHERE id IN (SELECT value FROM json_each($1)) AND status || '' = 'pending' AND claim = $4",
+            postgres: "
+                UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0, held_until = 0
+                WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4",
+        };
+        Ok(run!(self.0, |c, dialect| sqlx::query(SKIP.of(dialect))
+            .bind(Ids(ids))
+            .bind(reason)
+            .bind(at.as_millis())
+            .bind(token)
+            .execute(c))?)
+    }
+}

@@ -1,0 +1,178 @@
+//! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
+
+use bytes::Bytes;
+use invoicing_core::{CompanyId, DeliveryStatus, Timestamp, WebhookId};
+
+use super::Tx;
+use super::connection::Sql;
+use super::deliveries::DISABLED;
+use super::lists::Uuids;
+use super::webhooks::Subscriber;
+use crate::Error;
+use crate::queue::{Job, NewDelivery};
+
+/// State in which a delivery is inserted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum InitialState {
+    /// Claimed by this process until then, with room reserved in its queue.
+    Leased(Timestamp),
+    /// Due and not claimed.
+    Pending,
+    /// Ended, as its webhook is disabled.
+    Skipped,
+}
+
+/// Deliveries of one event that are inserted in the same state.
+pub(super) struct DeliveryGroup {
+    pub(super) state: InitialState,
+    pub(super) webhooks: Vec<WebhookId>,
+    /// Row id of the first; the others follow.
+    pub(super) first: i64,
+    pub(super) due_at: Timestamp,
+}
+
+/// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
+/// the table. A rollback frees the room that is reserved here.
+pub(super) async fn plan(tx: &mut Tx, token: i64, webhooks: &[Subscriber]) -> Result<Vec<DeliveryGroup>, Error> {
+    // First, as nothing may fail between the first reservation and the moment at which a rollback knows of it.
+    let mut next = tx.delivery_ids(webhooks.len()).await?;
+    let now = tx.env().now();
+    let lease = tx.queue().lease_from(now);
+    let mut groups: Vec<DeliveryGroup> = Vec::with_capacity(1);
+    for webhook in webhooks {
+        let state = match webhook.disabled {
+            true => InitialState::Skipped,
+            false if tx.queue().reserve(webhook.id, token) => InitialState::Leased(lease),
+            false => InitialState::Pending,
+        };
+        if let Some(group) = groups.iter_mut().find(|group| group.state == state) {
+            group.webhooks.push(webhook.id);
+        } else {
+            groups.push(DeliveryGroup { state, webhooks: vec![webhook.id], first: 0, due_at: now });
+        }
+    }
+    for group in &mut groups {
+        group.first = next;
+        next += i64::try_from(group.webhooks.len()).unwrap_or(0);
+    }
+    Ok(groups)
+}
+
+/// Inserts a group: `$1` to `$11` as [`bind_group!`] binds them.
+pub(super) const INSERT_GROUP: Sql = Sql {
+    sqlite: "
+        INSERT INTO delivery
+            (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
+            attempts_in_all, ended_at, held_until)
+        SELECT $1, $2, $3 + key, unhex(value), $5, $6, $7, $8, $9, $9, 0, 0, $10, $11 FROM json_each($4)",
+    postgres: "
+        INSERT INTO delivery
+            (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
+            attempts_in_all, ended_at, held_until)
+        SELECT $1, $2, $3 + place - 1, webhook, $5, $6, $7, $8, $9, $9, 0, 0, $10, $11
+        FROM unnest($4::uuid[]) WITH ORDINALITY AS w(webhook, place)",
+};
+
+/// Inserts an event with one group, and moves the company's stamp: `$12` to `$15` after those of [`INSERT_GROUP`].
+pub(super) const INSERT_EVENT: Sql = Sql {
+    sqlite: "
+        UPDATE company SET last_stamp = $15 WHERE id = $1;
+        INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14);
+        INSERT INTO delivery
+            (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
+            attempts_in_all, ended_at, held_until)
+        SELECT $1, $2, $3 + key, unhex(value), $5, $6, $7, $8, $9, $9, 0, 0, $10, $11 FROM json_each($4)",
+    postgres: "
+        WITH stamped AS (
+            UPDATE company SET last_stamp = $15 WHERE id = $1
+        ), recorded AS (
+            INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $12, $13, $14)
+        )
+        INSERT INTO delivery
+            (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
+            attempts_in_all, ended_at, held_until)
+        SELECT $1, $2, $3 + place - 1, webhook, $5, $6, $7, $8, $9, $9, 0, 0, $10, $11
+        FROM unnest($4::uuid[]) WITH ORDINALITY AS w(webhook, place)",
+};
+
+/// Binds a [`DeliveryGroup`] to a query.
+macro_rules! bind_group {
+    ($query:expr, $group:expr, $company:expr, $event:expr, $token:expr) => {{
+        let row = $group.row($token);
+        $query
+            .bind($company.0)
+            .bind($event.0)
+            .bind($group.first)
+            .bind(row.webhooks)
+            .bind(row.status.as_str())
+            .bind(row.reason)
+            .bind($group.due_at.as_millis())
+            .bind(row.claim)
+            .bind(row.claims)
+            .bind(row.ended_at)
+            .bind(row.held_until)
+    }};
+}
+pub(super) use bind_group;
+
+/// Columns that the deliveries of a group share.
+pub(super) struct GroupRow {
+    pub(super) webhooks: Uuids,
+    pub(super) status: DeliveryStatus,
+    pub(super) reason: Option<&'static str>,
+    pub(super) claim: i64,
+    pub(super) claims: i64,
+    pub(super) ended_at: Option<i64>,
+    pub(super) held_until: i64,
+}
+
+impl DeliveryGroup {
+    /// No deliveries at all.
+    pub(super) fn none(now: Timestamp) -> Self {
+        Self { state: InitialState::Pending, webhooks: Vec::new(), first: 0, due_at: now }
+    }
+
+    pub(super) fn row(&self, token: i64) -> GroupRow {
+        let skipped = self.state == InitialState::Skipped;
+        let held_until = match self.state {
+            InitialState::Leased(until) => Some(until),
+            InitialState::Pending | InitialState::Skipped => None,
+        };
+        GroupRow {
+            webhooks: Uuids(self.webhooks.iter().map(|id| id.0).collect()),
+            status: if skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending },
+            reason: skipped.then_some(DISABLED),
+            claim: if held_until.is_some() { token } else { 0 },
+            claims: i64::from(held_until.is_some()),
+            ended_at: skipped.then_some(self.due_at.as_millis()),
+            held_until: held_until.map_or(0, Timestamp::as_millis),
+        }
+    }
+
+    /// Deliveries for the dispatcher, after the commit.
+    pub(super) fn new_deliveries<'g>(
+        &'g self,
+        company: CompanyId,
+        body: &'g Bytes,
+        is_ping: bool,
+        token: i64,
+    ) -> impl Iterator<Item = NewDelivery> + use<'g> {
+        let Self { state, first, .. } = *self;
+        self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match state {
+            InitialState::Leased(lease_until) => Some(NewDelivery::Leased(Job {
+                delivery,
+                company,
+                webhook,
+                body: body.clone(),
+                is_ping,
+                attempts: 0,
+                claims: 1,
+                number: 1,
+                lease_until,
+                token,
+            })),
+            InitialState::Pending => Some(NewDelivery::Pending(webhook)),
+            InitialState::Skipped => None,
+        })
+    }
+}

@@ -1,0 +1,53 @@
+//! What a commit tells the caches of its own node and the other nodes.
+//!
+//! No correctness depends on the other nodes: one that misses a notification polls within seconds.
+
+use std::sync::{Arc, OnceLock};
+
+use invoicing_core::{CompanyId, KeyId, Plan, WebhookId};
+use serde::{Deserialize, Serialize};
+
+use crate::queue::NewDelivery;
+
+/// A change that caches and other nodes act on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Notification {
+    /// Deliveries of this webhook are due and not claimed.
+    Due(WebhookId),
+    /// This webhook has another target, secret or state.
+    Webhook(WebhookId),
+    /// This key was revoked.
+    Key(KeyId),
+    /// This company has another plan.
+    Plan {
+        company: CompanyId,
+        plan: Plan,
+    },
+}
+
+/// What a listener on this node receives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Incoming {
+    /// This node or another one has committed a change.
+    Notification(Notification),
+    /// Notifications of other nodes may have been missed.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a SQLite file has no other nodes"))]
+    Gap,
+}
+
+/// Lets the caches of this node follow what is committed.
+pub(crate) type OnIncoming = Box<dyn Fn(Incoming) + Send + Sync>;
+
+/// The listener of this node; none before the service is composed.
+pub(super) type LocalListener = Arc<OnceLock<OnIncoming>>;
+
+impl Notification {
+    /// What other nodes need to know of a delivery that has just been committed.
+    pub(super) fn of(delivery: &NewDelivery) -> Option<Self> {
+        match delivery {
+            NewDelivery::Pending(webhook) => Some(Self::Due(*webhook)),
+            NewDelivery::Leased(_) => None,
+        }
+    }
+}
