@@ -46,7 +46,7 @@ impl Error {
         source.downcast_ref::<StatementError>().is_some_and(|error| error.code == "57014")
     }
 
-/// A row with a value that this version does not write.
+    /// A row with a value that this version does not write.
     pub(crate) fn bad_row(
         table: &'static str,
         column: &'static str,

@@ -278,14 +278,11 @@ fn transport_builder(settings: &Settings) -> TransportBuilder {
 }
 
 /// Lets the caches follow what this node and others commit, until the store is closed.
-async fn listen(
-    store: &Store,
-    keys: Arc<KeyCache>,
-    endpoints: Arc<Endpoints>,
-    queue: Arc<Queue>,
-) {
+async fn listen(store: &Store, keys: Arc<KeyCache>, endpoints: Arc<Endpoints>, queue: Arc<Queue>) {
     let listener = move |incoming: Incoming| match incoming {
-        Incoming::Notification(Notification::Due(webhook)) => drop(queue.hand_over(vec![NewDelivery::Pending(webhook)])),
+        Incoming::Notification(Notification::Due(webhook)) => {
+            drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]))
+        }
         Incoming::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),

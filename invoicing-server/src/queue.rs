@@ -105,7 +105,11 @@ impl Queue {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
         let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
-        Self { state: Mutex::new(QueueState { token, ..QueueState::default() }), wake: Notify::new(), lease_ms }
+        Self {
+            state: Mutex::new(QueueState { token, ..QueueState::default() }),
+            wake: Notify::new(),
+            lease_ms,
+        }
     }
 
     /// End of the lease of a claim that is made now.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{QuotaDecision, CompanyId, KeyId, Plan, Timestamp};
+use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, Timestamp};
 use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use crate::Error;
@@ -126,7 +126,8 @@ impl Access {
         let hash = *hash;
         loop {
             let generation = self.keys.generation();
-            let row = self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
+            let row =
+                self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
             let Some(row) = row else { return Ok(None) };
             let key = Key::from_row(row, self.env.now())?;
             if let Some(key) = self.keys.insert(hash, key, generation) {

@@ -1,6 +1,6 @@
 //! Counting where several nodes share the database: one statement decides and counts.
 
-use invoicing_core::{QuotaDecision, Plan, QuotaWindow, Timestamp};
+use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
 use crate::Error;

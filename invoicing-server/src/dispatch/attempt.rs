@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
+use super::DispatchContext;
 use super::endpoints::Endpoint;
 use super::slots::Health;
 use crate::queue::Job;

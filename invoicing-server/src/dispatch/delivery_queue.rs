@@ -58,7 +58,11 @@ pub(super) async fn claim(context: &DispatchContext, wanted: Vec<(WebhookId, usi
 /// Records a batch. While the database is unavailable it is retried: an attempt that is not recorded is made again, while
 /// one that is recorded twice counts once. After any other error each result is recorded by itself, and only those that
 /// still fail are left to the end of their lease.
-pub(super) async fn record(context: &DispatchContext, batch: Arc<Vec<Finished>>, stopping: Arc<AtomicBool>) -> Recorded {
+pub(super) async fn record(
+    context: &DispatchContext,
+    batch: Arc<Vec<Finished>>,
+    stopping: Arc<AtomicBool>,
+) -> Recorded {
     let mut failing_since = None;
     loop {
         let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&context.endpoints));

@@ -162,7 +162,8 @@ async fn count_failures(
     states: &mut WebhookStates,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let without_failure = |ends: &[DeliveryOutcome]| ends.iter().all(|end| *end == DeliveryOutcome::Delivered);
+    let without_failure =
+        |ends: &[DeliveryOutcome]| ends.iter().all(|end| *end == DeliveryOutcome::Delivered);
     let reset: Vec<WebhookId> =
         ends.iter().filter(|(_, ends)| without_failure(ends)).map(|((_, webhook), _)| *webhook).collect();
     if !reset.is_empty() {

@@ -2,8 +2,8 @@
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Conflict, Invoice, InvoiceId, InvoiceItem, InvoiceIssue, InvoiceStatus, Money, Page, PaymentId, Quote,
-    QuoteId, SHORT_TEXT, optional_text,
+    Changed, Conflict, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page, PaymentId,
+    Quote, QuoteId, SHORT_TEXT, optional_text,
 };
 
 use super::CompanyHandle;
@@ -96,7 +96,8 @@ impl Invoices<'_> {
                 }
                 let paid = invoice.mark_paid(tx.stamp())?;
                 if !invoice.summary.amount_due.is_zero() {
-                    insert_payment(&mut tx, id, invoice.summary.amount_due, PaymentMethod::Manual, None).await?;
+                    insert_payment(&mut tx, id, invoice.summary.amount_due, PaymentMethod::Manual, None)
+                        .await?;
                 }
                 update(&mut tx, paid).await
             })

@@ -29,7 +29,6 @@ pub struct ResealReport {
 }
 
 /// Seals stored secrets.
-#[derive(Debug, Clone)]
 pub(crate) struct Sealing {
     pub(crate) store: Arc<Store>,
     pub(crate) sealer: Arc<Sealer>,
@@ -47,7 +46,9 @@ impl Sealing {
             return Err(SealingError::SameId(id.to_owned()));
         }
         if keys.is_none() {
-            tracing::warn!("no sealing key: secrets of webhooks and the key of document URLs are stored in clear");
+            tracing::warn!(
+                "no sealing key: secrets of webhooks and the key of document URLs are stored in clear"
+            );
         }
         let (sealer, keys) = (Arc::clone(&self.sealer), keys.map(Arc::new));
         // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.

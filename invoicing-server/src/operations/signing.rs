@@ -140,12 +140,7 @@ fn signature_block(
     SignatureBlock { signed_at, signed_by_name, signed_by_email, accepted_text, proof_fingerprint }
 }
 
-fn proof(
-    token: &str,
-    signature: &Signature,
-    block: &SignatureBlock,
-    document_sha256: String,
-) -> ProofRecord {
+fn proof(token: &str, signature: &Signature, block: &SignatureBlock, document_sha256: String) -> ProofRecord {
     // PostgreSQL stores no NUL.
     let user_agent = |text: &String| text.chars().filter(|c| *c != '\0').take(USER_AGENT_LIMIT).collect();
     ProofRecord {

@@ -76,7 +76,9 @@ impl Webhooks<'_> {
             .0
             .write(async move |mut tx| {
                 if tx.webhooks().count().await? >= MAX_WEBHOOKS {
-                    return Err(Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into());
+                    return Err(
+                        Conflict::new(format!("a company has at most {MAX_WEBHOOKS} webhooks")).into()
+                    );
                 }
                 let webhook = Webhook {
                     id: WebhookId(tx.env().uuid()),

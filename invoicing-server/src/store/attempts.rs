@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp};
 use serde::Serialize;
 
-use super::connection::{Dialect, Sql, on, run};
+use super::connection::{Dialect, Sql, execute, query};
 use super::deliveries::AllDeliveries;
 use super::lists::Ids;
 #[cfg(feature = "postgres")]
@@ -60,7 +60,7 @@ impl AllDeliveries<'_> {
                     (SELECT company_id, event_id, webhook_id FROM delivery WHERE id = a.id LIMIT 1) d
                 ON CONFLICT DO NOTHING",
         };
-        let inserted = run!(self.0, |c, dialect| {
+        let inserted = execute!(self.0, |c, dialect| {
             let query = sqlx::query(INSERT.of(dialect));
             let query = match dialect {
                 Dialect::Sqlite => query.bind(to_json(&attempts)?),
@@ -98,7 +98,7 @@ impl AllDeliveries<'_> {
                     attempts_in_all = attempts_in_all + 1
                 WHERE id = ANY($1)",
         };
-        run!(self.0, |c, dialect| sqlx::query(COUNT.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?;
+        execute!(self.0, |c, dialect| sqlx::query(COUNT.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?;
         Ok(())
     }
 
@@ -124,7 +124,7 @@ impl AllDeliveries<'_> {
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4
                 RETURNING id",
         };
-        let ended: Vec<i64> = on!(self.0, |c, dialect| sqlx::query_scalar(END.of(dialect))
+        let ended: Vec<i64> = query!(self.0, |c, dialect| sqlx::query_scalar(END.of(dialect))
             .bind(Ids(ids))
             .bind(status.as_str())
             .bind(at.as_millis())
@@ -148,7 +148,7 @@ impl AllDeliveries<'_> {
                 WHERE id IN (SELECT value FROM json_each($1))",
             postgres: "UPDATE delivery SET attempts_in_all = attempts_in_all + 1 WHERE id = ANY($1)",
         };
-        run!(self.0, |c, dialect| sqlx::query(COUNT_LATE.of(dialect)).bind(Ids(ids)).execute(c))?;
+        execute!(self.0, |c, dialect| sqlx::query(COUNT_LATE.of(dialect)).bind(Ids(ids)).execute(c))?;
         Ok(())
     }
 
@@ -157,7 +157,7 @@ impl AllDeliveries<'_> {
         const RETRY: &str = "
             UPDATE delivery SET due_at = $2, claim = 0, held_until = 0
             WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
-        run!(self.0, |c| sqlx::query(RETRY).bind(id).bind(at.as_millis()).bind(token).execute(c))?;
+        execute!(self.0, |c| sqlx::query(RETRY).bind(id).bind(at.as_millis()).bind(token).execute(c))?;
         Ok(())
     }
 
@@ -177,7 +177,7 @@ impl AllDeliveries<'_> {
                 UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0, held_until = 0
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4",
         };
-        Ok(run!(self.0, |c, dialect| sqlx::query(SKIP.of(dialect))
+        Ok(execute!(self.0, |c, dialect| sqlx::query(SKIP.of(dialect))
             .bind(Ids(ids))
             .bind(reason)
             .bind(at.as_millis())

@@ -14,8 +14,8 @@ use sqlx::{FromRow, Row as _};
 use uuid::Uuid;
 
 #[cfg(feature = "postgres")]
-use super::connection::on_postgres;
-use super::connection::{On, Sql, on, run};
+use super::connection::query_postgres;
+use super::connection::{On, Sql, execute, query};
 use super::deliveries::AllDeliveries;
 #[cfg(feature = "postgres")]
 use super::deliveries::small;
@@ -117,8 +117,9 @@ impl AllDeliveries<'_> {
                     held_until
                 ) AS at FROM waiting w",
         };
-        let rows: Vec<DueRow> =
-            on!(self.0, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect)).bind(now.as_millis()).fetch_all(c))?;
+        let rows: Vec<DueRow> = query!(self.0, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect))
+            .bind(now.as_millis())
+            .fetch_all(c))?;
         Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at))).collect())
     }
 
@@ -180,7 +181,7 @@ impl AllDeliveries<'_> {
                 UPDATE delivery SET claim = 0, held_until = 0, due_at = least(due_at, $3), claims = claims - 1
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2",
         };
-        Ok(run!(self.0, |c, dialect| sqlx::query(RELEASE.of(dialect))
+        Ok(execute!(self.0, |c, dialect| sqlx::query(RELEASE.of(dialect))
             .bind(Ids(ids))
             .bind(token)
             .bind(now.as_millis())
@@ -189,14 +190,22 @@ impl AllDeliveries<'_> {
 
     /// Releases the claims of a run that ends: these, and in SQLite all others that it has made, also those that were
     /// committed after it had ended.
-    pub(crate) async fn release_run(&mut self, ids: &[i64], token: i64, now: Timestamp) -> Result<u64, Error> {
+    pub(crate) async fn release_run(
+        &mut self,
+        ids: &[i64],
+        token: i64,
+        now: Timestamp,
+    ) -> Result<u64, Error> {
         const RELEASE_RUN: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), claims = claims - 1
             WHERE status = 'pending' AND claim = $1";
         match self.0.on() {
-            On::Sqlite(c) => {
-                Ok(sqlx::query(RELEASE_RUN).bind(token).bind(now.as_millis()).execute(c).await?.rows_affected())
-            }
+            On::Sqlite(c) => Ok(sqlx::query(RELEASE_RUN)
+                .bind(token)
+                .bind(now.as_millis())
+                .execute(c)
+                .await?
+                .rows_affected()),
             #[cfg(feature = "postgres")]
             On::Postgres(_) => self.release(ids, token, now).await,
         }
@@ -266,7 +275,8 @@ impl AllDeliveries<'_> {
                 continue;
             };
             let webhook = WebhookId(row.webhook_id);
-            let (attempts, claims, number) = (small(row.attempts), small(row.claims), small(row.claims_in_all));
+            let (attempts, claims, number) =
+                (small(row.attempts), small(row.claims), small(row.claims_in_all));
             let (kind, body) = (kind.clone(), body.clone());
             let row = ClaimedRow(row.id, row.company_id, attempts, claims, number, kind, body);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
@@ -308,7 +318,7 @@ impl AllDeliveries<'_> {
             FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
         let rooms: Vec<i64> =
             wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
-        Ok(on_postgres!(self.0, |c| sqlx::query_as(CLAIM)
+        Ok(query_postgres!(self.0, |c| sqlx::query_as(CLAIM)
             .bind(claimant.token)
             .bind(claimant.lease_until.as_millis())
             .bind(webhooks_of(wanted))
@@ -334,7 +344,7 @@ impl AllDeliveries<'_> {
             return Ok(HashMap::new());
         }
         let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
-        let rows: Vec<EventOfDelivery> = on_postgres!(self.0, |c| sqlx::query_as(EVENTS)
+        let rows: Vec<EventOfDelivery> = query_postgres!(self.0, |c| sqlx::query_as(EVENTS)
             .bind(Uuids(companies))
             .bind(Uuids(events))
             .fetch_all(c))?;
@@ -355,7 +365,7 @@ impl AllDeliveries<'_> {
                 SELECT due_at FROM delivery
                 WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
             ) d";
-        let rows: Result<Vec<DueRow>, sqlx::Error> = on!(self.0, |c| sqlx::query_as(NEXT)
+        let rows: Result<Vec<DueRow>, sqlx::Error> = query!(self.0, |c| sqlx::query_as(NEXT)
             .bind(webhooks_of(wanted))
             .bind(now.as_millis())
             .fetch_all(c));

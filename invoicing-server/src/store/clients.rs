@@ -5,7 +5,7 @@ use invoicing_core::{Client, ClientId};
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{Sql, on, run};
+use super::connection::{Sql, execute, query};
 use super::page::{ClientQuery, NOWHERE, PageRow};
 use super::rows::{from_json, to_json};
 use crate::Error;
@@ -68,14 +68,14 @@ impl ClientTable<'_> {
         const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let json: Option<String> =
-            on!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
         from_json(&json.ok_or(Error::NotFound)?, "client", id)
     }
 
     pub(crate) async fn find_by_external_id(&mut self, external_id: &str) -> Result<Option<Client>, Error> {
         const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND external_id = $2";
         let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
             .bind(company.0)
             .bind(external_id)
             .fetch_optional(c))?;
@@ -92,7 +92,7 @@ impl ClientTable<'_> {
         // PostgreSQL refuses an argument with a NUL.
         let external_id = query.external_id.as_deref().map(|id| if id.contains('\0') { NOWHERE } else { id });
         let Scope { connection, company } = &mut self.0;
-        let page = on!(connection, |c, dialect| sqlx::query(statement.of(dialect))
+        let page = query!(connection, |c, dialect| sqlx::query(statement.of(dialect))
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())
@@ -109,7 +109,7 @@ impl ClientTable<'_> {
             INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record)
             VALUES ($1, $2, $3, $4, $5, $6, $7)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(client.id.0)
             .bind(&client.external_id)
@@ -126,7 +126,7 @@ impl ClientTable<'_> {
             UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6
             WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(UPDATE)
+        let done = execute!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
             .bind(client.id.0)
             .bind(&client.external_id)

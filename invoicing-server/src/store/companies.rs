@@ -4,7 +4,7 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
 use super::company::Scope;
-use super::connection::{Connection, Sql, on, run};
+use super::connection::{Connection, Sql, execute, query};
 use super::rows::{from_json, to_json};
 use crate::Error;
 
@@ -36,7 +36,7 @@ impl CompanyRow<'_> {
 
     async fn read(&mut self, statement: Sql) -> Result<(Company, Timestamp), Error> {
         let Scope { connection, company } = &mut self.0;
-        let row: Option<Stored> = on!(connection, |c, dialect| sqlx::query_as(statement.of(dialect))
+        let row: Option<Stored> = query!(connection, |c, dialect| sqlx::query_as(statement.of(dialect))
             .bind(company.0)
             .fetch_optional(c))?;
         let Stored { record, last_stamp } = row.ok_or(Error::NotFound)?;
@@ -48,15 +48,18 @@ impl CompanyRow<'_> {
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
         let record = to_json(record)?;
-        let done = run!(connection, |c| sqlx::query(SET_RECORD).bind(company.0).bind(&record).execute(c))?;
+        let done =
+            execute!(connection, |c| sqlx::query(SET_RECORD).bind(company.0).bind(&record).execute(c))?;
         one_row(done, "company")
     }
 
     pub(super) async fn set_stamp(&mut self, stamp: Timestamp) -> Result<(), Error> {
         const SET_STAMP: &str = "UPDATE company SET last_stamp = $2 WHERE id = $1";
         let Scope { connection, company } = &mut self.0;
-        let done =
-            run!(connection, |c| sqlx::query(SET_STAMP).bind(company.0).bind(stamp.as_millis()).execute(c))?;
+        let done = execute!(connection, |c| sqlx::query(SET_STAMP)
+            .bind(company.0)
+            .bind(stamp.as_millis())
+            .execute(c))?;
         one_row(done, "company")
     }
 }
@@ -68,19 +71,19 @@ impl CompanyTable<'_> {
     /// All companies, oldest first.
     pub(crate) async fn list(&mut self) -> Result<Vec<Company>, Error> {
         const LIST: &str = "SELECT record FROM company ORDER BY id";
-        let rows: Vec<String> = on!(self.0, |c| sqlx::query_scalar(LIST).fetch_all(c))?;
+        let rows: Vec<String> = query!(self.0, |c| sqlx::query_scalar(LIST).fetch_all(c))?;
         rows.iter().map(|record| from_json(record, "company", "of the list")).collect()
     }
 
     pub(crate) async fn ids(&mut self) -> Result<Vec<CompanyId>, Error> {
         const IDS: &str = "SELECT id FROM company ORDER BY id";
-        let ids: Vec<uuid::Uuid> = on!(self.0, |c| sqlx::query_scalar(IDS).fetch_all(c))?;
+        let ids: Vec<uuid::Uuid> = query!(self.0, |c| sqlx::query_scalar(IDS).fetch_all(c))?;
         Ok(ids.into_iter().map(CompanyId).collect())
     }
 
     pub(crate) async fn insert(&mut self, company: &Company) -> Result<(), Error> {
         const INSERT: &str = "INSERT INTO company (id, last_stamp, record) VALUES ($1, $2, $3)";
-        run!(self.0, |c| sqlx::query(INSERT)
+        execute!(self.0, |c| sqlx::query(INSERT)
             .bind(company.id.0)
             .bind(company.created_at.as_millis())
             .bind(to_json(company)?)

@@ -14,12 +14,12 @@ use super::postgres::Session;
 use super::sqlite::WriteCache;
 use crate::Error;
 
-/// Runs a query on a connection to either database: `on!(connection, |c| query.fetch_one(c))`, or with the dialect,
-/// `on!(connection, |c, dialect| query(STATEMENT.of(dialect)).fetch_one(c))`. On PostgreSQL no statement is waited for
+/// Runs a query on a connection to either database: `query!(connection, |c| query.fetch_one(c))`, or with the dialect,
+/// `query!(connection, |c, dialect| query(STATEMENT.of(dialect)).fetch_one(c))`. On PostgreSQL no statement is waited for
 /// without end: what does not answer is given up together with its connection.
-macro_rules! on {
+macro_rules! query {
     ($connection:expr, |$c:ident| $run:expr) => {
-        on!($connection, |$c, _dialect| $run)
+        $crate::store::connection::query!($connection, |$c, _dialect| $run)
     };
     ($connection:expr, |$c:ident, $dialect:ident| $run:expr) => {{
         let connection: &mut $crate::store::connection::Connection = $connection;
@@ -42,9 +42,9 @@ macro_rules! on {
     }};
 }
 
-/// As [`on!`] for a statement that only PostgreSQL understands.
+/// As [`query!`] for a statement that only PostgreSQL understands.
 #[cfg(feature = "postgres")]
-macro_rules! on_postgres {
+macro_rules! query_postgres {
     ($connection:expr, |$c:ident| $run:expr) => {{
         let connection: &mut $crate::store::connection::Connection = $connection;
         let limit = connection.asks();
@@ -62,13 +62,16 @@ macro_rules! on_postgres {
     }};
 }
 
-/// As [`on!`] for a query that ends in `execute`; how many rows it changed.
-macro_rules! run {
+/// As [`query!`] for a query that ends in `execute`; how many rows it changed.
+macro_rules! execute {
     ($connection:expr, |$c:ident| $run:expr) => {
-        run!($connection, |$c, _dialect| $run)
+        $crate::store::connection::execute!($connection, |$c, _dialect| $run)
     };
     ($connection:expr, |$c:ident, $dialect:ident| $run:expr) => {
-        on!($connection, |$c, $dialect| futures_util::TryFutureExt::map_ok($run, |done| done.rows_affected()))
+        $crate::store::connection::query!($connection, |$c, $dialect| futures_util::TryFutureExt::map_ok(
+            $run,
+            |done| done.rows_affected()
+        ))
     };
 }
 
@@ -177,8 +180,10 @@ impl Connection {
         #[cfg(feature = "postgres")]
         if self.is_shared() {
             use super::postgres::{COPY, SERVICE_LOCK, TABLE_EXISTS};
-            run!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(c))?;
-            if on!(self, |c| sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(c))? {
+            execute!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)")
+                .bind(SERVICE_LOCK)
+                .execute(c))?;
+            if query!(self, |c| sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(c))? {
                 return Err(Error::unavailable("the database is being copied into"));
             }
         }
@@ -230,5 +235,5 @@ impl Sql {
 }
 
 #[cfg(feature = "postgres")]
-pub(super) use on_postgres;
-pub(super) use {on, run};
+pub(super) use query_postgres;
+pub(super) use {execute, query};

@@ -8,7 +8,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::company::Scope;
-use super::connection::{Connection, Sql, on, run};
+use super::connection::{Connection, Sql, execute, query};
 use crate::Error;
 
 /// Reason of a delivery that was skipped because its webhook is disabled.
@@ -136,7 +136,7 @@ impl DeliveryTable<'_> {
             FROM delivery WHERE company_id = $1 AND event_id = $2 ORDER BY id";
         let Scope { connection, company } = &mut self.0;
         let rows: Vec<DeliveryRow> =
-            on!(connection, |c| sqlx::query_as(OF_EVENT).bind(company.0).bind(event.0).fetch_all(c))?;
+            query!(connection, |c| sqlx::query_as(OF_EVENT).bind(company.0).bind(event.0).fetch_all(c))?;
         rows.into_iter().map(DeliveryRecord::try_from).collect()
     }
 
@@ -149,7 +149,7 @@ impl DeliveryTable<'_> {
             WHERE a.company_id = $1 AND a.webhook_id = $2
             ORDER BY a.at DESC, a.event_id DESC, a.number DESC LIMIT $3";
         let Scope { connection, company } = &mut self.0;
-        let rows: Vec<AttemptLogRow> = on!(connection, |c| sqlx::query_as(LOG)
+        let rows: Vec<AttemptLogRow> = query!(connection, |c| sqlx::query_as(LOG)
             .bind(company.0)
             .bind(webhook.0)
             .bind(i64::from(limit))
@@ -177,7 +177,7 @@ impl DeliveryTable<'_> {
         };
         let Scope { connection, company } = &mut self.0;
         loop {
-            let skipped = run!(connection, |c, dialect| sqlx::query(SKIP_WAITING.of(dialect))
+            let skipped = execute!(connection, |c, dialect| sqlx::query(SKIP_WAITING.of(dialect))
                 .bind(company.0)
                 .bind(webhook.0)
                 .bind(reason)
@@ -201,7 +201,7 @@ impl DeliveryTable<'_> {
                 claims = 0, attempts = 0, ended_at = NULL
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND event_id = $4";
         let Scope { connection, company } = &mut self.0;
-        Ok(run!(connection, |c| sqlx::query(REPLAY_ONE)
+        Ok(execute!(connection, |c| sqlx::query(REPLAY_ONE)
             .bind(company.0)
             .bind(webhook.0)
             .bind(now.as_millis())
@@ -227,7 +227,7 @@ impl DeliveryTable<'_> {
         let Scope { connection, company } = &mut self.0;
         let mut queued = 0;
         loop {
-            let batch = run!(connection, |c, dialect| sqlx::query(REPLAY_ALL.of(dialect))
+            let batch = execute!(connection, |c, dialect| sqlx::query(REPLAY_ALL.of(dialect))
                 .bind(company.0)
                 .bind(webhook.0)
                 .bind(now.as_millis())
@@ -247,7 +247,7 @@ impl DeliveryTable<'_> {
                 WHERE company_id = $1 AND at < $2 LIMIT $3
             )";
         let Scope { connection, company } = &mut self.0;
-        Ok(run!(connection, |c| sqlx::query(PRUNE)
+        Ok(execute!(connection, |c| sqlx::query(PRUNE)
             .bind(company.0)
             .bind(before.as_millis())
             .bind(i64::from(limit))

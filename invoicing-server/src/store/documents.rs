@@ -10,7 +10,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::company::Scope;
-use super::connection::{Sql, on, run};
+use super::connection::{Sql, execute, query};
 use super::lists::Uuids;
 use super::rows::from_json;
 use crate::Error;
@@ -86,7 +86,7 @@ impl DocumentTable<'_> {
             SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8 FROM document
             WHERE company_id = $1 AND quote_id = $2";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(quote.0)
             .bind(document.upload)
@@ -106,7 +106,7 @@ impl DocumentTable<'_> {
             WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
         let Scope { connection, company } = &mut self.0;
         let rows: Vec<RecordRow> =
-            on!(connection, |c| sqlx::query_as(LIST).bind(company.0).bind(quote.0).fetch_all(c))?;
+            query!(connection, |c| sqlx::query_as(LIST).bind(company.0).bind(quote.0).fetch_all(c))?;
         let record = |row: RecordRow| DocumentRecord {
             sha256: row.sha256,
             size_bytes: u64::try_from(row.size_bytes).unwrap_or(0),
@@ -127,7 +127,7 @@ impl DocumentTable<'_> {
             WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
         let Scope { connection, company } = &mut self.0;
         let row: Option<LatestRow> =
-            on!(connection, |c| sqlx::query_as(LATEST).bind(company.0).bind(quote.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_as(LATEST).bind(company.0).bind(quote.0).fetch_optional(c))?;
         let row = row.ok_or(Error::NotFound)?;
         let status = row.status.parse();
         let status = status.map_err(|cause| Error::bad_row("quote", "status", quote, cause))?;
@@ -142,7 +142,7 @@ impl DocumentTable<'_> {
         const LATEST: &str = "
             SELECT particulars FROM document WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
         let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(LATEST)
+        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(LATEST)
             .bind(company.0)
             .bind(quote.0)
             .fetch_optional(c))?;
@@ -158,7 +158,11 @@ impl UploadTable<'_> {
     pub(crate) async fn begin(&mut self, id: Uuid, at: Timestamp) -> Result<(), Error> {
         const BEGIN: &str = "INSERT INTO upload (company_id, id, began_at) VALUES ($1, $2, $3)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(BEGIN).bind(company.0).bind(id).bind(at.as_millis()).execute(c))?;
+        execute!(connection, |c| sqlx::query(BEGIN)
+            .bind(company.0)
+            .bind(id)
+            .bind(at.as_millis())
+            .execute(c))?;
         Ok(())
     }
 
@@ -168,7 +172,7 @@ impl UploadTable<'_> {
         const FINISH: &str = "
             DELETE FROM upload WHERE company_id = $1 AND id = $2 AND abandoned_at IS NULL";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(FINISH).bind(company.0).bind(id).execute(c))?;
+        let done = execute!(connection, |c| sqlx::query(FINISH).bind(company.0).bind(id).execute(c))?;
         Ok(done == 1)
     }
 
@@ -178,7 +182,7 @@ impl UploadTable<'_> {
             UPDATE upload SET abandoned_at = $3
             WHERE company_id = $1 AND began_at < $2 AND abandoned_at IS NULL";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(ABANDON)
+        execute!(connection, |c| sqlx::query(ABANDON)
             .bind(company.0)
             .bind(before.as_millis())
             .bind(now.as_millis())
@@ -192,7 +196,7 @@ impl UploadTable<'_> {
             SELECT id FROM upload WHERE company_id = $1 AND id > $2 AND abandoned_at IS NOT NULL
             ORDER BY id LIMIT $3";
         let Scope { connection, company } = &mut self.0;
-        Ok(on!(connection, |c| sqlx::query_scalar(ABANDONED)
+        Ok(query!(connection, |c| sqlx::query_scalar(ABANDONED)
             .bind(company.0)
             .bind(after)
             .bind(i64::from(limit))
@@ -208,7 +212,10 @@ impl UploadTable<'_> {
         };
         let ids = Uuids(ids);
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c, dialect| sqlx::query(DELETE.of(dialect)).bind(company.0).bind(ids).execute(c))?;
+        execute!(connection, |c, dialect| sqlx::query(DELETE.of(dialect))
+            .bind(company.0)
+            .bind(ids)
+            .execute(c))?;
         Ok(())
     }
 }

@@ -33,7 +33,11 @@ pub(super) struct DeliveryGroup {
 
 /// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
 /// the table. A rollback frees the room that is reserved here.
-pub(super) async fn plan(tx: &mut Tx, token: i64, webhooks: &[Subscriber]) -> Result<Vec<DeliveryGroup>, Error> {
+pub(super) async fn plan(
+    tx: &mut Tx,
+    token: i64,
+    webhooks: &[Subscriber],
+) -> Result<Vec<DeliveryGroup>, Error> {
     // First, as nothing may fail between the first reservation and the moment at which a rollback knows of it.
     let mut next = tx.delivery_ids(webhooks.len()).await?;
     let now = tx.env().now();

@@ -6,7 +6,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::company::{CompanyChange, Scope};
-use super::connection::{on, run};
+use super::connection::{execute, query};
 use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP, bind_group};
 use super::tx::Tx;
 use super::webhooks::{Subscriber, Webhook};
@@ -65,7 +65,7 @@ async fn enqueue_event(
     }
     let none = DeliveryGroup::none(change.stamp);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
-    run!(tx.connection(), |c, dialect| {
+    execute!(tx.connection(), |c, dialect| {
         let query = sqlx::query(INSERT_EVENT.of(dialect));
         bind_group!(query, first, change.id(), id, token)
             .bind(event.name())
@@ -75,7 +75,7 @@ async fn enqueue_event(
             .execute(c)
     })?;
     for group in others {
-        run!(tx.connection(), |c, dialect| {
+        execute!(tx.connection(), |c, dialect| {
             let query = sqlx::query(INSERT_GROUP.of(dialect));
             bind_group!(query, group, change.id(), id, token).execute(c)
         })?;
@@ -100,7 +100,7 @@ impl EventTable<'_> {
         const LIST: &str = "
             SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
         let Scope { connection, company } = &mut self.0;
-        let rows: Vec<EventRow> = on!(connection, |c| sqlx::query_as(LIST)
+        let rows: Vec<EventRow> = query!(connection, |c| sqlx::query_as(LIST)
             .bind(company.0)
             .bind(after.0)
             .bind(i64::from(limit))

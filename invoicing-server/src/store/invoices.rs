@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{on, run};
+use super::connection::{execute, query};
 use super::page::{PageQuery, PageRow, PageStatements};
 use super::rows::{JsonParts, from_json, to_json};
 use crate::Error;
@@ -98,7 +98,7 @@ impl InvoiceTable<'_> {
         const FIND_LIVE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
         let Scope { connection, company } = &mut self.0;
-        let id: Option<Uuid> = on!(connection, |c| sqlx::query_scalar(FIND_LIVE)
+        let id: Option<Uuid> = query!(connection, |c| sqlx::query_scalar(FIND_LIVE)
             .bind(company.0)
             .bind(quote.0)
             .fetch_optional(c))?;
@@ -117,7 +117,7 @@ impl InvoiceTable<'_> {
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
         let JsonParts { head, lines, terms } = JsonParts::of_invoice(invoice)?;
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(invoice.summary.id.0)
             .bind(invoice.summary.quote_id.0)
@@ -138,7 +138,7 @@ impl InvoiceTable<'_> {
             UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, head = $6
             WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(UPDATE)
+        let done = execute!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
             .bind(invoice.summary.id.0)
             .bind(invoice.summary.status.as_str())
@@ -159,7 +159,7 @@ impl InvoiceTable<'_> {
             SELECT id FROM invoice WHERE company_id = $1 AND status = 'SENT' AND due_date < $2
             ORDER BY due_date LIMIT $3";
         let Scope { connection, company } = &mut self.0;
-        let ids: Vec<Uuid> = on!(connection, |c| sqlx::query_scalar(DUE_BEFORE)
+        let ids: Vec<Uuid> = query!(connection, |c| sqlx::query_scalar(DUE_BEFORE)
             .bind(company.0)
             .bind(today)
             .bind(i64::from(limit))
@@ -171,7 +171,7 @@ impl InvoiceTable<'_> {
         const INSERT: &str = "
             INSERT INTO payment (company_id, invoice_id, id, reference, record) VALUES ($1, $2, $3, $4, $5)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(payment.invoice_id.0)
             .bind(payment.id.0)
@@ -184,7 +184,7 @@ impl InvoiceTable<'_> {
     pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
         const FIND: &str = "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
         let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
             .bind(company.0)
             .bind(invoice.0)
             .bind(id.0)
@@ -200,7 +200,7 @@ impl InvoiceTable<'_> {
         const FIND: &str = "
             SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND reference = $3";
         let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = on!(connection, |c| sqlx::query_scalar(FIND)
+        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
             .bind(company.0)
             .bind(invoice.0)
             .bind(reference)
@@ -214,7 +214,7 @@ impl InvoiceTable<'_> {
             SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
         let Scope { connection, company } = &mut self.0;
         let rows: Vec<String> =
-            on!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).bind(invoice.0).fetch_all(c))?;
+            query!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).bind(invoice.0).fetch_all(c))?;
         rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
     }
 
@@ -224,7 +224,7 @@ impl InvoiceTable<'_> {
             UPDATE payment SET reversed_at = $4, record = $5
             WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(REVERSE)
+        let done = execute!(connection, |c| sqlx::query(REVERSE)
             .bind(company.0)
             .bind(payment.invoice_id.0)
             .bind(payment.id.0)

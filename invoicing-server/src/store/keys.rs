@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{Connection, Sql, on, run};
+#[cfg(feature = "postgres")]
+use super::connection::query_postgres;
+use super::connection::{Connection, Sql, execute, query};
 use super::rows::from_json;
 use crate::Error;
 
@@ -64,7 +66,7 @@ impl KeyTable<'_> {
                 VALUES ($1, $2, $3, $4, $5, $6)",
         };
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
+        execute!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
             .bind(company.0)
             .bind(key.id.0)
             .bind(hash.as_slice())
@@ -81,7 +83,7 @@ impl KeyTable<'_> {
             SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key
             WHERE company_id = $1 ORDER BY id";
         let Scope { connection, company } = &mut self.0;
-        let rows: Vec<KeyRow> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<KeyRow> = query!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
         Ok(rows.into_iter().map(KeyRecord::from).collect())
     }
 
@@ -90,7 +92,7 @@ impl KeyTable<'_> {
         const REVOKE: &str = "
             UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(REVOKE)
+        let done = execute!(connection, |c| sqlx::query(REVOKE)
             .bind(company.0)
             .bind(id.0)
             .bind(at.as_millis())
@@ -99,16 +101,11 @@ impl KeyTable<'_> {
     }
 
     /// Stores when a key was last used, and its quota window. For a database that one process owns.
-    pub(crate) async fn set_use(
-        &mut self,
-        id: KeyId,
-        at: Timestamp,
-        quota_log: &str,
-    ) -> Result<(), Error> {
+    pub(crate) async fn set_use(&mut self, id: KeyId, at: Timestamp, quota_log: &str) -> Result<(), Error> {
         const SET_USE: &str = "
             UPDATE api_key SET last_used_at = $3, quota_log = $4 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(SET_USE)
+        let done = execute!(connection, |c| sqlx::query(SET_USE)
             .bind(company.0)
             .bind(id.0)
             .bind(at.as_millis())
@@ -153,7 +150,7 @@ impl AllKeys<'_> {
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = $1 AND k.revoked_at IS NULL",
         };
-        let row: Option<ActiveKeyRow> = on!(self.0, |c, dialect| sqlx::query_as(FIND.of(dialect))
+        let row: Option<ActiveKeyRow> = query!(self.0, |c, dialect| sqlx::query_as(FIND.of(dialect))
             .bind(hash.as_slice())
             .fetch_optional(c))?;
         row.map(|row| {
@@ -177,7 +174,7 @@ impl AllKeys<'_> {
         const REVOKE_IDLE: &str = "
             UPDATE api_key SET revoked_at = $1
             WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING id";
-        let ids: Vec<Uuid> = on!(self.0, |c| sqlx::query_scalar(REVOKE_IDLE)
+        let ids: Vec<Uuid> = query!(self.0, |c| sqlx::query_scalar(REVOKE_IDLE)
             .bind(at.as_millis())
             .bind(idle_since.as_millis())
             .fetch_all(c))?;
@@ -240,7 +237,7 @@ impl AllKeys<'_> {
             WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
                 AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
         let Caller { company, key, plan, idle_since } = caller;
-        let accepted: Option<Vec<i64>> = on_postgres!(self.0, |c| sqlx::query_scalar(COUNT)
+        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(COUNT)
             .bind(company.0)
             .bind(key.0)
             .bind(now.as_millis())
@@ -252,7 +249,7 @@ impl AllKeys<'_> {
         if let Some(accepted) = accepted {
             return Ok(Counted::Accepted(accepted));
         }
-        let accepted: Option<Vec<i64>> = on_postgres!(self.0, |c| sqlx::query_scalar(FIND)
+        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(FIND)
             .bind(company.0)
             .bind(key.0)
             .bind(idle_since.as_millis())
@@ -270,7 +267,7 @@ impl AllKeys<'_> {
     ) -> Result<(), Error> {
         const SET_LAST_USED: &str = "
             UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
-        on_postgres!(self.0, |c| sqlx::query(SET_LAST_USED)
+        query_postgres!(self.0, |c| sqlx::query(SET_LAST_USED)
             .bind(company.0)
             .bind(key.0)
             .bind(at.as_millis())

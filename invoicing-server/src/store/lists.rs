@@ -56,7 +56,7 @@ macro_rules! on_sqlite {
     )*};
 }
 
-macro_rules! on_postgres {
+macro_rules! query_postgres {
     ($($list:ty as $array:ty),*) => {$(
         #[cfg(feature = "postgres")]
         impl Type<sqlx::Postgres> for $list {
@@ -78,4 +78,4 @@ macro_rules! on_postgres {
 }
 
 on_sqlite!(Ids<'_>, Uuids, Texts);
-on_postgres!(Ids<'_> as Vec<i64>, Uuids as Vec<Uuid>, Texts as Vec<Option<String>>);
+query_postgres!(Ids<'_> as Vec<i64>, Uuids as Vec<Uuid>, Texts as Vec<Option<String>>);

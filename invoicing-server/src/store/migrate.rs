@@ -36,7 +36,7 @@ fn next(found: Option<i64>, known: i64) -> Result<i64, DatabaseError> {
 }
 
 /// Runs the missing migrations within a transaction.
-macro_rules! run {
+macro_rules! migrate {
     ($tx:expr, $migrations:expr) => {{
         sqlx::raw_sql(CREATE).execute(&mut *$tx).await?;
         let found: Option<i64> = sqlx::query_scalar(FOUND).fetch_one(&mut *$tx).await?;
@@ -50,7 +50,7 @@ macro_rules! run {
 
 pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), DatabaseError> {
     let mut tx = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
-    run!(tx, SQLITE);
+    migrate!(tx, SQLITE);
     tx.commit().await?;
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), 
         .bind(super::postgres::MIGRATION_LOCK)
         .execute(&mut *tx)
         .await?;
-    run!(tx, POSTGRES);
+    migrate!(tx, POSTGRES);
     tx.commit().await?;
     Ok(())
 }

@@ -31,8 +31,8 @@ pub(crate) mod rows;
 pub(crate) mod sealed;
 mod series;
 mod service;
-pub(crate) mod signatures;
 pub(crate) mod settings;
+pub(crate) mod signatures;
 pub(crate) mod sqlite;
 mod tx;
 pub(crate) mod webhooks;
@@ -41,23 +41,22 @@ use std::sync::Arc;
 #[cfg(feature = "postgres")]
 use std::time::Instant;
 
-use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
-use crate::queue::Queue;
 use crate::env::Env;
+use crate::queue::Queue;
 use claims::{Claimant, Claimed};
+pub(crate) use company::{CompanyChange, CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
-use connection::run;
-use notification::OnIncoming;
+use connection::execute;
 pub(crate) use database_error::DatabaseError;
+use notification::OnIncoming;
+pub(crate) use operation::Operation;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
-use sqlite::Sqlite;
-pub(crate) use company::{CompanyChange, CompanyReader, CompanyTx, Tables};
-pub(crate) use operation::Operation;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
+use sqlite::Sqlite;
 pub(crate) use tx::Tx;
 
 /// An open database: the same operations on either.
@@ -111,7 +110,7 @@ impl SweepLock {
     /// Where the lock is lost, with the connection that held it.
     pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
         let Some(connection) = &mut self.connection else { return Ok(()) };
-        run!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
+        execute!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
         Ok(())
     }
 
@@ -206,13 +205,14 @@ impl Store {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let operation = move |tx: &mut Tx| -> BoxFuture<'_, Result<T, Error>> {
-            Box::pin(async move { operation(tx.company(company).await?).await })
-        };
         match self {
-            Self::Sqlite(database) => database.write(operation).await,
+            Self::Sqlite(database) => {
+                database.write(move |tx| Box::pin(in_company(tx, company, operation))).await
+            }
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write_company(company, operation).await,
+            Self::Postgres(database) => {
+                database.write_company(company, move |tx| Box::pin(in_company(tx, company, operation))).await
+            }
         }
     }
 
@@ -223,13 +223,10 @@ impl Store {
         F: for<'t> AsyncFnOnce(ServiceTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        let operation = move |tx: &mut Tx| -> BoxFuture<'_, Result<T, Error>> {
-            Box::pin(async move { operation(ServiceTx(tx)).await })
-        };
         match self {
-            Self::Sqlite(database) => database.write(operation).await,
+            Self::Sqlite(database) => database.write(move |tx| Box::pin(operation(ServiceTx(tx)))).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write(operation).await,
+            Self::Postgres(database) => database.write(move |tx| Box::pin(operation(ServiceTx(tx)))).await,
         }
     }
 
@@ -285,4 +282,11 @@ impl Store {
             Self::Postgres(database) => database.close().await,
         }
     }
+}
+
+async fn in_company<T, F>(tx: &mut Tx, company: CompanyId, operation: F) -> Result<T, Error>
+where
+    F: for<'t> Operation<CompanyTx<'t>, T>,
+{
+    operation(tx.company(company).await?).await
 }

@@ -20,10 +20,7 @@ pub(crate) enum Notification {
     /// This key was revoked.
     Key(KeyId),
     /// This company has another plan.
-    Plan {
-        company: CompanyId,
-        plan: Plan,
-    },
+    Plan { company: CompanyId, plan: Plan },
 }
 
 /// What a listener on this node receives.

@@ -4,7 +4,7 @@ use futures_util::TryFutureExt;
 use invoicing_core::{CompanyId, Timestamp, fold_for_search};
 use sqlx::Row as _;
 
-use super::connection::{Connection, on};
+use super::connection::{Connection, query};
 use crate::Error;
 
 /// The part of a list that is asked for.
@@ -71,7 +71,7 @@ impl<S: Copy> PageQuery<S> {
             (Some(_), Some(_)) => statements.by_modification_in_status,
         };
         let status = self.status.map(text);
-        let page = on!(connection, |c| sqlx::query(statement)
+        let page = query!(connection, |c| sqlx::query(statement)
             .bind(company.0)
             .bind(window.limit())
             .bind(window.offset())

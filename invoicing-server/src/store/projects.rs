@@ -4,7 +4,7 @@ use invoicing_core::{Project, ProjectId};
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{on, run};
+use super::connection::{execute, query};
 use super::rows::{from_json, to_json};
 use crate::Error;
 
@@ -16,7 +16,7 @@ impl ProjectTable<'_> {
         const FIND: &str = "SELECT record FROM project WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let json: Option<String> =
-            on!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
         from_json(&json.ok_or(Error::NotFound)?, "project", id)
     }
 
@@ -24,14 +24,15 @@ impl ProjectTable<'_> {
     pub(crate) async fn list(&mut self) -> Result<Vec<Project>, Error> {
         const LIST: &str = "SELECT record FROM project WHERE company_id = $1 ORDER BY id DESC";
         let Scope { connection, company } = &mut self.0;
-        let rows: Vec<String> = on!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<String> =
+            query!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).fetch_all(c))?;
         rows.iter().map(|json| from_json(json, "project", *company)).collect()
     }
 
     pub(crate) async fn insert(&mut self, project: &Project) -> Result<(), Error> {
         const INSERT: &str = "INSERT INTO project (company_id, id, record) VALUES ($1, $2, $3)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(project.id.0)
             .bind(to_json(project)?)
@@ -42,7 +43,7 @@ impl ProjectTable<'_> {
     pub(crate) async fn update(&mut self, project: &Project) -> Result<(), Error> {
         const UPDATE: &str = "UPDATE project SET record = $3 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(UPDATE)
+        let done = execute!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
             .bind(project.id.0)
             .bind(to_json(project)?)

@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{Sql, on, run};
+use super::connection::{Sql, execute, query};
 use super::page::{PageQuery, PageRow, PageStatements};
 use super::rows::{JsonParts, from_json, to_json};
 use crate::Error;
@@ -71,10 +71,8 @@ impl QuoteTable<'_> {
     pub(crate) async fn check_exists(&mut self, id: QuoteId) -> Result<(), Error> {
         const EXISTS: &str = "SELECT 1 FROM quote WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let found: Option<i64> = on!(connection, |c| sqlx::query_scalar(EXISTS)
-            .bind(company.0)
-            .bind(id.0)
-            .fetch_optional(c))?;
+        let found: Option<i64> =
+            query!(connection, |c| sqlx::query_scalar(EXISTS).bind(company.0).bind(id.0).fetch_optional(c))?;
         found.map(drop).ok_or(Error::NotFound)
     }
 
@@ -100,7 +98,7 @@ impl QuoteTable<'_> {
         };
         let JsonParts { head, lines, terms } = JsonParts::of_quote(quote)?;
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
+        execute!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
             .bind(company.0)
             .bind(quote.summary.id.0)
             .bind(quote.summary.status.as_str())
@@ -123,7 +121,7 @@ impl QuoteTable<'_> {
             WHERE company_id = $1 AND id = $2";
         let JsonParts { head, terms, .. } = JsonParts::of_quote(quote)?;
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(UPDATE)
+        let done = execute!(connection, |c| sqlx::query(UPDATE)
             .bind(company.0)
             .bind(quote.summary.id.0)
             .bind(quote.summary.status.as_str())
@@ -138,7 +136,7 @@ impl QuoteTable<'_> {
     pub(crate) async fn update_lines(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(UPDATE_LINES)
+        let done = execute!(connection, |c| sqlx::query(UPDATE_LINES)
             .bind(company.0)
             .bind(quote.summary.id.0)
             .bind(to_json(&quote.lines)?)
@@ -164,7 +162,7 @@ impl QuoteTable<'_> {
                 UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2",
         };
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c, dialect| sqlx::query(SET.of(dialect))
+        execute!(connection, |c, dialect| sqlx::query(SET.of(dialect))
             .bind(company.0)
             .bind(id.0)
             .bind(to_json(&internal.costings)?)
@@ -177,7 +175,7 @@ impl QuoteTable<'_> {
         const FIND: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
         let Scope { connection, company } = &mut self.0;
         let json: Option<String> =
-            on!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
         from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
     }
 
@@ -185,7 +183,7 @@ impl QuoteTable<'_> {
         const FIND: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let found: Option<Option<String>> =
-            on!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
         found.ok_or(Error::NotFound)
     }
 
@@ -199,7 +197,7 @@ impl QuoteTable<'_> {
             SELECT id FROM quote WHERE company_id = $1 AND status = 'SENT' AND valid_until < $2
             ORDER BY valid_until LIMIT $3";
         let Scope { connection, company } = &mut self.0;
-        let ids: Vec<Uuid> = on!(connection, |c| sqlx::query_scalar(ENDED_BEFORE)
+        let ids: Vec<Uuid> = query!(connection, |c| sqlx::query_scalar(ENDED_BEFORE)
             .bind(company.0)
             .bind(today)
             .bind(i64::from(limit))

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
-use super::connection::{Connection, on};
+use super::connection::{Connection, query};
 use crate::Error;
 
 /// A record as JSON. Our own types always have a JSON form.
@@ -42,7 +42,7 @@ impl JsonParts {
         id: Uuid,
     ) -> Result<Self, Error> {
         let row: Option<Self> =
-            on!(connection, |c| sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_as(statement).bind(company.0).bind(id).fetch_optional(c))?;
         row.ok_or(Error::NotFound)
     }
 

@@ -7,7 +7,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::connection::{Connection, Sql, on, run};
+use super::connection::{Connection, Sql, execute, query};
 use super::lists::{Texts, Uuids};
 use super::settings::SettingTable;
 use crate::Error;
@@ -66,7 +66,7 @@ impl SealedSecrets<'_> {
         const WEBHOOKS: &str = "
             SELECT sealed_with, count(*) AS secrets FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
         let mut all = SealedWith::default();
-        let webhooks: Vec<KeyCount> = on!(self.0, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
+        let webhooks: Vec<KeyCount> = query!(self.0, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
         for KeyCount { sealed_with, secrets } in webhooks {
             all.add(sealed_with, u64::try_from(secrets).unwrap_or(0));
         }
@@ -85,7 +85,8 @@ impl SealedSecrets<'_> {
         limit: u32,
     ) -> Result<Resealed, Error> {
         const NOT_SEALED_WITH: Sql = Sql {
-            sqlite: "
+            sqlite:
+                "
                 SELECT company_id, id, secret FROM webhook
                 WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3",
             postgres: "
@@ -93,11 +94,12 @@ impl SealedSecrets<'_> {
                 WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3
                 FOR UPDATE",
         };
-        let rows: Vec<StoredSecret> = on!(self.0, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
-            .bind(after)
-            .bind(current)
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let rows: Vec<StoredSecret> =
+            query!(self.0, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
+                .bind(after)
+                .bind(current)
+                .bind(i64::from(limit))
+                .fetch_all(c))?;
         let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
         let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
         for StoredSecret { company_id, id, secret } in rows {
@@ -133,7 +135,7 @@ impl SealedSecrets<'_> {
         };
         let expected = secrets.len() as u64;
         let (companies, ids, secrets) = (Uuids(companies), Uuids(ids), Texts(secrets));
-        let done = run!(self.0, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
+        let done = execute!(self.0, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
             .bind(companies)
             .bind(ids)
             .bind(secrets)

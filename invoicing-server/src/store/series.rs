@@ -1,7 +1,7 @@
 //! Number series: one per company, kind of document and year, without gaps.
 
 use super::company::Scope;
-use super::connection::on;
+use super::connection::query;
 use crate::Error;
 
 /// A series of a company.
@@ -23,7 +23,7 @@ impl Series<'_> {
             INSERT INTO series (company_id, kind, year, last) VALUES ($1, $2, $3, 1)
             ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
         let Scope { connection, company } = &mut self.scope;
-        let number: i64 = on!(connection, |c| sqlx::query_scalar(ALLOCATE)
+        let number: i64 = query!(connection, |c| sqlx::query_scalar(ALLOCATE)
             .bind(company.0)
             .bind(self.kind)
             .bind(self.year)
@@ -35,7 +35,7 @@ impl Series<'_> {
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
         const LAST: &str = "SELECT last FROM series WHERE company_id = $1 AND kind = $2 AND year = $3";
         let Scope { connection, company } = &mut self.scope;
-        let last: Option<i64> = on!(connection, |c| sqlx::query_scalar(LAST)
+        let last: Option<i64> = query!(connection, |c| sqlx::query_scalar(LAST)
             .bind(company.0)
             .bind(self.kind)
             .bind(self.year)

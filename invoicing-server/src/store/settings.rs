@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 use super::companies::one_row;
-use super::connection::{Connection, on, run};
+use super::connection::{Connection, execute, query};
 use crate::Error;
 use crate::sealing::{NotOpened, Place, Sealer, is_sealed, key_id};
 
@@ -42,7 +42,8 @@ pub(crate) struct SettingTable<'c>(pub(super) &'c mut Connection);
 impl SettingTable<'_> {
     async fn stored(&mut self, name: &str) -> Result<Option<Stored>, Error> {
         const FIND: &str = "SELECT value FROM setting WHERE name = $1";
-        let value: Option<Vec<u8>> = on!(self.0, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
+        let value: Option<Vec<u8>> =
+            query!(self.0, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
         Ok(value.map(Stored::of))
     }
 
@@ -58,14 +59,14 @@ impl SettingTable<'_> {
     pub(crate) async fn insert(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
         const INSERT: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
         let value = seal(sealer, name, value);
-        run!(self.0, |c| sqlx::query(INSERT).bind(name).bind(&value).execute(c))?;
+        execute!(self.0, |c| sqlx::query(INSERT).bind(name).bind(&value).execute(c))?;
         Ok(())
     }
 
     pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
         const SET: &str = "UPDATE setting SET value = $2 WHERE name = $1";
         let value = seal(sealer, name, value);
-        let done = run!(self.0, |c| sqlx::query(SET).bind(name).bind(&value).execute(c))?;
+        let done = execute!(self.0, |c| sqlx::query(SET).bind(name).bind(&value).execute(c))?;
         one_row(done, "setting")
     }
 
@@ -115,10 +116,10 @@ impl SettingTable<'_> {
     pub(crate) async fn forget_keys(&mut self, used: impl Fn(&str) -> bool) -> Result<(), Error> {
         const NAMES: &str = "SELECT name FROM setting ORDER BY name";
         const DELETE: &str = "DELETE FROM setting WHERE name = $1";
-        let names: Vec<String> = on!(self.0, |c| sqlx::query_scalar(NAMES).fetch_all(c))?;
+        let names: Vec<String> = query!(self.0, |c| sqlx::query_scalar(NAMES).fetch_all(c))?;
         for name in names {
             if name.strip_prefix(KEY_CHECK).is_some_and(|id| !used(id)) {
-                run!(self.0, |c| sqlx::query(DELETE).bind(name).execute(c))?;
+                execute!(self.0, |c| sqlx::query(DELETE).bind(name).execute(c))?;
             }
         }
         Ok(())

@@ -5,7 +5,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::company::Scope;
-use super::connection::{Connection, on, run};
+use super::connection::{Connection, execute, query};
 use crate::Error;
 
 /// The evidence of a signature. Internal: no API shows it.
@@ -55,7 +55,7 @@ impl SignatureTable<'_> {
         const INSERT: &str = "
             INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(token_hash.as_slice())
             .bind(quote.0)
@@ -70,7 +70,7 @@ impl SignatureTable<'_> {
                 (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let Scope { connection, company } = &mut self.0;
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(quote.0)
             .bind(&proof.token_hash)
@@ -89,7 +89,7 @@ impl SignatureTable<'_> {
             WHERE company_id = $1 AND quote_id = $2";
         let Scope { connection, company } = &mut self.0;
         let row: Option<ProofRow> =
-            on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(quote.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(quote.0).fetch_optional(c))?;
         Ok(row.map(|row| ProofRecord {
             token_hash: row.token_hash,
             ip: row.ip,
@@ -115,7 +115,7 @@ impl AllSigningLinks<'_> {
     pub(crate) async fn find(&mut self, token_hash: &[u8; 32]) -> Result<(CompanyId, QuoteId), Error> {
         const FIND: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
         let row: Option<LinkRow> =
-            on!(self.0, |c| sqlx::query_as(FIND).bind(token_hash.as_slice()).fetch_optional(c))?;
+            query!(self.0, |c| sqlx::query_as(FIND).bind(token_hash.as_slice()).fetch_optional(c))?;
         let row = row.ok_or(Error::NotFound)?;
         Ok((CompanyId(row.company_id), QuoteId(row.quote_id)))
     }

@@ -6,8 +6,8 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 
 use super::company::{CompanyChange, CompanyReader, CompanyTx, Tables};
 use super::connection::Connection;
-use super::ids::{DeliveryIds, OwnIds};
 use super::events;
+use super::ids::{DeliveryIds, OwnIds};
 use super::notification::{Incoming, LocalListener, Notification};
 use super::webhooks::Subscriber;
 use crate::Error;

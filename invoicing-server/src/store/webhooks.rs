@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::companies::one_row;
 use super::company::Scope;
-use super::connection::{Connection, Sql, on, run};
+use super::connection::{Connection, Sql, execute, query};
 use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
@@ -173,7 +173,7 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
         let Scope { connection, company } = &mut self.0;
         let row: Option<WebhookRow> =
-            on!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
         row.map(Webhook::from).ok_or(Error::NotFound)
     }
 
@@ -183,7 +183,8 @@ impl WebhookTable<'_> {
             SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let Scope { connection, company } = &mut self.0;
-        let rows: Vec<WebhookRow> = on!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<WebhookRow> =
+            query!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
         Ok(rows.into_iter().map(Webhook::from).collect())
     }
 
@@ -193,16 +194,19 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let Scope { connection, company } = &mut self.0;
         let rows: Vec<SubscriberRow> =
-            on!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
-        let subscriber =
-            |row: SubscriberRow| Subscriber { id: WebhookId(row.id), kinds: row.kinds, disabled: row.disabled };
+            query!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
+        let subscriber = |row: SubscriberRow| Subscriber {
+            id: WebhookId(row.id),
+            kinds: row.kinds,
+            disabled: row.disabled,
+        };
         Ok(rows.into_iter().map(subscriber).collect())
     }
 
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
         const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
         let Scope { connection, company } = &mut self.0;
-        Ok(on!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
+        Ok(query!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
     }
 
     pub(crate) async fn insert(
@@ -217,7 +221,7 @@ impl WebhookTable<'_> {
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
         let secret = sealer.seal_text(&Place::webhook_secret(*company, webhook.id), secret.reveal());
-        run!(connection, |c| sqlx::query(INSERT)
+        execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(webhook.id.0)
             .bind(&webhook.url)
@@ -233,7 +237,7 @@ impl WebhookTable<'_> {
         const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
-        let done = run!(connection, |c| sqlx::query(SET_TARGET)
+        let done = execute!(connection, |c| sqlx::query(SET_TARGET)
             .bind(company.0)
             .bind(webhook.id.0)
             .bind(&webhook.url)
@@ -251,7 +255,7 @@ impl WebhookTable<'_> {
         const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let secret = sealer.seal_text(&Place::webhook_secret(*company, id), secret.reveal());
-        let done = run!(connection, |c| sqlx::query(SET_SECRET)
+        let done = execute!(connection, |c| sqlx::query(SET_SECRET)
             .bind(company.0)
             .bind(id.0)
             .bind(&*secret)
@@ -271,7 +275,7 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
-        let done = run!(connection, |c| sqlx::query(DISABLE)
+        let done = execute!(connection, |c| sqlx::query(DISABLE)
             .bind(company.0)
             .bind(id.0)
             .bind(at.as_millis())
@@ -287,7 +291,7 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
-        let done = run!(connection, |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
+        let done = execute!(connection, |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
         one_row(done, "webhook")
     }
 
@@ -296,7 +300,7 @@ impl WebhookTable<'_> {
             UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
-        let done = run!(connection, |c| sqlx::query(REMOVE)
+        let done = execute!(connection, |c| sqlx::query(REMOVE)
             .bind(company.0)
             .bind(id.0)
             .bind(at.as_millis())
@@ -315,7 +319,7 @@ impl WebhookTable<'_> {
             FROM webhook WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let row: Option<StoredEndpoint> =
-            on!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
+            query!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
         Ok(row.map(|row| EndpointRow {
             url: row.url,
             secret: sealer.open_text(&Place::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
@@ -326,7 +330,7 @@ impl WebhookTable<'_> {
     pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: u32) -> Result<(), Error> {
         const SET_FAILURES: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let done = run!(connection, |c| sqlx::query(SET_FAILURES)
+        let done = execute!(connection, |c| sqlx::query(SET_FAILURES)
             .bind(company.0)
             .bind(id.0)
             .bind(i64::from(failures))
@@ -372,7 +376,7 @@ impl AllWebhooks<'_> {
         };
         let ids = Uuids(webhooks.map(|id| id.0).collect());
         let rows: Vec<StateRow> =
-            on!(self.0, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
+            query!(self.0, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
         let state = |row: StateRow| {
             let skips = match (row.disabled, row.removed) {
                 (_, true) => Some(deliveries::REMOVED),
@@ -395,7 +399,7 @@ impl AllWebhooks<'_> {
                 UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id = ANY($1)",
         };
         let ids = Uuids(webhooks.iter().map(|id| id.0).collect());
-        run!(self.0, |c, dialect| sqlx::query(RESET.of(dialect)).bind(ids).execute(c))?;
+        execute!(self.0, |c, dialect| sqlx::query(RESET.of(dialect)).bind(ids).execute(c))?;
         Ok(())
     }
 }

@@ -39,9 +39,8 @@ impl Sweeper {
         abandoned.await?;
         let (mut last, mut deleted, mut failed) = (Uuid::nil(), 0, None);
         loop {
-            let batch = store
-                .read(company, async move |mut tx| tx.uploads().abandoned(last, BATCH).await)
-                .await?;
+            let batch =
+                store.read(company, async move |mut tx| tx.uploads().abandoned(last, BATCH).await).await?;
             let Some(end) = batch.last() else { break };
             last = *end;
             let done = self.delete_documents(company, batch).await;

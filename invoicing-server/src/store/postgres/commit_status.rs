@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use sqlx::ConnectOptions as _;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, on, run};
+use super::super::connection::{Connection, execute, query};
 use super::Shared;
 use crate::Error;
-use crate::error::Unknown;
+use crate::error::CommitInDoubt;
 
 /// How long the status is asked for. The caller gets its answer earlier; what is committed is still handed over.
 const ASK_FOR: Duration = Duration::from_mins(1);
@@ -45,7 +45,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
         match ask(shared, id).await {
             Ok(false) if is_old() => {
                 tracing::error!(transaction = %id, "commit status lost: the transaction is too old");
-                return Err(Error::unavailable(Unknown));
+                return Err(Error::unavailable(CommitInDoubt));
             }
             Ok(committed) => {
                 tracing::warn!(committed, "the answer to a commit was lost; its status is resolved");
@@ -53,7 +53,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
             }
             Err(error) if is_old() || begun.elapsed() > ASK_FOR => {
                 tracing::error!(%error, transaction = %id, "commit status unknown");
-                return Err(Error::unavailable(Unknown));
+                return Err(Error::unavailable(CommitInDoubt));
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
@@ -71,7 +71,7 @@ async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let given_up: bool = match shared.in_time(asked).await {
         Err(sqlx::Error::Database(_)) => {
             let mut connection = Connection::Postgres(shared.session().await?);
-            on!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
+            query!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
         }
         asked => asked?,
     };
@@ -87,6 +87,6 @@ fn millis_of(id: Uuid) -> i64 {
 pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {
     let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
     let before = shared.env.now().as_millis().saturating_sub(KEPT_MS);
-    while run!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
+    while execute!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
     Ok(())
 }

@@ -27,7 +27,7 @@ pub(super) use retry::Backoff;
 pub(crate) use session::Session;
 
 use super::claims::{Claimant, Claimed};
-use super::connection::{Connection, on};
+use super::connection::{Connection, query};
 use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
 use super::notification::{LocalListener, OnIncoming};
@@ -225,7 +225,8 @@ impl Postgres {
         session.begin(BEGIN_SWEEP.to_owned()).await?;
         let mut connection = Connection::Postgres(session);
         let lock = "SELECT pg_try_advisory_xact_lock($1)";
-        let locked: bool = on!(&mut connection, |c| sqlx::query_scalar(lock).bind(SWEEP_LOCK).fetch_one(c))?;
+        let locked: bool =
+            query!(&mut connection, |c| sqlx::query_scalar(lock).bind(SWEEP_LOCK).fetch_one(c))?;
         if !locked {
             connection.end_transaction().await?;
         }

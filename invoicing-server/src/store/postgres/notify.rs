@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, on, run};
+use super::super::connection::{Connection, execute, query};
 use super::super::notification::{Incoming, Notification};
 use super::clock;
 use super::{Shared, options};
@@ -167,14 +167,13 @@ async fn send(shared: &Shared, node: Uuid) {
 
 async fn send_waiting(shared: &Shared, node: Uuid) {
     let waiting: Vec<Notification> = shared.notifier.take().into_iter().collect();
-    let batches =
-        if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
+    let batches = if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
     for notifications in batches {
         let message = Message { from: node, notifications: notifications.to_vec() };
         let Ok(text) = serde_json::to_string(&message) else { continue };
         let sent = async {
             let mut connection = Connection::Postgres(shared.session().await?);
-            run!(&mut connection, |c| sqlx::query(NOTIFY).bind(&text).execute(c))
+            execute!(&mut connection, |c| sqlx::query(NOTIFY).bind(&text).execute(c))
         };
         if let Err(error) = sent.await {
             tracing::warn!(%error, "notifications were not sent; other nodes poll");

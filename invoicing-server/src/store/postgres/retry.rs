@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 use crate::env::Env;
-use crate::error::Refused;
+use crate::error::StatementError;
 
 /// How long a call is retried: longer than a node that stands still may hold a lock, with the default limits.
 pub(super) const RETRY_FOR: Duration = Duration::from_secs(8);
@@ -33,8 +33,8 @@ impl Failure {
             Error::StorageUnavailable(cause) => {
                 cause.downcast_ref::<sqlx::Error>().is_some_and(is_transient)
                     || cause
-                        .downcast_ref::<Refused>()
-                        .is_some_and(|refused| is_transient_code(&refused.code))
+                        .downcast_ref::<StatementError>()
+                        .is_some_and(|error| is_transient_code(&error.code))
             }
             _ => false,
         };

@@ -72,8 +72,9 @@ async fn begin(shared: &Shared, left: Duration) -> Result<(Unfinished, Uuid), Fa
     let mut session = shared.session_within(left).await.map_err(Failure::of)?;
     let (id, now) = (shared.env.uuid(), shared.env.now().as_millis());
     let limits = shared.limits();
-    let begin =
-        format!("{BEGIN}{limits}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false)");
+    let begin = format!(
+        "{BEGIN}{limits}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false)"
+    );
     session.begin(begin).await.map_err(Failure::of)?;
     let (env, queue, ids) = (shared.env.clone(), Arc::clone(&shared.queue), Arc::clone(&shared.ids));
     let tx = Tx::new(Connection::Postgres(session), env, queue, Arc::clone(&shared.local_listener), ids);

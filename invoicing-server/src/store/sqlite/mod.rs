@@ -28,8 +28,8 @@ use super::ids::DeliveryIds;
 use super::notification::{LocalListener, OnIncoming};
 use super::{DatabaseError, Tx, migrate};
 use crate::Error;
-use crate::queue::Queue;
 use crate::env::Env;
+use crate::queue::Queue;
 
 /// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
 const READERS: u32 = 4;
@@ -127,7 +127,9 @@ impl Sqlite {
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claims = wanted.iter().map(|&(webhook, room)| async move {
             let claimed = self.write(move |tx| {
-                Box::pin(async move { AllDeliveries(tx.connection()).claim_one(claimant, webhook, room).await })
+                Box::pin(
+                    async move { AllDeliveries(tx.connection()).claim_one(claimant, webhook, room).await },
+                )
             });
             (webhook, claimed.await)
         });
