@@ -20,15 +20,16 @@ use invoicing_examples::{Demo, Failure};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 use webhook_verify::events::EventData;
-use webhook_verify::inbox::{Claim, Intake, SqliteInbox, Worker};
+use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
 use webhook_verify::receiver::Receiver;
 use webhook_verify::{Signer, Verifier};
 
 fn router(verifier: Verifier, inbox: &Arc<SqliteInbox>) -> Router {
-    let intake = Intake::new(Receiver::new(verifier), Arc::clone(inbox));
-    Router::new().route_service("/hook", intake)
+    let service = InboxService::new(Receiver::new(verifier), Arc::clone(inbox));
+    Router::new().route_service("/hook", service)
 }
 
 /// What is done with an event. By now its sender has its answer, so this may take its time; an error here makes it
@@ -47,7 +48,7 @@ fn handle(claim: &Claim) -> String {
 }
 
 fn worker(inbox: &Arc<SqliteInbox>) -> Worker<SqliteInbox> {
-    Worker::new(Arc::clone(inbox)).watch(|trouble| eprintln!("{trouble:?}"))
+    Worker::new(Arc::clone(inbox)).on_error(|error| eprintln!("{error:?}"))
 }
 
 #[tokio::main]
@@ -65,7 +66,7 @@ async fn main() -> Result<(), Failure> {
     };
     tokio::select! {
         served = axum::serve(listener, router).into_future() => served?,
-        () = worker.run(print, std::future::pending()) => {}
+        () = worker.run(print, CancellationToken::new()) => {}
         // What was not handled by now is handled after the next start.
         _ = tokio::signal::ctrl_c() => {}
     }
@@ -91,7 +92,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let report = |claim: Claim| std::future::ready(done.send(handle(&claim)));
     tokio::select! {
         served = axum::serve(listener, router.clone()).into_future() => served?,
-        () = worker.run(&report, std::future::pending()) => {}
+        () = worker.run(&report, CancellationToken::new()) => {}
         first = handled.recv() => println!("handled {}", first.ok_or("the worker is gone")?),
     }
 

@@ -25,9 +25,10 @@ use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use webhook_verify::Verifier;
 use webhook_verify::events::EventData;
-use webhook_verify::inbox::{Claim, Intake, SqliteInbox, Worker};
+use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
 use webhook_verify::receiver::Receiver;
 
 use crm::Crm;
@@ -62,14 +63,14 @@ impl Connector {
 
     /// Receives, follows and links until something fails that trying again does not help.
     async fn run(&self, listener: TcpListener, verifier: Verifier) -> Result<(), Failure> {
-        let intake = Intake::new(Receiver::new(verifier), Arc::clone(&self.inbox));
-        let router = Router::new().route_service("/hook", intake);
+        let service = InboxService::new(Receiver::new(verifier), Arc::clone(&self.inbox));
+        let router = Router::new().route_service("/hook", service);
         let (hints, mut hinted) = mpsc::channel(HINTS);
-        let worker = Worker::new(Arc::clone(&self.inbox)).watch(|trouble| eprintln!("{trouble:?}"));
+        let worker = Worker::new(Arc::clone(&self.inbox)).on_error(|error| eprintln!("{error:?}"));
         let notices = stream::poll_fn(move |context| hinted.poll_recv(context));
         tokio::select! {
             served = axum::serve(listener, router).into_future() => Ok(served?),
-            () = worker.run(|claim| self.event(claim, hints.clone()), std::future::pending()) => Ok(()),
+            () = worker.run(|claim| self.event(claim, hints.clone()), CancellationToken::new()) => Ok(()),
             failed = self.follow(notices) => Err(failed.into()),
         }
     }

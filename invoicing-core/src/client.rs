@@ -10,7 +10,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
 use crate::{ClientId, Invalid, Timestamp};
 
-/// What kind of client it is.
+/// The kind of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
@@ -21,7 +21,8 @@ pub enum ClientType {
     Professionnel,
 }
 
-/// A client record. `T` is the closed set in the service and [`Open`](crate::OpenEnum) for readers of the API.
+/// A client record. `T` is [`ClientType`] in the service and [`OpenEnum<ClientType>`](crate::OpenEnum) for readers of the
+/// API.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Client<T = ClientType> {
@@ -42,7 +43,7 @@ pub struct Client<T = ClientType> {
     /// Private person or business.
     #[serde(rename = "type")]
     pub client_type: Option<T>,
-    /// Notes, at most 2,000 characters. Visible through the API: not the place for what the client must not read.
+    /// Notes, at most 2,000 characters. Visible through the API.
     pub notes: Option<String>,
     /// The caller's own identifier, unique per company.
     pub external_id: Option<String>,
@@ -98,7 +99,7 @@ fn type_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Cl
     }
 }
 
-/// A change of a client by the host: the whole set of fields as they shall be.
+/// A change of a client by the host: all fields with their new values.
 pub type ClientChange = NewClient;
 
 /// The fields of a client, checked.
@@ -106,7 +107,7 @@ pub type ClientChange = NewClient;
 pub struct ClientFields(NewClient);
 
 impl NewClient {
-    /// A client of whom only the name is known.
+    /// A client with a name and no other field.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -177,7 +178,7 @@ impl ClientFields {
 }
 
 impl<T> Client<T> {
-    /// What `q` is looked for in: name, e-mail and city, folded (see [`fold_for_search`]), a line each.
+    /// The text that `q` searches: name, e-mail and city, folded (see [`fold_for_search`]), one per line.
     pub fn search_text(&self) -> String {
         [Some(&self.name), self.email.as_ref(), self.city.as_ref()]
             .into_iter()

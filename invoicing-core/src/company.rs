@@ -7,7 +7,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 
-/// What a company has subscribed to. Only [`Plan::Team`] may use the API.
+/// The subscription of a company. Only [`Plan::Team`] may use the API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[non_exhaustive]
 pub enum Plan {
@@ -37,9 +37,9 @@ impl Plan {
 pub struct NewCompany {
     /// Trading name, 1 to 255 characters.
     pub name: String,
-    /// What it has subscribed to.
+    /// The subscription.
     pub plan: Plan,
-    /// IANA time zone in which its calendar dates are meant.
+    /// IANA time zone of its calendar dates.
     #[serde(default = "default_time_zone")]
     pub time_zone: String,
     /// ISO 4217 code of its documents.
@@ -48,12 +48,12 @@ pub struct NewCompany {
     /// Converts each quote to an invoice when it is accepted. Needs [`Plan::has_automatic_invoicing`].
     #[serde(default)]
     pub automatic_invoicing: bool,
-    /// What its documents say about it.
+    /// The text about the company on its documents.
     #[serde(default)]
     pub identity: CompanyIdentity,
 }
 
-/// What documents say about a company, besides its name. All of it customer-visible.
+/// The text about a company on its documents, besides its name. Customers see all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CompanyIdentity {

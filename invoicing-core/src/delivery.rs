@@ -1,16 +1,16 @@
-//! What follows from an attempt to deliver: done, again later, or given up; and when a webhook is switched off.
+//! Decisions after a delivery attempt: delivered, retry, or failed; and when a webhook is disabled.
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::Timestamp;
 
-/// Deliveries in a row that must end failed before a webhook is disabled.
+/// Consecutive failed deliveries after which a webhook is disabled.
 pub const DISABLE_AFTER_FAILURES: u32 = 10;
 
 /// Most that `Retry-After` can lengthen a gap to, in milliseconds.
 const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
 
-/// Where a delivery stands.
+/// The state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
@@ -19,7 +19,7 @@ pub enum DeliveryStatus {
     Pending,
     /// A receiver answered 2xx.
     Delivered,
-    /// Given up.
+    /// No attempt succeeded.
     Failed,
     /// Not attempted because the webhook is disabled; can be replayed.
     Skipped,
@@ -30,11 +30,11 @@ pub enum DeliveryStatus {
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum FailureClass {
-    /// The attempt's time was up.
+    /// The attempt exceeded its time limit.
     Timeout,
     /// The name did not resolve.
     Dns,
-    /// No connection, or it broke.
+    /// The connection failed or was lost.
     Network,
     /// The TLS handshake failed for another reason than the certificate: no TLS there, no version in common, an alert.
     Tls,
@@ -56,12 +56,12 @@ pub enum FailureClass {
     TargetRefused,
     /// The delivery cannot be sent as it is stored (URL or secret unreadable).
     Unsendable,
-    /// Claimed again and again by processes that died before they could record an outcome.
+    /// Claimed repeatedly by processes that ended before they recorded an outcome.
     Abandoned,
 }
 
 impl FailureClass {
-    /// Whether another attempt may go better.
+    /// Whether another attempt may succeed.
     pub const fn is_transient(self) -> bool {
         match self {
             Self::Timeout
@@ -99,11 +99,11 @@ pub enum AttemptOutcome {
 pub enum DeliveryOutcome {
     /// With a 2xx.
     Delivered,
-    /// Given up.
+    /// After the last attempt.
     Failed,
 }
 
-/// What follows from an attempt.
+/// The decision after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
     /// The delivery has ended.
@@ -156,12 +156,12 @@ impl RetryPolicy {
     }
 }
 
-/// Deliveries of one webhook that ended failed without a success in between.
+/// Consecutive failed deliveries of one webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FailureCount(pub u32);
 
 impl FailureCount {
-    /// The streak after another delivery ended. Pings are not put to it.
+    /// The count after another delivery ended. Pings do not count.
     #[must_use]
     pub fn after(self, end: DeliveryOutcome) -> Self {
         match end {
@@ -170,7 +170,7 @@ impl FailureCount {
         }
     }
 
-    /// Whether the webhook is to be disabled.
+    /// Whether the webhook must be disabled.
     pub fn disables_webhook(self) -> bool {
         self.0 >= DISABLE_AFTER_FAILURES
     }
@@ -247,12 +247,12 @@ mod tests {
 
         #[test]
         fn ten_failures_in_a_row_disable_and_a_success_starts_over(ends in proptest::collection::vec(any::<bool>(), 0..60)) {
-            let mut streak = FailureCount::default();
+            let mut count = FailureCount::default();
             let mut in_a_row = 0;
             for delivered in ends {
                 in_a_row = if delivered { 0 } else { in_a_row + 1 };
-                streak = streak.after(if delivered { DeliveryOutcome::Delivered } else { DeliveryOutcome::Failed });
-                prop_assert_eq!(streak.disables_webhook(), in_a_row >= 10);
+                count = count.after(if delivered { DeliveryOutcome::Delivered } else { DeliveryOutcome::Failed });
+                prop_assert_eq!(count.disables_webhook(), in_a_row >= 10);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::Timestamp;
 /// Where the frozen document of a quote can be downloaded, and how to recognise it: the answer of
 /// `GET /quotes/:id/document`.
 ///
-/// Whoever has the URL can read the document until it expires, so `Debug` shows it without its query.
+/// The URL alone gives access to the document until it expires, so `Debug` shows it without its query.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DocumentLink {

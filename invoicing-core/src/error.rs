@@ -1,4 +1,4 @@
-//! Refusals of the domain, and the error bodies of the API.
+//! Errors of the domain, and the error bodies of the API.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -39,7 +39,7 @@ impl Conflict {
     }
 }
 
-/// Why the domain refuses an operation. Nothing has changed.
+/// The domain refuses an operation. No record has changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DomainError {
@@ -114,7 +114,7 @@ codes! {
     ServerError = "server_error", 500;
     /// The database or the document store is unavailable.
     StorageUnavailable = "storage_unavailable", 503;
-    /// More is being done than the service takes on at once: a try after `Retry-After` will pass. Nothing was done.
+    /// The service is at capacity and has done nothing. A retry after `Retry-After` succeeds.
     Overloaded = "overloaded", 503;
 }
 
@@ -143,12 +143,12 @@ pub struct ApiErrorBody {
     pub error: ApiErrorDetail,
 }
 
-/// What went wrong, for programs and for people.
+/// The error, for programs and for humans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiErrorDetail {
     /// For programs.
     pub code: ErrorCode,
-    /// For people.
+    /// For humans.
     pub message: String,
 }
 
@@ -157,7 +157,7 @@ pub struct ApiErrorDetail {
 pub struct TooManyRequests {
     /// Always [`ErrorCode::TooManyRequests`].
     pub code: ErrorCode,
-    /// For people.
+    /// For humans.
     pub message: String,
 }
 

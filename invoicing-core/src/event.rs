@@ -1,4 +1,4 @@
-//! Events: what happened, as receivers are told.
+//! Events: the messages that receivers get.
 //!
 //! An event's data is the header and the totals of a document, never its lines.
 
@@ -13,7 +13,7 @@ use crate::{
     QuoteStatus, Timestamp, WebhookId,
 };
 
-/// What a webhook can subscribe to: `<resource>.<past-tense>`.
+/// The kinds of event that a webhook can subscribe to: `<resource>.<past-tense>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -44,7 +44,7 @@ pub struct Event {
     pub kind: Option<EventKind>,
     /// When it happened.
     pub timestamp: Timestamp,
-    /// What it is about.
+    /// The record.
     pub data: EventData,
 }
 
@@ -220,12 +220,12 @@ impl ProjectEventData {
     }
 }
 
-/// What a test delivery carries.
+/// The data of a test delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PingEventData {
     /// The webhook under test.
     pub id: WebhookId,
-    /// For people.
+    /// For humans.
     pub message: String,
 }
 

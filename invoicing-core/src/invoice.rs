@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::flat::{self, Beside, Slot};
+use crate::flatten::{self, Member, SideMembers};
 use crate::{ClientId, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
 
-/// Where an invoice stands.
+/// The state of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
@@ -26,7 +26,7 @@ pub enum InvoiceStatus {
     Canceled,
 }
 
-/// The summary of an invoice: what a list shows of it.
+/// The fields of an invoice that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de>"))]
 pub struct InvoiceSummary<S = InvoiceStatus> {
@@ -34,7 +34,7 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub id: InvoiceId,
     /// Human-readable number, `FAC-2026-0042`; `None` while DRAFT.
     pub number: Option<String>,
-    /// Where the invoice stands.
+    /// The state.
     pub status: S,
     /// The quote that it was converted from.
     pub quote_id: QuoteId,
@@ -78,7 +78,7 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub updated_at: Timestamp,
 }
 
-/// What only the detail of an invoice shows, besides its lines.
+/// The fields of an invoice that only its detail shows, besides the lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InvoiceDetail {
@@ -89,7 +89,7 @@ pub struct InvoiceDetail {
 /// An invoice as a list shows it; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InvoiceItem<S = InvoiceStatus> {
-    /// The summary.
+    /// The fields of a list item.
     #[serde(flatten)]
     pub summary: InvoiceSummary<S>,
     /// The lines, where the request asked for them.
@@ -100,7 +100,7 @@ pub struct InvoiceItem<S = InvoiceStatus> {
 /// An invoice with everything that the API shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Invoice<S = InvoiceStatus> {
-    /// The summary.
+    /// The fields of a list item.
     #[serde(flatten)]
     pub summary: InvoiceSummary<S>,
     /// The lines.
@@ -112,32 +112,32 @@ pub struct Invoice<S = InvoiceStatus> {
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for InvoiceItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (summary, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        let (summary, flatten::LinesMember { lines }) = flatten::deserialize(deserializer)?;
         Ok(Self { summary, lines: lines.optional() })
     }
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Invoice<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (summary, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
-        let detail = InvoiceDetail { vat_breakdown: beside.vat_breakdown.required("vatBreakdown")? };
-        Ok(Self { summary, lines: beside.lines.required("lines")?, detail })
+        let (summary, side): (_, DetailMembers) = flatten::deserialize(deserializer)?;
+        let detail = InvoiceDetail { vat_breakdown: side.vat_breakdown.required("vatBreakdown")? };
+        Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
 }
 
-/// What stands beside the summary in a detail, as far as it has been read.
+/// The members beside the summary, while they are read.
 #[derive(Default)]
-struct DetailBeside {
-    lines: Slot<Vec<Line>>,
-    vat_breakdown: Slot<Vec<VatShare>>,
+struct DetailMembers {
+    lines: Member<Vec<Line>>,
+    vat_breakdown: Member<Vec<VatShare>>,
 }
 
-impl<'de> Beside<'de> for DetailBeside {
+impl<'de> SideMembers<'de> for DetailMembers {
     const NAMES: &'static [&'static str] = &["lines", "vatBreakdown"];
 
-    fn take<A: MapAccess<'de>>(&mut self, place: usize, map: &mut A) -> Result<(), A::Error> {
-        let name = Self::NAMES[place];
-        match place {
+    fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error> {
+        let name = Self::NAMES[index];
+        match index {
             0 => self.lines.fill(name, map),
             _ => self.vat_breakdown.fill(name, map),
         }

@@ -1,4 +1,4 @@
-//! The states of an invoice (contract, section 6): pure functions from a record and an instant to the new record
+//! The states of an invoice: pure functions from a record and an instant to the new record
 //! with its events.
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
@@ -11,10 +11,10 @@ use crate::{
     InvoiceStatus, InvoiceSummary, Money, Quote, QuoteStatus, Timestamp,
 };
 
-/// Days between issue and due date where nobody says otherwise.
+/// Days between issue and due date, unless the caller sets a due date.
 pub const DEFAULT_PAYMENT_DAYS: u64 = 30;
 
-/// What issuing gives an invoice.
+/// The data that an invoice gets when it is issued.
 #[derive(Debug, Clone, Copy)]
 pub struct InvoiceIssue<'a> {
     /// The number, allocated in the same transaction.
@@ -33,21 +33,21 @@ impl Invoice {
                 format!("a quote in {} cannot be converted; it must be ACCEPTED", quote.summary.status);
             return Err(Conflict::new(message).into());
         }
-        let of = &quote.summary;
+        let source = &quote.summary;
         let summary = InvoiceSummary {
             id,
             number: None,
             status: InvoiceStatus::Draft,
-            quote_id: of.id,
-            client_id: of.client_id,
-            client_name: of.client_name.clone(),
-            client_email: of.client_email.clone(),
+            quote_id: source.id,
+            client_id: source.client_id,
+            client_name: source.client_name.clone(),
+            client_email: source.client_email.clone(),
             issue_date: None,
             due_date: None,
-            total_ht: of.total_ht,
-            total_ttc: of.total_ttc,
-            tva_rate: of.tva_rate,
-            currency: of.currency.clone(),
+            total_ht: source.total_ht,
+            total_ttc: source.total_ttc,
+            tva_rate: source.tva_rate,
+            currency: source.currency.clone(),
             retention_rate: quote.detail.retention_rate,
             retention_amount: quote.detail.retention_amount,
             amount_paid: Money::ZERO,
@@ -60,7 +60,7 @@ impl Invoice {
         };
         let detail = InvoiceDetail { vat_breakdown: quote.detail.vat_breakdown.clone() };
         let mut invoice = Self { summary, lines: quote.lines.clone(), detail };
-        invoice.settle(Money::ZERO)?;
+        invoice.set_amount_paid(Money::ZERO)?;
         let event = Event::invoice(EventKind::InvoiceCreated, &invoice, at);
         Ok(Changed { record: invoice, events: vec![event] })
     }
@@ -76,11 +76,11 @@ impl Invoice {
         if due_date < issue_date {
             return Err(Invalid::new("dueDate", "must not be before the day of issue").into());
         }
-        let mut invoice = self.touched(InvoiceStatus::Sent, at);
+        let mut invoice = self.modified(InvoiceStatus::Sent, at);
         invoice.summary.number = Some(issue.number.to_owned());
         invoice.summary.issue_date = Some(issue_date);
         invoice.summary.due_date = Some(due_date);
-        Ok(Changed::silent(invoice))
+        Ok(Changed::without_events(invoice))
     }
 
     /// A payment on an issued invoice. When nothing is due any more: PAID and `invoice.paid`. A partial payment
@@ -91,25 +91,25 @@ impl Invoice {
             return Err(Invalid::new("amount", "must be above 0").into());
         }
         self.require("paid", &[Sent, Overdue, Paid])?;
-        let mut invoice = self.touched(self.summary.status, at);
+        let mut invoice = self.modified(self.summary.status, at);
         let paid =
             self.summary.amount_paid.plus(amount).map_err(|invalid| Invalid::new("amount", invalid.rule))?;
-        invoice.settle(paid)?;
-        Ok(invoice.paid_if_settled(self.summary.status, at))
+        invoice.set_amount_paid(paid)?;
+        Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
 
     /// SENT or OVERDUE → PAID by hand: what is due counts as paid. A draft has to be issued first.
     pub fn mark_paid(&self, at: Timestamp) -> Result<Changed<Self>, DomainError> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
-        let mut invoice = self.touched(self.summary.status, at);
-        invoice.settle(self.summary.amount_paid.plus(self.summary.amount_due)?)?;
-        Ok(invoice.paid_if_settled(self.summary.status, at))
+        let mut invoice = self.modified(self.summary.status, at);
+        invoice.set_amount_paid(self.summary.amount_paid.plus(self.summary.amount_due)?)?;
+        Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
 
-    fn paid_if_settled(mut self, before: InvoiceStatus, at: Timestamp) -> Changed<Self> {
+    fn paid_if_nothing_due(mut self, before: InvoiceStatus, at: Timestamp) -> Changed<Self> {
         let becomes_paid = before != InvoiceStatus::Paid && self.summary.amount_due.is_zero();
         if !becomes_paid {
-            return Changed::silent(self);
+            return Changed::without_events(self);
         }
         self.summary.status = InvoiceStatus::Paid;
         self.summary.paid_at = Some(at);
@@ -132,14 +132,14 @@ impl Invoice {
         if amount <= Money::ZERO || amount > self.summary.amount_paid {
             return Err(Invalid::new("amount", "must be above 0 and not above what has been paid").into());
         }
-        let mut invoice = self.touched(self.summary.status, at);
-        invoice.settle(self.summary.amount_paid.minus(amount)?)?;
+        let mut invoice = self.modified(self.summary.status, at);
+        invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
         if self.summary.status == Paid && !invoice.summary.amount_due.is_zero() {
             let overdue = self.summary.due_date.is_some_and(|day| day < today);
             invoice.summary.status = if overdue { Overdue } else { Sent };
             invoice.summary.paid_at = None;
         }
-        Ok(Changed::silent(invoice))
+        Ok(Changed::without_events(invoice))
     }
 
     /// SENT → OVERDUE where the due date has passed and something is due; `None` where not.
@@ -147,7 +147,7 @@ impl Invoice {
         let overdue = self.summary.status == InvoiceStatus::Sent
             && self.summary.due_date.is_some_and(|day| day < today)
             && !self.summary.amount_due.is_zero();
-        overdue.then(|| Changed::silent(self.touched(InvoiceStatus::Overdue, at)))
+        overdue.then(|| Changed::without_events(self.modified(InvoiceStatus::Overdue, at)))
     }
 
     /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays.
@@ -157,13 +157,13 @@ impl Invoice {
         if !self.summary.amount_paid.is_zero() {
             return Err(Conflict::new("an invoice with payments cannot be cancelled; reverse them first"));
         }
-        let mut invoice = self.touched(Canceled, at);
+        let mut invoice = self.modified(Canceled, at);
         invoice.summary.canceled_at = Some(at);
-        Ok(Changed::silent(invoice))
+        Ok(Changed::without_events(invoice))
     }
 
-    /// Sets the amounts that follow from what has been paid.
-    fn settle(&mut self, amount_paid: Money) -> Result<(), Invalid> {
+    /// Sets the paid amount and the amounts derived from it.
+    fn set_amount_paid(&mut self, amount_paid: Money) -> Result<(), Invalid> {
         let summary = &mut self.summary;
         let payable = summary.total_ttc.minus(summary.retention_amount)?;
         summary.amount_paid = amount_paid;
@@ -179,7 +179,7 @@ impl Invoice {
         Err(Conflict::new(format!("an invoice in {} cannot be {done}", self.summary.status)))
     }
 
-    fn touched(&self, status: InvoiceStatus, at: Timestamp) -> Self {
+    fn modified(&self, status: InvoiceStatus, at: Timestamp) -> Self {
         let mut invoice = self.clone();
         invoice.summary.status = status;
         invoice.summary.updated_at = at;

@@ -4,8 +4,8 @@
 //! that can be decided without a database, a socket or a clock. Functions take the instant as an argument and
 //! return the new record *together with* the events it must cause, so that no caller can forget one.
 //!
-//! The records double as the wire types of the API and of the webhooks: what cannot be said in these types
-//! (internal costs, private notes) cannot leave the service.
+//! The records are also the wire types of the API and of the webhooks. Internal costs and private notes have no field in
+//! these types, so they cannot leave the service.
 //!
 //! ```
 //! use invoicing_core::{NewLine, price_lines, Totals};
@@ -19,6 +19,31 @@
 //! assert_eq!(totals.total_ttc.to_string(), "330");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Extension of types
+//!
+//! One policy decides which types are `#[non_exhaustive]`:
+//!
+//! | Types | `#[non_exhaustive]` | Reason |
+//! |---|---|---|
+//! | errors: [`Invalid`], [`Conflict`], [`DomainError`], [`ParseIdError`], [`ParseTimestampError`] | yes | later versions add causes and fields |
+//! | statuses and kinds on the wire: [`QuoteStatus`], [`EventKind`], [`ErrorCode`], [`FailureClass`], … | yes | v1 of the API only grows |
+//! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests build them as literals |
+//! | decisions: [`NextStep`], [`DeliveryOutcome`], [`QuotaDecision`] | no | the caller must handle every case |
+//!
+//! A reader of the API wraps a status in [`OpenEnum`], which keeps unknown values as text.
+//!
+//! # Foreign types in public signatures
+//!
+//! A new major version of one of these crates is a breaking change here.
+//!
+//! | Type | Reason |
+//! |---|---|
+//! | [`rust_decimal::Decimal`] | the value of [`Money`] and the other exact numbers, so that callers can compute |
+//! | [`chrono::NaiveDate`], [`chrono::DateTime`] | calendar dates, and the conversion to a company's time zone |
+//! | [`uuid::Uuid`] | the value of the ids, so that hosts can bring their own source of randomness |
+//! | [`serde::Serialize`], [`serde::Deserialize`] | the wire form of every record |
+//! | [`strum::VariantArray`] | derived by the enums; [`QuoteStatus::ALL`] and its like need no import |
 
 mod client;
 mod company;
@@ -30,7 +55,7 @@ mod event;
 mod fixed;
 #[cfg(test)]
 mod fixtures;
-mod flat;
+mod flatten;
 mod ids;
 mod invoice;
 mod invoice_states;
@@ -79,19 +104,23 @@ pub use text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_tex
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};
 
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 /// A record after a change, with every event that the change must cause.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "the events belong to the change: store both or neither"]
 pub struct Changed<T> {
     /// The record as it stands after the change.
     pub record: T,
-    /// What has to be announced, in order. Often empty.
+    /// The events to store with the record, in order. Often empty.
     pub events: Vec<Event>,
 }
 
 impl<T> Changed<T> {
-    /// A change that nobody is told about.
-    pub(crate) fn silent(record: T) -> Self {
+    /// A change without events.
+    pub(crate) fn without_events(record: T) -> Self {
         Self { record, events: Vec::new() }
     }
 }

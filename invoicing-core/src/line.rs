@@ -1,4 +1,4 @@
-//! Lines: what the customer sees, and apart from it what only the company knows.
+//! Lines: the part that the customer sees, and the internal costing.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,7 +14,7 @@ pub const MAX_LINES: usize = 5_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {
-    /// What is done or delivered, 1 to 2,000 characters.
+    /// The work or goods, 1 to 2,000 characters.
     pub description: String,
     /// How much. Negative on a discount line.
     pub quantity: Quantity,
@@ -33,8 +33,7 @@ pub struct Line {
     pub section: Option<String>,
 }
 
-/// What a line costs the company itself. Kept in the host's own records and never part of an API answer, a webhook
-/// or a document.
+/// The internal costs of a line. Stored for the host only; never part of an API answer, a webhook or a document.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Costing {
@@ -42,9 +41,9 @@ pub struct Costing {
     pub labour_cost: Option<Money>,
     /// Cost of materials.
     pub material_cost: Option<Money>,
-    /// A note for the company's own people, at most 2,000 characters.
+    /// An internal note, at most 2,000 characters.
     pub private_note: Option<String>,
-    /// Who does the work instead, at most 255 characters.
+    /// The subcontractor's name, at most 255 characters.
     pub subcontractor: Option<String>,
 }
 
@@ -52,7 +51,7 @@ pub struct Costing {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewLine {
-    /// What is done or delivered, 1 to 2,000 characters.
+    /// The work or goods, 1 to 2,000 characters.
     pub description: String,
     /// How much. Negative on a discount line.
     pub quantity: Quantity,
@@ -69,12 +68,12 @@ pub struct NewLine {
     /// Section within the lot.
     #[serde(default)]
     pub section: Option<String>,
-    /// What only the company knows.
+    /// The internal costs.
     #[serde(default)]
     pub costing: Costing,
 }
 
-/// Checked lines, split into what may leave the service and what may not. Both lists have the same order and length.
+/// Checked lines, split into the visible part and the internal part. Both lists have the same order and length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PricedLines {
     /// The customer's part.

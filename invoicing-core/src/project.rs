@@ -7,7 +7,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::text::{SHORT_TEXT, required_text};
 use crate::{Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp};
 
-/// Where a project stands.
+/// The state of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
@@ -28,7 +28,7 @@ pub struct Project {
     pub id: ProjectId,
     /// Name, 1 to 255 characters.
     pub name: String,
-    /// Where the project stands.
+    /// The state.
     pub status: ProjectStatus,
     /// The client's name when the project was made.
     pub client_name: Option<String>,
@@ -36,7 +36,7 @@ pub struct Project {
     pub client_email: Option<String>,
     /// The quotes that belong to it.
     pub quote_ids: Vec<QuoteId>,
-    /// When it last moved to COMPLETED; `None` when it stands elsewhere.
+    /// When it last moved to COMPLETED; `None` in any other state.
     pub completed_at: Option<Timestamp>,
     /// When the record was created.
     pub created_at: Timestamp,
@@ -69,7 +69,7 @@ impl Project {
     /// Moves the project. The same status again is `None`: nothing happens, nothing is emitted.
     ///
     /// # Errors
-    /// [`Conflict`] from COMPLETED to CANCELED: what is done is not given up; open it again first.
+    /// [`Conflict`] from COMPLETED to CANCELED: open the project again first.
     pub fn set_status(
         &self,
         status: ProjectStatus,
@@ -88,7 +88,7 @@ impl Project {
             }
             _ => {
                 let project = Self { status, completed_at: None, updated_at: at, ..self.clone() };
-                Ok(Some(Changed::silent(project)))
+                Ok(Some(Changed::without_events(project)))
             }
         }
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::document::sha256_hex;
 use crate::{Quote, QuoteId, Timestamp};
 
-/// What a signature is made of.
+/// The parts of a signature's fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 // The order of the fields is the order of the canonical form (RFC 8785: by name).
@@ -22,13 +22,13 @@ pub struct ProofParts<'a> {
     pub signed_at: Timestamp,
     /// The signer's e-mail.
     pub signed_by_email: &'a str,
-    /// Who signed.
+    /// The signer's name.
     pub signed_by_name: &'a str,
 }
 
 impl<S> Quote<S> {
     /// The parts of the signature's fingerprint, from the detail and the SHA-256 of the document that was sent (64
-    /// lowercase hex digits). `None` while nobody has signed.
+    /// lowercase hex digits). `None` before the signature.
     pub fn proof_parts<'a>(&'a self, document_sha256: &'a str) -> Option<ProofParts<'a>> {
         let signature = self.detail.signature.as_ref()?;
         Some(ProofParts {
@@ -45,7 +45,7 @@ impl<S> Quote<S> {
 
 /// `sha256:` and the SHA-256 of the parts as canonical JSON (RFC 8785), in lowercase hex.
 ///
-/// Anyone who has the detail of a quote and the PDF that was sent can compute it again.
+/// It can be recomputed from the detail of a quote and the PDF that was sent.
 pub fn proof_fingerprint(parts: &ProofParts<'_>) -> String {
     // Strings only, in order: serde_json's compact form is the canonical one. Writing to memory cannot fail.
     let json = serde_json::to_vec(parts).unwrap_or_default();

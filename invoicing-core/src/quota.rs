@@ -11,7 +11,7 @@ pub const QUOTA_WINDOW_MS: i64 = 60_000;
 ///
 /// In no window of 60 s are more than `limit` requests accepted. Refused requests do not count. Where the clock is
 /// set back, everything counted moves back with it, so that the window neither opens early nor stays shut until the
-/// clock has caught up. A clock that jumps ahead opens it: elapsed time is what the clock says it is.
+/// clock has caught up. A clock that jumps ahead opens it: elapsed time is measured by the clock alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QuotaWindow {
     /// Instants of the accepted requests in milliseconds, oldest first.
@@ -20,19 +20,19 @@ pub struct QuotaWindow {
     latest: Option<i64>,
 }
 
-/// Whether a request may pass.
+/// The decision about a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuotaDecision {
-    /// It may, and has been counted.
+    /// The request is accepted and counted.
     Accepted {
-        /// How many more would pass now.
+        /// Further requests that would be accepted now.
         remaining: u32,
         /// Milliseconds until the oldest counted request leaves the window.
         reset_ms: i64,
     },
-    /// It may not, and has not been counted.
+    /// The request is refused and not counted.
     Refused {
-        /// Milliseconds until the next one would pass, at least 1.
+        /// Milliseconds until a request would be accepted, at least 1.
         wait_ms: i64,
     },
 }
@@ -46,13 +46,13 @@ impl QuotaWindow {
         self.latest = self.latest.max(Some(at));
     }
 
-    /// Decides about a request that arrives now, and counts it where it may pass.
+    /// Decides about a request that arrives now, and counts it if it is accepted.
     pub fn try_acquire(&mut self, limit: u32, now: Timestamp) -> QuotaDecision {
-        let admission = self.peek(limit, now);
-        if let QuotaDecision::Accepted { .. } = admission {
+        let decision = self.peek(limit, now);
+        if let QuotaDecision::Accepted { .. } = decision {
             self.accepted.push_back(now.as_millis());
         }
-        admission
+        decision
     }
 
     /// Decides about a request that arrives now without counting it.
@@ -107,9 +107,9 @@ mod tests {
         let mut window = QuotaWindow::default();
         let start = Timestamp::from_millis(1_000_000);
         for n in 0..30 {
-            let admission = window.try_acquire(30, start.plus_millis(n));
+            let decision = window.try_acquire(30, start.plus_millis(n));
             assert!(
-                matches!(admission, QuotaDecision::Accepted { remaining, .. } if i64::from(remaining) == 29 - n)
+                matches!(decision, QuotaDecision::Accepted { remaining, .. } if i64::from(remaining) == 29 - n)
             );
         }
         assert_eq!(

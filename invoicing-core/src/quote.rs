@@ -6,11 +6,11 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
-use crate::flat::{self, Beside, Slot};
+use crate::flatten::{self, Member, SideMembers};
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
 
-/// Where a quote stands.
+/// The state of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 #[non_exhaustive]
@@ -27,7 +27,7 @@ pub enum QuoteStatus {
     Expired,
 }
 
-/// The summary of a quote: what a list shows of it.
+/// The fields of a quote that a list shows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", bound(deserialize = "S: Deserialize<'de>"))]
 pub struct QuoteSummary<S = QuoteStatus> {
@@ -35,7 +35,7 @@ pub struct QuoteSummary<S = QuoteStatus> {
     pub id: QuoteId,
     /// Human-readable number, `DEV-2026-0042`.
     pub number: String,
-    /// Where the quote stands.
+    /// The state.
     pub status: S,
     /// Identifier from the caller's own system. Not unique: one CRM deal may own several quotes.
     pub external_id: Option<String>,
@@ -67,13 +67,13 @@ pub struct QuoteSummary<S = QuoteStatus> {
     pub signed_at: Option<Timestamp>,
     /// When it was accepted, by signature or by hand.
     pub accepted_at: Option<Timestamp>,
-    /// Who signed.
+    /// The signer's name.
     pub signed_by_name: Option<String>,
     /// The signer's e-mail.
     pub signed_by_email: Option<String>,
 }
 
-/// What only the detail of a quote shows, besides its lines.
+/// The fields of a quote that only its detail shows, besides the lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct QuoteDetail {
@@ -87,13 +87,13 @@ pub struct QuoteDetail {
     pub signature: Option<SignatureBlock>,
 }
 
-/// Who signed what, and when.
+/// The evidence of a signature.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SignatureBlock {
     /// When the client signed.
     pub signed_at: Timestamp,
-    /// Who signed.
+    /// The signer's name.
     pub signed_by_name: String,
     /// The signer's e-mail.
     pub signed_by_email: String,
@@ -106,7 +106,7 @@ pub struct SignatureBlock {
 /// A quote as a list shows it; `lines` only with `include=lines`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QuoteItem<S = QuoteStatus> {
-    /// The summary.
+    /// The fields of a list item.
     #[serde(flatten)]
     pub summary: QuoteSummary<S>,
     /// The lines, where the request asked for them.
@@ -117,7 +117,7 @@ pub struct QuoteItem<S = QuoteStatus> {
 /// A quote with everything that the API shows of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Quote<S = QuoteStatus> {
-    /// The summary.
+    /// The fields of a list item.
     #[serde(flatten)]
     pub summary: QuoteSummary<S>,
     /// The lines.
@@ -129,41 +129,41 @@ pub struct Quote<S = QuoteStatus> {
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for QuoteItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (summary, flat::LinesBeside { lines }) = flat::deserialize(deserializer)?;
+        let (summary, flatten::LinesMember { lines }) = flatten::deserialize(deserializer)?;
         Ok(Self { summary, lines: lines.optional() })
     }
 }
 
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for Quote<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (summary, beside): (_, DetailBeside) = flat::deserialize(deserializer)?;
+        let (summary, side): (_, DetailMembers) = flatten::deserialize(deserializer)?;
         let detail = QuoteDetail {
-            retention_rate: beside.retention_rate.required("retentionRate")?,
-            retention_amount: beside.retention_amount.required("retentionAmount")?,
-            vat_breakdown: beside.vat_breakdown.required("vatBreakdown")?,
-            signature: beside.signature.optional(),
+            retention_rate: side.retention_rate.required("retentionRate")?,
+            retention_amount: side.retention_amount.required("retentionAmount")?,
+            vat_breakdown: side.vat_breakdown.required("vatBreakdown")?,
+            signature: side.signature.optional(),
         };
-        Ok(Self { summary, lines: beside.lines.required("lines")?, detail })
+        Ok(Self { summary, lines: side.lines.required("lines")?, detail })
     }
 }
 
-/// What stands beside the summary in a detail, as far as it has been read.
+/// The members beside the summary, while they are read.
 #[derive(Default)]
-struct DetailBeside {
-    lines: Slot<Vec<Line>>,
-    retention_rate: Slot<Percent>,
-    retention_amount: Slot<Money>,
-    vat_breakdown: Slot<Vec<VatShare>>,
-    signature: Slot<Option<SignatureBlock>>,
+struct DetailMembers {
+    lines: Member<Vec<Line>>,
+    retention_rate: Member<Percent>,
+    retention_amount: Member<Money>,
+    vat_breakdown: Member<Vec<VatShare>>,
+    signature: Member<Option<SignatureBlock>>,
 }
 
-impl<'de> Beside<'de> for DetailBeside {
+impl<'de> SideMembers<'de> for DetailMembers {
     const NAMES: &'static [&'static str] =
         &["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature"];
 
-    fn take<A: MapAccess<'de>>(&mut self, place: usize, map: &mut A) -> Result<(), A::Error> {
-        let name = Self::NAMES[place];
-        match place {
+    fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error> {
+        let name = Self::NAMES[index];
+        match index {
             0 => self.lines.fill(name, map),
             1 => self.retention_rate.fill(name, map),
             2 => self.retention_amount.fill(name, map),

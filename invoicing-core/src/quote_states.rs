@@ -1,4 +1,4 @@
-//! The states of a quote (contract, section 6): pure functions from a record and an instant to the new record with
+//! The states of a quote: pure functions from a record and an instant to the new record with
 //! its events.
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
@@ -13,10 +13,10 @@ use crate::{
     QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
 };
 
-/// How long a quote can be signed where nobody says otherwise, in days after sending.
+/// Days after sending in which a quote can be signed, unless the caller sets a date.
 pub const DEFAULT_VALIDITY_DAYS: u64 = 30;
 
-/// What a new quote is made of, besides its content.
+/// The identity of a new quote: everything besides its content.
 #[derive(Debug, Clone, Copy)]
 pub struct QuoteCreation<'a> {
     /// The id, made by the service.
@@ -40,7 +40,7 @@ pub struct QuoteImport {
     pub accepted_at: Option<Timestamp>,
 }
 
-/// What the signer submitted.
+/// The evidence that a signer submits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureEvidence {
     /// Name of the signer, 1 to 255 characters.
@@ -77,10 +77,10 @@ impl Quote {
         Ok(Self::created(quote))
     }
 
-    /// A quote that was made elsewhere and starts in the state it had there. It emits only `quote.created`.
+    /// A quote from another system, which starts in the state that it had there. It emits only `quote.created`.
     ///
     /// # Errors
-    /// [`Invalid`] when a date does not go with the state.
+    /// [`Invalid`] when a date does not match the state.
     pub fn import(
         origin: QuoteCreation<'_>,
         client: &Client,
@@ -101,7 +101,7 @@ impl Quote {
             Draft => {}
             _ => summary.sent_at = Some(import.sent_at.unwrap_or(origin.at)),
         }
-        // Only what can still be signed needs a last day; an invented one would say that an EXPIRED quote has not.
+        // Only a quote that can be signed needs a last day. An invented one could contradict EXPIRED.
         if import.status == Sent && valid_until.is_none() {
             summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
         }
@@ -159,7 +159,7 @@ impl Quote {
         Ok(Self { summary, lines, detail })
     }
 
-    /// A draft with new content. Content that is what it was moves nothing, `updated_at` included.
+    /// A draft with new content. Unchanged content changes nothing, `updated_at` included.
     pub fn edit(
         &self,
         client: &Client,
@@ -179,7 +179,7 @@ impl Quote {
         if quote != *self {
             quote.summary.updated_at = at;
         }
-        Ok(Changed::silent(quote))
+        Ok(Changed::without_events(quote))
     }
 
     /// DRAFT → SENT, and EXPIRED or REJECTED → SENT with a new validity. `sent_at` is the date that the frozen
@@ -196,7 +196,7 @@ impl Quote {
         if self.lines.is_empty() {
             return Err(Conflict::new("a quote without lines cannot be sent").into());
         }
-        // Sent again, the old validity is over; a draft may bring its own.
+        // A validity set before an earlier sending no longer applies; that of a draft does.
         let own = (self.summary.status == Draft).then_some(self.summary.valid_until).flatten();
         let valid_until = match valid_until.or(own) {
             Some(day) => check_date("validUntil", day)?,
@@ -205,13 +205,13 @@ impl Quote {
         if valid_until < today {
             return Err(Invalid::new("validUntil", "must not be in the past").into());
         }
-        let mut quote = self.touched(Sent, at);
+        let mut quote = self.modified(Sent, at);
         quote.summary.sent_at = Some(sent_at);
         quote.summary.valid_until = Some(valid_until);
-        Ok(Changed::silent(quote))
+        Ok(Changed::without_events(quote))
     }
 
-    /// Whether the public link can be signed on that day.
+    /// Checks that the quote can be signed on this day.
     pub fn check_signable(&self, today: NaiveDate) -> Result<(), Conflict> {
         self.require("signed", &[QuoteStatus::Sent])?;
         match self.summary.valid_until {
@@ -228,7 +228,7 @@ impl Quote {
         today: NaiveDate,
     ) -> Result<Changed<Self>, Conflict> {
         self.check_signable(today)?;
-        let mut quote = self.touched(QuoteStatus::Accepted, at);
+        let mut quote = self.modified(QuoteStatus::Accepted, at);
         quote.summary.signed_at = Some(signature.signed_at);
         quote.summary.accepted_at = Some(signature.signed_at);
         quote.summary.signed_by_name = Some(signature.signed_by_name.clone());
@@ -243,7 +243,7 @@ impl Quote {
     pub fn accept(&self, at: Timestamp) -> Result<Changed<Self>, Conflict> {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
-        let mut quote = self.touched(Accepted, at);
+        let mut quote = self.modified(Accepted, at);
         quote.summary.accepted_at = Some(at);
         let event = Event::quote(EventKind::QuoteAccepted, &quote, at);
         Ok(Changed { record: quote, events: vec![event] })
@@ -252,25 +252,25 @@ impl Quote {
     /// SENT → REJECTED.
     pub fn reject(&self, at: Timestamp) -> Result<Changed<Self>, Conflict> {
         self.require("rejected", &[QuoteStatus::Sent])?;
-        Ok(Changed::silent(self.touched(QuoteStatus::Rejected, at)))
+        Ok(Changed::without_events(self.modified(QuoteStatus::Rejected, at)))
     }
 
     /// SENT → EXPIRED where the validity has ended; `None` where it has not.
     pub fn expire(&self, at: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
         let ended = self.summary.status == QuoteStatus::Sent
             && self.summary.valid_until.is_some_and(|day| day < today);
-        ended.then(|| Changed::silent(self.touched(QuoteStatus::Expired, at)))
+        ended.then(|| Changed::without_events(self.modified(QuoteStatus::Expired, at)))
     }
 
-    /// The quote linked to an identifier of the caller's system, or unlinked; `None` where that is so already.
+    /// Sets or removes the identifier of the caller's system. `None` if nothing changes.
     pub fn link(&self, external_id: Option<&str>, at: Timestamp) -> Result<Option<Changed<Self>>, Invalid> {
         let external_id = check_external_id(external_id)?;
         if external_id == self.summary.external_id {
             return Ok(None);
         }
-        let mut quote = self.touched(self.summary.status, at);
+        let mut quote = self.modified(self.summary.status, at);
         quote.summary.external_id = external_id;
-        Ok(Some(Changed::silent(quote)))
+        Ok(Some(Changed::without_events(quote)))
     }
 
     fn require(&self, done: &str, allowed: &[QuoteStatus]) -> Result<(), Conflict> {
@@ -280,7 +280,7 @@ impl Quote {
         Err(Conflict::new(format!("a quote in {} cannot be {done}", self.summary.status)))
     }
 
-    fn touched(&self, status: QuoteStatus, at: Timestamp) -> Self {
+    fn modified(&self, status: QuoteStatus, at: Timestamp) -> Self {
         let mut quote = self.clone();
         quote.summary.status = status;
         quote.summary.updated_at = at;

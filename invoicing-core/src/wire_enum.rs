@@ -1,4 +1,4 @@
-//! The enums that are written as words: their texts, and reading them back.
+//! Enums with a fixed text for each value: writing and reading that text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ fn find<T: Copy + VariantArray + Into<&'static str>>(text: &str) -> Option<T> {
     T::VARIANTS.iter().copied().find(|value| (*value).into() == text)
 }
 
-/// The texts of a set of wire words, for error messages.
+/// The texts of an enum, for error messages.
 fn words<T: Copy + VariantArray + Into<&'static str>>() -> String {
     T::VARIANTS.iter().map(|value| (*value).into()).collect::<Vec<_>>().join(" ")
 }

@@ -9,7 +9,7 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The secret is empty, so that anybody could sign. Only [`verify`](crate::verify) reports it here; a
+    /// The secret is empty, so any sender could sign. Only [`verify`](crate::verify) reports it here; a
     /// [`Verifier`](crate::Verifier) cannot be made of an empty secret.
     EmptySecret,
     /// The header is not a signature of this scheme.
@@ -51,8 +51,9 @@ pub enum Malformed {
     SignatureMissing,
 }
 
-/// A secret without a byte in it, or no secret at all.
+/// The secret is empty, or none was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EmptySecret;
 
 impl fmt::Display for VerifyError {

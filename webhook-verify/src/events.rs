@@ -1,6 +1,6 @@
-//! Typed events out of the raw body of a delivery.
+//! Typed events from the raw body of a delivery.
 //!
-//! Verify first: nothing here looks at a signature. What a later version of the service adds does not break a
+//! Verify first: this module does not check signatures. Additions by later versions of the service do not break a
 //! receiver: unknown fields are ignored, an unknown status is kept as `Other`, an unknown kind as
 //! [`EventData::Unknown`] with its data unparsed. Amounts are exact: they are read from the digits in the body, never
 //! through a binary float, and one that cannot be kept exactly is an error rather than a rounded value.
@@ -23,14 +23,14 @@
 mod data;
 mod envelope;
 mod number;
-mod open;
+mod status;
 #[cfg(test)]
 mod tests;
 mod time;
 
 pub use data::{InvoiceData, PingData, ProjectData, QuoteData};
 pub use envelope::{Envelope, EventError};
-pub use open::{InvoiceStatus, ProjectStatus, QuoteStatus};
+pub use status::{InvoiceStatus, ProjectStatus, QuoteStatus};
 
 use chrono::{DateTime, Utc};
 use serde::ser::{Error as _, SerializeStruct};

@@ -1,14 +1,13 @@
-//! Remembers what came, so that each event is handled once although it may be delivered more than once.
+//! An inbox stores deliveries and recognises repeats, so that each event is handled once.
 //!
-//! A delivery is *received*: its key and its raw body are on disk before the 2xx is answered, so the sender may forget
-//! it. A [`Worker`] then *claims* one at a time, gives it to the handler and marks it *done*. A handler that fails is
-//! asked again later, with growing pauses and without end; its attempts are counted in the [`Claim`]. A key stays known
-//! after its letter is done, and its repeats are answered with a 2xx and nothing else.
+//! A message is *received*: its key and raw body are on disk before the 2xx is sent, so the sender may forget it. A
+//! [`Worker`] *claims* one message at a time, passes it to the handler and marks it *done*. A handler that fails is called
+//! again, with growing pauses and without end; the [`Claim`] counts the attempts. The key of a message that is done stays
+//! known, and its repeats are answered with a 2xx.
 //!
-//! A crash between receiving and handling is mended after the restart: a claim runs out, and the letter is due again. A
-//! crash between the end of the handler and the mark, or an inbox that fails just then, makes the handler run once more. Where that must not happen, keep
-//! the work and the mark in one transaction (`SqliteInbox::done_within`), or make the work idempotent by
-//! [`Claim::key`].
+//! After a crash between receiving and handling, the claim expires and the message is due again. After a crash between the
+//! end of the handler and the mark, the handler runs once more. Where that must not happen, commit the work and the mark
+//! in one transaction (`SqliteInbox::done_within`), or make the work idempotent by [`Claim::key`].
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -22,31 +21,31 @@
 //! let body = br#"{"event":"ping","timestamp":"2026-09-14T09:41:07.123Z","data":{"id":null}}"#;
 //! let envelope = webhook_verify::events::Envelope::parse(body).expect("an event");
 //! assert_eq!(inbox.receive(envelope.key(), &body[..].into()).await?, Receipt::New);
-//! assert_eq!(inbox.receive(envelope.key(), &body[..].into()).await?, Receipt::Seen);
+//! assert_eq!(inbox.receive(envelope.key(), &body[..].into()).await?, Receipt::Duplicate);
 //!
 //! let handler = async |claim: Claim| {
 //!     println!("{:?}", claim.event()?);
 //!     Ok::<(), EventError>(())
 //! };
 //! let worker = Worker::new(inbox);
-//! assert_eq!(worker.run_due(&handler).await?, 1); // `run` goes on until it is told to stop
+//! assert_eq!(worker.run_due(&handler).await?, 1); // `run` continues until it is stopped
 //! assert_eq!(worker.run_due(&handler).await?, 0);
 //! # Ok(()) }
 //! ```
 
-#[cfg(feature = "tower")]
-mod intake;
 mod memory;
+#[cfg(feature = "tower")]
+mod service;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 mod worker;
 
-#[cfg(feature = "tower")]
-pub use intake::Intake;
 pub use memory::MemoryInbox;
+#[cfg(feature = "tower")]
+pub use service::InboxService;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteInbox;
-pub use worker::{Trouble, Worker};
+pub use worker::{Worker, WorkerError};
 
 use std::error::Error;
 use std::fmt;
@@ -59,47 +58,46 @@ use bytes::Bytes;
 use crate::DedupKey;
 use crate::events::{Event, EventError};
 
-/// The shortest time for which keys are kept: a delivery is valid for five minutes to both sides, and its attempts are
-/// over within two.
-pub const SHORTEST_MEMORY: Duration = Duration::from_hours(1);
+/// The shortest retention of keys. A signature is valid for five minutes, and the attempts of a delivery end within two.
+pub const MIN_RETENTION: Duration = Duration::from_hours(1);
 
-/// No letter waits as long as this. One that seems to was written while the clock was ahead, and is due.
-const FAR: Duration = Duration::from_hours(24);
+/// The longest wait of a message. One that is due later was written while the clock was ahead, and is due now.
+const MAX_DELAY: Duration = Duration::from_hours(24);
 
-/// The time for which keys should be kept: whoever runs the service can replay a delivery weeks later, where its answer
-/// got lost.
-pub const USUAL_MEMORY: Duration = Duration::from_hours(90 * 24);
+/// The default retention of keys. The sender can replay a delivery weeks later, for example where its answer was lost.
+pub const DEFAULT_RETENTION: Duration = Duration::from_hours(90 * 24);
 
 /// A future of an [`Inbox`].
-pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, InboxError>> + Send + 'a>>;
+pub type InboxFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, InboxError>> + Send + 'a>>;
 
-/// Where deliveries wait for being handled, and where their keys are known.
+/// Storage for messages that wait for their handler, and for the keys of known ones.
 ///
-/// Every method may be dropped at any await: it has happened or it has not.
+/// Every future may be dropped at any await: its operation is then done or not, never half done.
 pub trait Inbox: Send + Sync {
-    /// Keeps a verified body under its key. Once the answer is there, it survives what the inbox survives. Of any number
-    /// of calls with one key, also at the same time, exactly one is told [`Receipt::New`].
-    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt>;
+    /// Stores a verified body under its key. Once the future has completed, the message is as durable as the inbox. Of any
+    /// number of calls with one key, even concurrent ones, exactly one returns [`Receipt::New`].
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt>;
 
-    /// Hands out the letter that has been due for the longest time, if one is due, and to nobody else for the time of
-    /// the lease, of a day at most.
-    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>>;
+    /// Claims the message that has been due for the longest time, if one is due. No other claim returns it during the
+    /// lease, of a day at most.
+    fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>>;
 
-    /// Marks a letter as handled; from now on only its key is kept. `false`: the claim had run out and the letter was
-    /// claimed again, or it is done already.
-    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool>;
+    /// Marks a message as handled; from then on only its key is kept. Returns `false` if the claim has expired and the
+    /// message was claimed again, or if it is already done.
+    fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool>;
 
-    /// Makes a letter due again after a pause, of a day at most. `false` as for [`done`](Self::done).
-    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool>;
+    /// Makes a message due again after a pause, of a day at most. Returns `false` as [`done`](Self::done) does.
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, reason: &'a str) -> InboxFuture<'a, bool>;
 
-    /// Forgets the keys of letters that were done longer ago than `memory`, and than [`SHORTEST_MEMORY`]. How many.
-    fn prune(&self, memory: Duration) -> Answer<'_, u64>;
+    /// Removes the keys of messages that were done longer ago than `retention`, and than [`MIN_RETENTION`]. Returns their
+    /// number.
+    fn prune(&self, retention: Duration) -> InboxFuture<'_, u64>;
 
-    /// How many letters wait for being handled, claimed ones included: what a monitoring system should watch.
-    fn waiting(&self) -> Answer<'_, u64>;
+    /// The number of messages that are not done, claimed ones included. Monitor this number.
+    fn waiting(&self) -> InboxFuture<'_, u64>;
 
-    /// Waits until a letter has arrived; to be called before [`claim`](Self::claim) finds nothing. An inbox that cannot
-    /// tell never answers, and its worker looks from time to time.
+    /// Waits until a message arrives. Call it before [`claim`](Self::claim), so that no arrival is missed. The default never
+    /// completes; the worker also polls.
     fn arrived(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(std::future::pending())
     }
@@ -108,23 +106,23 @@ pub trait Inbox: Send + Sync {
 /// Whether a delivery is the first of its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
-    /// It was not known, and is now kept.
+    /// The key is new, and the message is stored.
     New,
-    /// It is known, handled or not. Answer it like the first one.
-    Seen,
+    /// The key is known, handled or not. Answer as for the first delivery.
+    Duplicate,
 }
 
-/// A letter that is to be handled now, by whoever holds this.
+/// A message that the holder of the claim must handle now.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Claim {
-    /// The text of its [`DedupKey`]: fit to make the work idempotent.
+    /// The text of its [`DedupKey`], usable as an idempotency key.
     pub key: String,
     /// The raw body.
     pub body: Bytes,
-    /// When it came, Unix milliseconds.
+    /// Time of arrival in Unix milliseconds.
     pub received_at: i64,
-    /// How often it has been claimed, this time included.
+    /// Number of claims, this one included.
     pub attempt: u32,
 }
 
@@ -151,12 +149,12 @@ impl fmt::Debug for Claim {
     }
 }
 
-/// An inbox that could not do what was asked: its database is down, full, or locked by somebody else.
+/// The inbox failed: its database is unavailable, full, or locked by another process.
 #[derive(Debug)]
 pub struct InboxError(Box<dyn Error + Send + Sync>);
 
 impl InboxError {
-    /// For other inboxes: what happened there.
+    /// An error of another inbox implementation.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(cause.into())
     }
@@ -174,33 +172,33 @@ impl Error for InboxError {
     }
 }
 
-/// A duration as milliseconds; the longest ones as some 300 million years.
+/// A duration in milliseconds; the longest ones saturate.
 fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 impl<I: Inbox + ?Sized> Inbox for Arc<I> {
-    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt> {
         (**self).receive(key, body)
     }
 
-    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
+    fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>> {
         (**self).claim(lease)
     }
 
-    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+    fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool> {
         (**self).done(claim)
     }
 
-    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
-        (**self).postpone(claim, pause, why)
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, reason: &'a str) -> InboxFuture<'a, bool> {
+        (**self).postpone(claim, pause, reason)
     }
 
-    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
-        (**self).prune(memory)
+    fn prune(&self, retention: Duration) -> InboxFuture<'_, u64> {
+        (**self).prune(retention)
     }
 
-    fn waiting(&self) -> Answer<'_, u64> {
+    fn waiting(&self) -> InboxFuture<'_, u64> {
         (**self).waiting()
     }
 

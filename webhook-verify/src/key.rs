@@ -60,8 +60,8 @@ impl HexMac {
 /// The hex digit of a value below 16, without a table or a branch that the value could be read from.
 const fn digit(nibble: u8) -> u8 {
     // Above 9 the subtraction wraps, and its top bit lets through the distance from `:` to `a`.
-    let is_letter = 9_u8.wrapping_sub(nibble) >> 7;
-    b'0' + nibble + is_letter * (b'a' - b':')
+    let is_message = 9_u8.wrapping_sub(nibble) >> 7;
+    b'0' + nibble + is_message * (b'a' - b':')
 }
 
 /// Eight words in place of 64 bytes: `subtle` guards each comparison against the optimiser, at a cost.

@@ -28,23 +28,24 @@
 //!
 //! # A whole receiver
 //!
-//! The features add what a receiver needs besides. Here every delivery is verified, kept in a SQLite file before it is
-//! answered, and handled until it is done, whatever the sender repeats and whenever the process dies:
+//! The features add the rest of a receiver. Here every delivery is verified, stored in a SQLite file before it is
+//! answered, and handled exactly once, despite repeats and crashes:
 //!
 #![cfg_attr(all(feature = "axum", feature = "sqlite"), doc = "```no_run")]
 #![cfg_attr(not(all(feature = "axum", feature = "sqlite")), doc = "```ignore")]
 //! use std::sync::Arc;
 //!
+//! use tokio_util::sync::CancellationToken;
 //! use webhook_verify::Verifier;
 //! use webhook_verify::events::{EventData, EventError};
-//! use webhook_verify::inbox::{Claim, Intake, SqliteInbox, Worker};
+//! use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
 //! use webhook_verify::receiver::Receiver;
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let receiver = Receiver::new(Verifier::new(std::env::var("SIGNING_SECRET")?)?);
 //! let inbox = Arc::new(SqliteInbox::open("webhooks.db").await?);
-//! let router = axum::Router::new().route_service("/hook", Intake::new(receiver, inbox.clone()));
+//! let router = axum::Router::new().route_service("/hook", InboxService::new(receiver, inbox.clone()));
 //!
 //! let handler = async |claim: Claim| {
 //!     match claim.event()?.data {
@@ -54,16 +55,16 @@
 //!     }
 //!     Ok::<(), EventError>(())
 //! };
-//! let worker = Worker::new(inbox).watch(|trouble| eprintln!("{trouble:?}"));
+//! let worker = Worker::new(inbox).on_error(|error| eprintln!("{error:?}"));
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
 //! tokio::select! {
 //!     served = axum::serve(listener, router).into_future() => served?,
-//!     () = worker.run(handler, std::future::pending()) => {}
+//!     () = worker.run(handler, CancellationToken::new()) => {}
 //! }
 //! # Ok(()) }
 //! ```
 //!
-//! Where work that is lost can be fetched by other means, an extractor in a handler does:
+//! Where lost work can be recovered by other means, an extractor in an axum handler is enough:
 //!
 #![cfg_attr(all(feature = "axum", feature = "events"), doc = "```")]
 #![cfg_attr(not(all(feature = "axum", feature = "events")), doc = "```ignore")]
@@ -84,13 +85,13 @@
 //!
 //! | Feature | What it adds | What it brings |
 //! |---|---|---|
-//! | `std` (default) | `Verifier::verify_now`, `Signer::sign_now`, `Clock` | the system clock |
+//! | `std` (default) | `Verifier::verify_now`, `Signer::sign_now`, `Clock` | – |
 //! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | `serde_json`, `chrono`, `rust_decimal`, `uuid` |
-//! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and knows the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
+//! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and chooses the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
 //! | `axum` | the extractors `Delivery` and, with `events`, `Event` | axum-core |
-//! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `Intake` | tokio's timers |
+//! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `InboxService` | tokio's timers, `tokio-util`, `parking_lot` |
 //! | `sqlite` | `SqliteInbox` | sqlx, SQLite compiled in |
-//! | `testing` | `testing`: a sender that delays, doubles, reorders, drops, forges and lies about the time, in simulated time | futures-util |
+//! | `testing` | `testing`: a sender with delays, repeats, losses, forgeries and clock skew, in simulated time | futures-util |
 //! | `zeroize` | the keyed HMAC states are wiped when they are dropped | zeroize |
 //!
 //! # What a receiver must do
@@ -99,9 +100,8 @@
 //!   and printed again has other bytes, and so another MAC.
 //! - **Drop repeats.** A delivery may arrive more than once, and a captured one stays valid for the tolerance. Keep
 //!   the [`DedupKey`]s that were handled, or use an inbox.
-//! - **Answer at once**, within 5 s, and with the right status: a 2xx for what is kept, also when it is a repeat or of
-//!   an unknown kind; a 400 for what is not genuine, so that its sender stops; a 5xx only for the receiver's own
-//!   trouble, as it makes the sender come again.
+//! - **Answer within 5 s**, with the right status: a 2xx for a stored delivery, a repeat and an unknown kind; a 400 for a
+//!   forgery, so that its sender stops; a 5xx only for a failure of the receiver, as it makes the sender retry.
 //! - **Keep the clock right.** More than [`TOLERANCE_SECONDS`] off in either direction, nothing passes.
 //! - When nothing matches and it is unclear why, ask [`explain()`] on a development machine.
 //!
@@ -121,14 +121,13 @@
 //!
 //! # Compared with
 //!
-//! What a receiver gets from other crates that verify webhooks. The crates speak different formats, so each was given
-//! deliveries in its own, but for the last two rows. The project's tests make every row of what the crates do, and fail
-//! where this table says anything else; its benchmarks compare the time that a verification takes.
+//! The crates verify different formats, so each row except the last two uses the crate's own format. The project's tests
+//! produce every row and fail where this table differs. Its benchmarks compare the time of a verification.
 //!
 //! | Case | webhook-verify | svix 2.9.1 | standardwebhooks 1.0.1 | async-stripe-webhook 1.0.0-rc.10 |
 //! |---|---|---|---|---|
 //! | A body that is not UTF-8 | accepted | refused | refused | refused |
-//! | A body that was printed again | refused, `explain` says why | refused | refused | refused |
+//! | A body that was reserialised | refused, `explain` says why | refused | refused | refused |
 //! | A genuine signature, 320 s in the future | refused | refused | refused | refused |
 //! | A time beyond `i64` | refused | refused | refused | refused |
 //! | The time `i64::MIN`, forged | refused | refused | panics | refused |
@@ -144,12 +143,26 @@
 //! The panics are those of builds that check for overflow, as debug builds do. async-stripe-webhook takes the body as
 //! `&str`, and verifies only together with parsing an event of Stripe's, whose allocations are not counted here.
 //!
-//! # What it does not do
+//! # Foreign types in public signatures
 //!
-//! The core parses no JSON and no HTTP and remembers nothing between calls, so it does not drop repeats by itself. A
-//! [`Verifier`] or [`Signer`] keeps a state derived from the secret for as long as it lives, not the secret; only with
-//! the feature `zeroize` is that state wiped afterwards, and copies on the stack of what made it are not. Nothing here
-//! shows a secret: no `Debug`, no error, no answer.
+//! A new major version of one of these crates is a breaking change here.
+//!
+//! | Type | Feature | Reason |
+//! |---|---|---|
+//! | `bytes::Bytes` | `tower`, `inbox`, `testing` | a raw body is shared without a copy |
+//! | `http::{Request, Response, HeaderValue, StatusCode, …}`, `http_body::Body`, `http_body_util::Full` | `tower` | any HTTP server that uses them fits |
+//! | `tower_layer::Layer`, `tower_service::Service` | `tower` | the interfaces that routers accept |
+//! | `axum_core::extract::FromRequest` | `axum` | the interface of axum's extractors |
+//! | `chrono::{DateTime, NaiveDate}`, `rust_decimal::Decimal`, `uuid::Uuid` | `events` | typed values of an event |
+//! | `serde::Serialize` | `events` | events can be written again |
+//! | `tokio_util::sync::CancellationToken` | `inbox` | stops a worker, as it stops the service itself |
+//! | `sqlx::SqlitePool`, `sqlx::SqliteConnection` | `sqlite` | the inbox shares the database and the transactions of the handlers |
+//!
+//! # Limits
+//!
+//! The core parses no JSON and no HTTP and keeps no state between calls, so it does not drop repeats by itself. A
+//! [`Verifier`] or [`Signer`] holds a state derived from the secret, not the secret. The feature `zeroize` wipes that
+//! state on drop; copies on the stack are not wiped. No `Debug` form, error or answer contains a secret.
 
 #![cfg_attr(not(feature = "std"), no_std)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -174,6 +187,10 @@ pub mod inbox;
 pub mod receiver;
 #[cfg(feature = "testing")]
 pub mod testing;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 #[cfg(feature = "std")]
 pub use clock::Clock;

@@ -1,9 +1,9 @@
-//! Receives deliveries over HTTP: reads the raw body within a limit, verifies it, and knows the right status.
+//! Receives deliveries over HTTP: reads the raw body within a limit, verifies it, and chooses the status.
 //!
-//! A sender stops at any 4xx but 429, and tries again at a 5xx. So what a retry cannot mend is a 400, and a 5xx is
-//! said only where the receiver itself is in trouble:
+//! A sender stops at any 4xx except 429, and retries after a 5xx. So a request that a retry cannot mend gets a 400, and a
+//! 5xx is sent only when the receiver itself fails:
 //!
-//! | What came | Answer |
+//! | Request | Answer |
 //! |---|---|
 //! | a genuine delivery, for the first time or again | 204 |
 //! | no signature header, several, a malformed one, one that does not match | 400 |
@@ -11,25 +11,25 @@
 //! | a genuine body that is not an event | 400 |
 //! | another method than `POST` | 405 |
 //! | a body above the limit | 413 |
-//! | a body that broke off, an inbox that is down | 503 with `Retry-After` |
+//! | a truncated body, an inbox that is unavailable | 503 with `Retry-After` |
 //!
-//! The answers have no body: why a delivery was refused is for the receiver's own log. It is in the [`Refusal`],
-//! which also stands in the extensions of each refusing response.
+//! The answers have no body. The reason for the receiver's log is the [`Rejection`], which is also in the extensions of the
+//! response.
 //!
-//! Four ways in, from the bottom to the top: [`Receiver::accept`] for any request of the `http` crate,
+//! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of the `http` crate,
 //! [`VerifyLayer`] for tower, the extractors [`Delivery`] and [`Event`](crate::events::Event) for axum (feature
-//! `axum`), and `Intake` (feature `inbox`), a whole service that also drops repeats.
+//! `axum`), and `InboxService` (feature `inbox`), a complete service that also drops repeats.
 //!
-//! How long a sender may take is not limited here: that belongs to the server's own time limits.
+//! Time limits for slow senders belong to the HTTP server.
 
 #[cfg(feature = "axum")]
 mod extract;
 mod layer;
 mod read;
-mod refusal;
+mod rejection;
 
 pub use layer::{Verify, VerifyLayer};
-pub use refusal::Refusal;
+pub use rejection::Rejection;
 
 use std::fmt;
 use std::sync::Arc;
@@ -42,10 +42,10 @@ use http_body::Body;
 
 use crate::{Clock, Verifier};
 
-/// The largest body that is read where nothing else is said. Real ones are below 2 KiB.
+/// The default limit for a body. Real ones are below 2 KiB.
 pub const BODY_LIMIT: usize = 256 * 1024;
 
-/// What to expect of a delivery: the secrets, the names of the headers, the limit.
+/// How deliveries are accepted: the secrets, the names of the headers, the limit.
 ///
 /// Cheap to clone. With one secret per customer, make one receiver per customer, look it up by the path of the
 /// request, and call [`accept`](Self::accept).
@@ -66,9 +66,9 @@ pub struct Receiver {
     clock: Clock,
 }
 
-/// A delivery whose signature is genuine and about now.
+/// A delivery with a genuine and recent signature.
 ///
-/// The body is what came, byte by byte. It is not shown by `Debug`, as it holds names and amounts.
+/// The body is unchanged. `Debug` does not show it, as it holds names and amounts.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Delivery {
@@ -92,7 +92,7 @@ impl Receiver {
         }
     }
 
-    /// The same for a service of another name: `X-<brand>-Signature` and `X-<brand>-Webhook-Id`.
+    /// Expects the headers of a service with another name: `X-<brand>-Signature` and `X-<brand>-Webhook-Id`.
     ///
     /// # Errors
     ///
@@ -102,13 +102,13 @@ impl Receiver {
         Ok(Self { signature, webhook_id: format!("x-{brand}-webhook-id").parse()?, ..self })
     }
 
-    /// The same with another limit, in bytes.
+    /// Sets the limit for a body, in bytes.
     #[must_use]
     pub fn body_limit(self, bytes: usize) -> Self {
         Self { body_limit: bytes, ..self }
     }
 
-    /// The same with another clock, for tests.
+    /// Sets the clock, for tests.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
@@ -118,15 +118,15 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// What is not a genuine delivery, with the status to answer.
-    pub async fn accept<B: Body>(&self, request: Request<B>) -> Result<Delivery, Refusal> {
+    /// The request is not a genuine delivery; the error has the status to answer.
+    pub async fn accept<B: Body>(&self, request: Request<B>) -> Result<Delivery, Rejection> {
         let (parts, body) = request.into_parts();
         self.accept_parts(&parts, body).await
     }
 
-    async fn accept_parts<B: Body>(&self, parts: &Parts, body: B) -> Result<Delivery, Refusal> {
+    async fn accept_parts<B: Body>(&self, parts: &Parts, body: B) -> Result<Delivery, Rejection> {
         if parts.method != Method::POST {
-            return Err(Refusal::Method);
+            return Err(Rejection::Method);
         }
         let signature = self.signature_in(&parts.headers)?;
         let body = read::within(self.body_limit, body).await?;
@@ -135,13 +135,13 @@ impl Receiver {
         Ok(Delivery { body, signed_at: verified.timestamp, webhook_id })
     }
 
-    /// The one signature header. With several, whoever added one could choose which counts.
-    fn signature_in<'h>(&self, headers: &'h HeaderMap) -> Result<&'h HeaderValue, Refusal> {
+    /// The only signature header. Several are refused: an intermediary could add one and choose which counts.
+    fn signature_in<'h>(&self, headers: &'h HeaderMap) -> Result<&'h HeaderValue, Rejection> {
         let mut values = headers.get_all(&self.signature).iter();
         match (values.next(), values.next()) {
-            (None, _) => Err(Refusal::SignatureMissing),
+            (None, _) => Err(Rejection::SignatureMissing),
             (Some(value), None) => Ok(value),
-            (Some(_), Some(_)) => Err(Refusal::SignatureRepeated),
+            (Some(_), Some(_)) => Err(Rejection::SignatureRepeated),
         }
     }
 }
@@ -153,7 +153,7 @@ impl Delivery {
     /// # Errors
     ///
     /// The body is not an event as documented.
-    pub fn event(&self) -> Result<crate::events::Event, Refusal> {
+    pub fn event(&self) -> Result<crate::events::Event, Rejection> {
         Ok(crate::events::Event::parse(&self.body)?)
     }
 }

@@ -1,20 +1,20 @@
-//! For the tests of receivers: a sender that behaves as badly as the network does, on a clock that a test moves.
+//! For the tests of receivers: a sender with an unreliable network, on a simulated clock.
 //!
 //! A [`FakeSender`] delivers bodies the way the service does (three attempts, 1 s and 5 s apart, each signed anew; a 4xx
-//! ends the delivery) and, as its [`Mischief`] says, delays, doubles, reorders and drops attempts, loses answers, runs
-//! with a wrong clock, and mixes in forgeries, replays and lies about the time. Its time is simulated: an hour of
-//! retries takes no time. Everything follows from a seed, so a failure can be seen again.
+//! ends the delivery). Its [`Faults`] delay, double, reorder and drop attempts, lose answers, skew its clock, and add
+//! forgeries and replays. Time is simulated, so an hour of retries takes no time. Everything follows from a seed, so a
+//! failure can be reproduced.
 //!
-//! What a receiver must do is the same whatever happens: [`Report::surprises`] lists each answer that is not lawful,
-//! and what [`Report::accepted`] names must be handled exactly once.
+//! Every run is judged by the same rules: [`Report::violations`] lists each answer that breaks one, and the receiver
+//! must handle what [`Report::accepted`] names exactly once.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
 //! use webhook_verify::Verifier;
-//! use webhook_verify::testing::{FakeSender, Mischief, sample_bodies};
+//! use webhook_verify::testing::{FakeSender, Faults, sample_bodies};
 //!
-//! let mut sender = FakeSender::new("whsec_example", 42).mischief(Mischief::WILD);
+//! let mut sender = FakeSender::new("whsec_example", 42).faults(Faults::FREQUENT);
 //! let (verifier, clock) = (Verifier::new("whsec_example").expect("a secret"), sender.clock());
 //! let report = sender
 //!     .deliver(&sample_bodies(42, 20), async |attempt| {
@@ -24,21 +24,21 @@
 //!         Some(if verdict.is_ok() { 204 } else { 400 })
 //!     })
 //!     .await;
-//! assert_eq!(report.surprises, []);
+//! assert_eq!(report.violations, []);
 //! # }
 //! ```
 
-mod chance;
 mod clock;
 mod crash;
 mod forgery;
 mod report;
+mod rng;
 mod samples;
 mod sender;
 
 pub use clock::ManualClock;
 pub use crash::crash_after;
 pub use forgery::Forgery;
-pub use report::{Fate, Report, Surprise};
+pub use report::{BodyOutcome, Report, Violation};
 pub use samples::sample_bodies;
-pub use sender::{Attempt, FakeSender, Mischief};
+pub use sender::{Attempt, FakeSender, Faults};

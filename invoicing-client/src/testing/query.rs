@@ -59,7 +59,7 @@ impl Query {
     fn take(&mut self, name: &str, value: &str, statuses: &[&str]) -> Option<()> {
         match name {
             "limit" => {
-                self.limit = Some(value.parse().ok().filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))?)
+                self.limit = Some(value.parse().ok().filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))?);
             }
             "offset" => self.offset = value.parse().ok()?,
             "since" => self.since = Some(value.replace(' ', "+").parse().ok()?),

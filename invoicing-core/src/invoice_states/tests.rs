@@ -51,7 +51,7 @@ fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> 
     }
 }
 
-/// The next state, the events, and the members that change besides `updatedAt`; `None` where nobody may.
+/// The next state, the events, and the members that change besides `updatedAt`; `None` where the operation is refused.
 type Outcome = Option<(InvoiceStatus, &'static [&'static str], &'static [&'static str])>;
 
 /// What the contract says. `partly`: 100 of 323 has been paid (where the state has payments and is not PAID).

@@ -36,7 +36,7 @@ fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
     }
 }
 
-/// What the contract says: the next state and the events, or `None` where nobody may.
+/// What the contract says: the next state and the events, or `None` where the operation is refused.
 fn allowed(from: QuoteStatus, operation: Operation) -> Option<(QuoteStatus, &'static [&'static str])> {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
     match (operation, from) {

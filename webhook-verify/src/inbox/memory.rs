@@ -1,19 +1,21 @@
-//! An inbox in memory: for tests, and for receivers that can lose what they have not handled.
+//! An inbox in memory: for tests, and for receivers that may lose unhandled messages.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::ready;
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{Answer, Claim, FAR, Inbox, Receipt, SHORTEST_MEMORY, millis};
+use super::{Claim, Inbox, InboxFuture, MAX_DELAY, MIN_RETENTION, Receipt, millis};
 use crate::{Clock, DedupKey};
 
-/// Deliveries in memory. They end with the process, though the sender was told that they are kept: it is no inbox for
-/// events that matter.
+/// Deliveries in memory.
+///
+/// They are lost when the process ends, although the sender was told that they are stored. Use it for events that may be
+/// lost.
 #[derive(Debug, Default)]
 pub struct MemoryInbox {
     state: Mutex<State>,
@@ -23,13 +25,13 @@ pub struct MemoryInbox {
 
 #[derive(Debug, Default)]
 struct State {
-    letters: HashMap<String, Letter>,
+    messages: HashMap<String, Message>,
     /// By the time at which they are due: Unix milliseconds and key.
     due: BTreeSet<(i64, String)>,
 }
 
 #[derive(Debug)]
-struct Letter {
+struct Message {
     received_at: i64,
     attempts: u32,
     progress: Progress,
@@ -41,107 +43,102 @@ enum Progress {
 }
 
 impl MemoryInbox {
-    /// An empty one.
+    /// An empty inbox.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// An empty one with another clock, for tests.
+    /// An empty inbox with this clock, for tests.
     pub fn with_clock(clock: Clock) -> Self {
         Self { clock, ..Self::default() }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics between two changes that belong together.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl State {
     fn receive(&mut self, key: String, body: &Bytes, now: i64) -> Receipt {
-        if self.letters.contains_key(&key) {
-            return Receipt::Seen;
+        if self.messages.contains_key(&key) {
+            return Receipt::Duplicate;
         }
         self.due.insert((now, key.clone()));
         let progress = Progress::Waiting { body: body.clone(), due_at: now };
-        self.letters.insert(key, Letter { received_at: now, attempts: 0, progress });
+        self.messages.insert(key, Message { received_at: now, attempts: 0, progress });
         Receipt::New
     }
 
     fn claim(&mut self, now: i64, lease: Duration) -> Option<Claim> {
         let (_, key) = if self.due.first()?.0 <= now {
             self.due.pop_first()?
-        } else if self.due.last()?.0 > now.saturating_add(millis(FAR)) {
+        } else if self.due.last()?.0 > now.saturating_add(millis(MAX_DELAY)) {
             self.due.pop_last()?
         } else {
             return None;
         };
-        let letter = self.letters.get_mut(&key)?;
-        let Progress::Waiting { body, due_at } = &mut letter.progress else { return None };
-        *due_at = now.saturating_add(millis(lease.min(FAR)));
+        let message = self.messages.get_mut(&key)?;
+        let Progress::Waiting { body, due_at } = &mut message.progress else { return None };
+        *due_at = now.saturating_add(millis(lease.min(MAX_DELAY)));
         self.due.insert((*due_at, key.clone()));
-        letter.attempts += 1;
-        let (body, received_at, attempt) = (body.clone(), letter.received_at, letter.attempts);
+        message.attempts += 1;
+        let (body, received_at, attempt) = (body.clone(), message.received_at, message.attempts);
         Some(Claim { key, body, received_at, attempt })
     }
 
-    /// Moves a letter on, if the claim is still the last one of it.
-    fn settle(&mut self, claim: &Claim, next: impl FnOnce(Bytes) -> Progress) -> bool {
-        let Some(letter) = self.letters.get_mut(&claim.key) else { return false };
-        let Progress::Waiting { body, due_at } = &letter.progress else { return false };
-        if letter.attempts != claim.attempt {
+    /// Changes the progress of a message, if the claim is still the latest one.
+    fn update(&mut self, claim: &Claim, next: impl FnOnce(Bytes) -> Progress) -> bool {
+        let Some(message) = self.messages.get_mut(&claim.key) else { return false };
+        let Progress::Waiting { body, due_at } = &message.progress else { return false };
+        if message.attempts != claim.attempt {
             return false;
         }
         self.due.remove(&(*due_at, claim.key.clone()));
-        letter.progress = next(body.clone());
-        if let Progress::Waiting { due_at, .. } = letter.progress {
+        message.progress = next(body.clone());
+        if let Progress::Waiting { due_at, .. } = message.progress {
             self.due.insert((due_at, claim.key.clone()));
         }
         true
     }
 
     fn prune(&mut self, done_before: i64) -> usize {
-        let before = self.letters.len();
-        self.letters
-            .retain(|_, letter| !matches!(letter.progress, Progress::Done { at } if at < done_before));
-        before - self.letters.len()
+        let before = self.messages.len();
+        self.messages
+            .retain(|_, message| !matches!(message.progress, Progress::Done { at } if at < done_before));
+        before - self.messages.len()
     }
 }
 
 impl Inbox for MemoryInbox {
-    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
-        let receipt = self.state().receive(key.to_string(), body, self.clock.unix_millis());
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt> {
+        let receipt = self.state.lock().receive(key.to_string(), body, self.clock.unix_millis());
         if receipt == Receipt::New {
             self.arrived.notify_one();
         }
         Box::pin(ready(Ok(receipt)))
     }
 
-    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
-        let claim = self.state().claim(self.clock.unix_millis(), lease);
+    fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>> {
+        let claim = self.state.lock().claim(self.clock.unix_millis(), lease);
         Box::pin(ready(Ok(claim)))
     }
 
-    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+    fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool> {
         let at = self.clock.unix_millis();
-        let settled = self.state().settle(claim, |_| Progress::Done { at });
-        Box::pin(ready(Ok(settled)))
+        let updated = self.state.lock().update(claim, |_| Progress::Done { at });
+        Box::pin(ready(Ok(updated)))
     }
 
-    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, _why: &'a str) -> Answer<'a, bool> {
-        let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(FAR)));
-        let settled = self.state().settle(claim, |body| Progress::Waiting { body, due_at });
-        Box::pin(ready(Ok(settled)))
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, _why: &'a str) -> InboxFuture<'a, bool> {
+        let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(MAX_DELAY)));
+        let updated = self.state.lock().update(claim, |body| Progress::Waiting { body, due_at });
+        Box::pin(ready(Ok(updated)))
     }
 
-    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
-        let done_before = self.clock.unix_millis().saturating_sub(millis(memory.max(SHORTEST_MEMORY)));
-        let pruned = self.state().prune(done_before);
+    fn prune(&self, retention: Duration) -> InboxFuture<'_, u64> {
+        let done_before = self.clock.unix_millis().saturating_sub(millis(retention.max(MIN_RETENTION)));
+        let pruned = self.state.lock().prune(done_before);
         Box::pin(ready(Ok(u64::try_from(pruned).unwrap_or(u64::MAX))))
     }
 
-    fn waiting(&self) -> Answer<'_, u64> {
-        let waiting = self.state().due.len();
+    fn waiting(&self) -> InboxFuture<'_, u64> {
+        let waiting = self.state.lock().due.len();
         Box::pin(ready(Ok(u64::try_from(waiting).unwrap_or(u64::MAX))))
     }
 

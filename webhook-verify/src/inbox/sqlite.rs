@@ -1,7 +1,7 @@
-//! An inbox in a SQLite file: what was answered with a 2xx survives a crash of the process and of the machine.
+//! An inbox in a SQLite file: a delivery answered with a 2xx survives a crash of the process and of the machine.
 //!
-//! One table, `webhook_inbox`, made when the inbox is opened. Each operation is one statement, so that there is nothing
-//! to be left half done.
+//! One table, `webhook_inbox`, is created when the inbox is opened. Each operation is one statement, so none can be left
+//! half done.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -14,15 +14,16 @@ use sqlx::sqlite::{
 };
 use tokio::sync::Notify;
 
-use super::{Answer, Claim, FAR, Inbox, InboxError, Receipt, SHORTEST_MEMORY, millis};
+use super::{Claim, Inbox, InboxError, InboxFuture, MAX_DELAY, MIN_RETENTION, Receipt, millis};
 use crate::{Clock, DedupKey};
 
-/// How long an operation waits for the connection, and then for another process's lock: the answer must be out before
+/// How long an operation waits for the connection, and then for another process's lock: the answer must be sent before
 /// the sender's 5 s are over.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// `due_at` is set while a letter waits, `done_at` once it is handled; its body is dropped then. All times are Unix
-/// milliseconds; what is due [`FAR`] ahead was written by a clock that was wrong. `attempts` is also the fence: a claim holds as long as it names the last one.
+/// `due_at` is set while a message waits, `done_at` once it is handled; its body is dropped then. All times are Unix
+/// milliseconds. A message due more than [`MAX_DELAY`] ahead was written by a wrong clock. `attempts` is also a fencing
+/// token: a claim is valid while it names the latest attempt.
 const CREATE: &str = "
 CREATE TABLE IF NOT EXISTS webhook_inbox (
     key         TEXT    NOT NULL PRIMARY KEY,
@@ -31,7 +32,7 @@ CREATE TABLE IF NOT EXISTS webhook_inbox (
     due_at      INTEGER,
     done_at     INTEGER,
     attempts    INTEGER NOT NULL DEFAULT 0,
-    trouble     TEXT,
+    last_error     TEXT,
     CHECK ((due_at IS NULL) <> (done_at IS NULL) AND (due_at IS NULL) = (body IS NULL))
 ) STRICT;
 CREATE INDEX IF NOT EXISTS webhook_inbox_due ON webhook_inbox (due_at) WHERE due_at IS NOT NULL;
@@ -43,17 +44,17 @@ const CLAIM: &str = "UPDATE webhook_inbox SET due_at = $2, attempts = attempts +
     WHERE key = coalesce((SELECT key FROM webhook_inbox WHERE due_at <= $1 ORDER BY due_at LIMIT 1),
         (SELECT key FROM webhook_inbox WHERE due_at > $3 ORDER BY due_at DESC LIMIT 1))
     RETURNING key, body, received_at, attempts";
-const DONE: &str = "UPDATE webhook_inbox SET done_at = $3, due_at = NULL, body = NULL, trouble = NULL
+const DONE: &str = "UPDATE webhook_inbox SET done_at = $3, due_at = NULL, body = NULL, last_error = NULL
     WHERE key = $1 AND attempts = $2 AND due_at IS NOT NULL";
-const POSTPONE: &str = "UPDATE webhook_inbox SET due_at = $3, trouble = $4
+const POSTPONE: &str = "UPDATE webhook_inbox SET due_at = $3, last_error = $4
     WHERE key = $1 AND attempts = $2 AND due_at IS NOT NULL";
 const PRUNE: &str = "DELETE FROM webhook_inbox WHERE done_at < $1";
 const WAITING: &str = "SELECT count(*) FROM webhook_inbox WHERE due_at IS NOT NULL";
 
 /// Deliveries in the table `webhook_inbox` of a SQLite database.
 ///
-/// Several processes may share the file. The column `trouble` tells what the handler of a waiting letter last failed
-/// of.
+/// Several processes may share the file. The column `last_error` holds the last failure of the handler of a waiting
+/// message.
 #[derive(Debug)]
 pub struct SqliteInbox {
     pool: SqlitePool,
@@ -62,11 +63,11 @@ pub struct SqliteInbox {
 }
 
 impl SqliteInbox {
-    /// Opens a file, or makes it: write-ahead log, synced at each commit.
+    /// Opens or creates a file, with a write-ahead log that is synced at each commit.
     ///
     /// # Errors
     ///
-    /// The file cannot be opened or is no database.
+    /// The file cannot be opened or is not a database.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, InboxError> {
         let options = SqliteConnectOptions::new()
             .filename(path)
@@ -79,27 +80,26 @@ impl SqliteInbox {
         Self::with_pool(pool.connect_with(options).await?).await
     }
 
-    /// Keeps its table in the receiver's own database, beside what the handlers write.
+    /// Creates the table in the receiver's own database, beside the tables of the handlers.
     ///
-    /// How durable a receipt is, is up to the pool's options: `synchronous` should be `FULL`.
+    /// The durability of a receipt depends on the pool's options: `synchronous` should be `FULL`.
     ///
     /// # Errors
     ///
-    /// The table cannot be made.
+    /// The table cannot be created.
     pub async fn with_pool(pool: SqlitePool) -> Result<Self, InboxError> {
         sqlx::raw_sql(CREATE).execute(&pool).await?;
         Ok(Self { pool, clock: Clock::default(), arrived: Notify::new() })
     }
 
-    /// The same with another clock, for tests.
+    /// Sets the clock, for tests.
     #[must_use]
     pub fn clock(self, clock: Clock) -> Self {
         Self { clock, ..self }
     }
 
-    /// Marks a letter as handled in the handler's own transaction: the work and the mark are committed together or not
-    /// at all, so that the work is done exactly once. On `false`, roll back: somebody else has the letter, or has
-    /// handled it.
+    /// Marks a message as handled in the handler's own transaction. The work and the mark are committed together or not
+    /// at all, so the work is done exactly once. On `false`, roll back: another worker has the message or has handled it.
     ///
     /// # Errors
     ///
@@ -113,31 +113,32 @@ impl SqliteInbox {
         Ok(done.execute(transaction).await?.rows_affected() == 1)
     }
 
-    /// Waits until what is under way is written, and closes the file.
+    /// Waits for operations in progress, and closes the file.
     pub async fn close(&self) {
         self.pool.close().await;
     }
 }
 
 impl Inbox for SqliteInbox {
-    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt> {
         Box::pin(async move {
             let insert = sqlx::query(RECEIVE).bind(key.to_string()).bind(&body[..]);
             let inserted = insert.bind(self.clock.unix_millis()).execute(&self.pool).await?;
             if inserted.rows_affected() == 0 {
-                return Ok(Receipt::Seen);
+                return Ok(Receipt::Duplicate);
             }
             self.arrived.notify_one();
             Ok(Receipt::New)
         })
     }
 
-    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
+    fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>> {
         Box::pin(async move {
             let now = self.clock.unix_millis();
             let claim = sqlx::query_as::<_, (String, Vec<u8>, i64, u32)>(CLAIM).bind(now);
-            let claim =
-                claim.bind(now.saturating_add(millis(lease.min(FAR)))).bind(now.saturating_add(millis(FAR)));
+            let claim = claim
+                .bind(now.saturating_add(millis(lease.min(MAX_DELAY))))
+                .bind(now.saturating_add(millis(MAX_DELAY)));
             let row = claim.fetch_optional(&self.pool).await?;
             Ok(row.map(|(key, body, received_at, attempt)| Claim {
                 key,
@@ -148,29 +149,30 @@ impl Inbox for SqliteInbox {
         })
     }
 
-    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+    fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool> {
         Box::pin(async move {
             let mut connection = self.pool.acquire().await?;
             self.done_within(&mut connection, claim).await
         })
     }
 
-    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, reason: &'a str) -> InboxFuture<'a, bool> {
         Box::pin(async move {
-            let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(FAR)));
-            let postpone = sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempt).bind(due_at).bind(why);
+            let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(MAX_DELAY)));
+            let postpone =
+                sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempt).bind(due_at).bind(reason);
             Ok(postpone.execute(&self.pool).await?.rows_affected() == 1)
         })
     }
 
-    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
+    fn prune(&self, retention: Duration) -> InboxFuture<'_, u64> {
         Box::pin(async move {
-            let done_before = self.clock.unix_millis().saturating_sub(millis(memory.max(SHORTEST_MEMORY)));
+            let done_before = self.clock.unix_millis().saturating_sub(millis(retention.max(MIN_RETENTION)));
             Ok(sqlx::query(PRUNE).bind(done_before).execute(&self.pool).await?.rows_affected())
         })
     }
 
-    fn waiting(&self) -> Answer<'_, u64> {
+    fn waiting(&self) -> InboxFuture<'_, u64> {
         Box::pin(async move {
             let waiting: i64 = sqlx::query_scalar(WAITING).fetch_one(&self.pool).await?;
             Ok(waiting.unsigned_abs())

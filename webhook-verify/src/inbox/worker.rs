@@ -1,4 +1,4 @@
-//! Hands the letters of an inbox to a handler, one after the other. Spawns nothing: it runs where it is awaited.
+//! Passes the messages of an inbox to a handler, one after the other. It spawns no task.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,46 +8,46 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
 
-use super::{Claim, Inbox, InboxError, USUAL_MEMORY};
+use super::{Claim, DEFAULT_RETENTION, Inbox, InboxError};
 
-/// How long a handler may take where nothing else is said.
-const HANDLER_LIMIT: Duration = Duration::from_secs(30);
-/// The longest that it may be said to take: a claim for longer than a day does not hold, nor one for nearly a day where
-/// the clock is set back meanwhile.
-const LONGEST_HANDLER_LIMIT: Duration = Duration::from_hours(12);
-/// A claim outlives its handler by this much, so that the outcome is noted before anybody else may claim.
-const MARGIN: Duration = Duration::from_secs(30);
-/// How often a worker looks for what has become due again.
-const LOOK: Duration = Duration::from_secs(1);
-/// How often it forgets old keys.
-const PRUNE: Duration = Duration::from_hours(1);
+/// The default time limit of a handler.
+const DEFAULT_HANDLER_LIMIT: Duration = Duration::from_secs(30);
+/// The largest time limit of a handler. A claim holds for a day at most, and for less where the clock is set back.
+const MAX_HANDLER_LIMIT: Duration = Duration::from_hours(12);
+/// A claim outlives its handler by this much, so that the outcome is stored before another worker may claim.
+const CLAIM_MARGIN: Duration = Duration::from_secs(30);
+/// How often a worker looks for messages that have become due again.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often a worker removes old keys.
+const PRUNE_INTERVAL: Duration = Duration::from_hours(1);
 /// The longest pause after a failure.
-const LONGEST_PAUSE: Duration = Duration::from_hours(1);
+const MAX_PAUSE: Duration = Duration::from_hours(1);
 
-/// Handles what an inbox holds.
+/// Handles the messages of an inbox.
 ///
-/// A handler that fails, panics or takes too long is asked again after 1 s, 2 s, 4 s, up to an hour, without end: what
-/// cannot be handled should be answered with `Ok` by the handler itself, once it is put down somewhere. To work on
-/// several letters at the same time, run several workers on one inbox.
+/// A handler that fails, panics or takes too long is called again after 1 s, 2 s, 4 s, up to an hour, without end. For a
+/// message that can never be handled, the handler records it elsewhere and returns `Ok`. To handle several messages
+/// concurrently, run several workers on one inbox.
 pub struct Worker<I: ?Sized> {
     handler_limit: Duration,
-    memory: Duration,
-    watch: Arc<dyn Fn(&Trouble<'_>) + Send + Sync>,
+    retention: Duration,
+    on_error: Arc<dyn Fn(&WorkerError<'_>) + Send + Sync>,
     inbox: Arc<I>,
 }
 
-/// What went wrong in a [`Worker`], to be logged. It goes on by itself.
+/// A failure that a [`Worker`] reports for logging. The worker continues.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Trouble<'a> {
-    /// A handler failed, panicked or took too long; it will be asked again.
+pub enum WorkerError<'a> {
+    /// A handler failed, panicked or took too long. It will be called again.
     Handler {
-        /// What it was given.
+        /// The message.
         claim: &'a Claim,
-        /// What it said.
-        why: &'a str,
-        /// When it is asked again.
+        /// The failure.
+        reason: &'a str,
+        /// The time until it is called again.
         pause: Duration,
     },
     /// The inbox failed.
@@ -55,77 +55,81 @@ pub enum Trouble<'a> {
 }
 
 impl<I: Inbox + ?Sized> Worker<I> {
-    /// A worker whose handlers may take 30 s, and that keeps the keys for [`USUAL_MEMORY`].
+    /// A worker with a limit of 30 s for a handler, and [`DEFAULT_RETENTION`] for keys.
     pub fn new(inbox: Arc<I>) -> Self {
-        Self { handler_limit: HANDLER_LIMIT, memory: USUAL_MEMORY, watch: Arc::new(|_| ()), inbox }
+        Self {
+            handler_limit: DEFAULT_HANDLER_LIMIT,
+            retention: DEFAULT_RETENTION,
+            on_error: Arc::new(|_| ()),
+            inbox,
+        }
     }
 
-    /// The same with another limit for a handler, of 12 hours at most; when it is over, the handler's future is dropped.
+    /// Sets the limit for a handler, of 12 hours at most. The future of a handler that exceeds it is dropped.
     #[must_use]
     pub fn handler_limit(mut self, limit: Duration) -> Self {
-        self.handler_limit = limit.min(LONGEST_HANDLER_LIMIT);
+        self.handler_limit = limit.min(MAX_HANDLER_LIMIT);
         self
     }
 
-    /// The same with another time for which keys are kept, at least [`SHORTEST_MEMORY`](super::SHORTEST_MEMORY).
+    /// Sets how long keys are kept, at least [`MIN_RETENTION`](super::MIN_RETENTION).
     #[must_use]
-    pub fn memory(mut self, memory: Duration) -> Self {
-        self.memory = memory;
+    pub fn retention(mut self, retention: Duration) -> Self {
+        self.retention = retention;
         self
     }
 
-    /// The same, telling what goes wrong to a log.
+    /// Sets the callback that logs failures.
     #[must_use]
-    pub fn watch(mut self, watch: impl Fn(&Trouble<'_>) + Send + Sync + 'static) -> Self {
-        self.watch = Arc::new(watch);
+    pub fn on_error(mut self, on_error: impl Fn(&WorkerError<'_>) + Send + Sync + 'static) -> Self {
+        self.on_error = Arc::new(on_error);
         self
     }
 
-    /// Handles until it is told to stop; a handler that has begun is waited for.
-    pub async fn run<H, F, E>(&self, handler: H, stop: impl Future<Output = ()>)
+    /// Handles messages until `stop` is cancelled. A handler in progress is completed first.
+    pub async fn run<H, F, E>(&self, handler: H, stop: CancellationToken)
     where
         H: Fn(Claim) -> F,
         F: Future<Output = Result<(), E>>,
         E: fmt::Display,
     {
-        let mut stop = pin!(stop);
         let mut prune_at = Instant::now();
         loop {
-            // Armed before the table is looked at, so that nothing arrives unnoticed in between.
+            // Subscribed before the claim, so that no arrival is missed in between.
             let arrived = self.inbox.arrived();
             loop {
                 self.prune_if_due(&mut prune_at).await;
                 match self.run_one(&handler).await {
-                    Ok(true) if !is_over(stop.as_mut()).await => {}
-                    Ok(true) => return,
+                    Ok(true) if stop.is_cancelled() => return,
+                    Ok(true) => {}
                     Ok(false) => break,
                     Err(error) => {
-                        (self.watch)(&Trouble::Inbox(&error));
+                        (self.on_error)(&WorkerError::Inbox(&error));
                         break;
                     }
                 }
             }
             tokio::select! {
                 biased;
-                () = &mut stop => return,
+                () = stop.cancelled() => return,
                 () = arrived => {}
-                () = sleep(LOOK) => {}
+                () = sleep(POLL_INTERVAL) => {}
             }
         }
     }
 
-    /// Forgets what was handled long ago, from time to time, and also while there is work without end.
+    /// Removes old keys at intervals, also while the inbox is never empty.
     async fn prune_if_due(&self, due: &mut Instant) {
         if Instant::now() < *due {
             return;
         }
-        *due = Instant::now() + PRUNE;
-        if let Err(error) = self.inbox.prune(self.memory).await {
-            (self.watch)(&Trouble::Inbox(&error));
+        *due = Instant::now() + PRUNE_INTERVAL;
+        if let Err(error) = self.inbox.prune(self.retention).await {
+            (self.on_error)(&WorkerError::Inbox(&error));
         }
     }
 
-    /// Handles everything that is due now, and says how many letters that were.
+    /// Handles every message that is due now. Returns their number.
     ///
     /// # Errors
     ///
@@ -136,37 +140,37 @@ impl<I: Inbox + ?Sized> Worker<I> {
         F: Future<Output = Result<(), E>>,
         E: fmt::Display,
     {
-        let mut letters = 0;
+        let mut messages = 0;
         while self.run_one(handler).await? {
-            letters += 1;
+            messages += 1;
         }
-        Ok(letters)
+        Ok(messages)
     }
 
-    /// Whether there was a letter to handle.
+    /// Handles one message. Returns `false` if none is due.
     async fn run_one<H, F, E>(&self, handler: &H) -> Result<bool, InboxError>
     where
         H: Fn(Claim) -> F,
         F: Future<Output = Result<(), E>>,
         E: fmt::Display,
     {
-        let Some(claim) = self.inbox.claim(self.handler_limit.saturating_add(MARGIN)).await? else {
+        let Some(claim) = self.inbox.claim(self.handler_limit.saturating_add(CLAIM_MARGIN)).await? else {
             return Ok(false);
         };
         let outcome =
-            match timeout(self.handler_limit, unwinding(async || handler(claim.clone()).await)).await {
+            match timeout(self.handler_limit, catch_panic(async || handler(claim.clone()).await)).await {
                 Ok(Some(Ok(()))) => Ok(()),
                 Ok(Some(Err(error))) => Err(error.to_string()),
                 Ok(None) => Err("the handler panicked".to_owned()),
                 Err(_) => Err(format!("the handler took more than {:?}", self.handler_limit)),
             };
         match outcome {
-            // `false` where the handler has marked it in its own transaction, as it may.
+            // `false` is no error: the handler may have marked the message in its own transaction.
             Ok(()) => self.inbox.done(&claim).await.map(drop)?,
-            Err(why) => {
+            Err(reason) => {
                 let pause = pause_after(claim.attempt);
-                (self.watch)(&Trouble::Handler { claim: &claim, why: &why, pause });
-                self.inbox.postpone(&claim, pause, &why).await?;
+                (self.on_error)(&WorkerError::Handler { claim: &claim, reason: &reason, pause });
+                self.inbox.postpone(&claim, pause, &reason).await?;
             }
         }
         Ok(true)
@@ -176,20 +180,11 @@ impl<I: Inbox + ?Sized> Worker<I> {
 /// 1 s after the first attempt, doubled after each further one.
 fn pause_after(attempt: u32) -> Duration {
     let seconds = 1_u64.checked_shl(attempt.saturating_sub(1)).unwrap_or(u64::MAX);
-    Duration::from_secs(seconds).min(LONGEST_PAUSE)
+    Duration::from_secs(seconds).min(MAX_PAUSE)
 }
 
-/// Whether a future has ended, without waiting for it.
-async fn is_over(future: std::pin::Pin<&mut impl Future<Output = ()>>) -> bool {
-    tokio::select! {
-        biased;
-        () = future => true,
-        () = std::future::ready(()) => false,
-    }
-}
-
-/// What a handler answers, or `None` where it panics: one bad letter must not end the worker at each start.
-async fn unwinding<T>(handler: impl AsyncFnOnce() -> T) -> Option<T> {
+/// The result of a handler, or `None` if it panics: one bad message must not end the worker at each start.
+async fn catch_panic<T>(handler: impl AsyncFnOnce() -> T) -> Option<T> {
     let mut future = pin!(handler());
     std::future::poll_fn(move |cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
         Ok(poll) => poll.map(Some),
@@ -202,7 +197,7 @@ impl<I: ?Sized> fmt::Debug for Worker<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
             .field("handler_limit", &self.handler_limit)
-            .field("memory", &self.memory)
+            .field("retention", &self.retention)
             .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,10 @@
-//! What axum handlers take and return.
+//! Extractors and responses for axum.
 
 use axum_core::body::Body;
 use axum_core::extract::{FromRef, FromRequest, Request};
 use axum_core::response::{IntoResponse, Response};
 
-use super::{Delivery, Receiver, Refusal};
+use super::{Delivery, Receiver, Rejection};
 
 /// The raw delivery, verified by the [`Receiver`] in the state.
 impl<S> FromRequest<S> for Delivery
@@ -12,9 +12,9 @@ where
     Receiver: FromRef<S>,
     S: Send + Sync,
 {
-    type Rejection = Refusal;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Rejection> {
         Receiver::from_ref(state).accept(request).await
     }
 }
@@ -26,14 +26,14 @@ where
     Receiver: FromRef<S>,
     S: Send + Sync,
 {
-    type Rejection = Refusal;
+    type Rejection = Rejection;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, Rejection> {
         Delivery::from_request(request, state).await?.event()
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for Rejection {
     fn into_response(self) -> Response {
         self.response::<Body>()
     }

@@ -1,4 +1,4 @@
-//! The tower layer: what passes it is genuine.
+//! The tower layer: only genuine deliveries pass.
 
 use std::mem;
 use std::pin::Pin;
@@ -32,7 +32,7 @@ pub struct Verify<S> {
 }
 
 impl VerifyLayer {
-    /// A layer that takes what the receiver takes.
+    /// A layer that passes what this receiver accepts.
     pub fn new(receiver: Receiver) -> Self {
         Self { receiver }
     }
@@ -64,9 +64,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        // The one that was found ready goes along; its fresh clone stays.
-        let fresh = self.inner.clone();
-        let mut inner = mem::replace(&mut self.inner, fresh);
+        // Only the instance that was polled ready may be called, so its clone is the one that stays.
+        let clone = self.inner.clone();
+        let mut inner = mem::replace(&mut self.inner, clone);
         let receiver = self.receiver.clone();
         Box::pin(async move {
             let (mut parts, body) = request.into_parts();
@@ -76,7 +76,7 @@ where
                     parts.extensions.insert(delivery);
                     inner.call(Request::from_parts(parts, body)).await
                 }
-                Err(refusal) => Ok(refusal.response()),
+                Err(rejection) => Ok(rejection.response()),
             }
         })
     }

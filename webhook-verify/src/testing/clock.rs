@@ -1,4 +1,4 @@
-//! A clock that stands still until it is moved.
+//! A clock that only moves when a test moves it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -22,12 +22,12 @@ impl ManualClock {
         Self(Arc::new(AtomicI64::new(unix_millis)))
     }
 
-    /// Moves it on.
+    /// Moves the clock forward.
     pub fn advance(&self, millis: i64) {
         self.0.fetch_add(millis, Ordering::SeqCst);
     }
 
-    /// Sets it.
+    /// Sets the clock.
     pub fn set(&self, unix_millis: i64) {
         self.0.store(unix_millis, Ordering::SeqCst);
     }

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::chance::Chance;
+use super::rng::Rng;
 use crate::Signer;
 
 /// Beyond the tolerance, in seconds, also for what arrives up to 5 s later.
@@ -16,11 +16,11 @@ pub enum Forgery {
     OtherSecret,
     /// One bit of the body was changed after it was signed.
     ChangedBody,
-    /// Signed with the right secret for a time long gone.
+    /// Signed with the right secret for a time in the past.
     FromThePast,
-    /// Signed with the right secret for a time to come.
+    /// Signed with the right secret for a time in the future.
     FromTheFuture,
-    /// A genuine attempt, caught and sent again when its time is over.
+    /// A genuine attempt, sent again once its signature is too old.
     Replay,
     /// Another `t` put before a genuine `v1`.
     ChangedTime,
@@ -33,7 +33,7 @@ pub enum Forgery {
 }
 
 impl Forgery {
-    /// All that can be made of a body; a [`Replay`](Self::Replay) is made of time.
+    /// All that can be made from a body alone. A [`Replay`](Self::Replay) also needs time.
     const MADE: [Self; 8] = [
         Self::OtherSecret,
         Self::ChangedBody,
@@ -45,28 +45,22 @@ impl Forgery {
         Self::Malformed,
     ];
 
-    pub(super) fn any(chance: &mut Chance) -> Self {
-        let index = chance.below(8);
+    pub(super) fn any(rng: &mut Rng) -> Self {
+        let index = rng.below(8);
         Self::MADE[usize::try_from(index).unwrap_or(0)]
     }
 
     /// Signature headers and a body that are this forgery at `now`, in Unix seconds.
-    pub(super) fn of(
-        self,
-        signer: &Signer,
-        body: &Bytes,
-        now: i64,
-        chance: &mut Chance,
-    ) -> (Vec<String>, Bytes) {
+    pub(super) fn of(self, signer: &Signer, body: &Bytes, now: i64, rng: &mut Rng) -> (Vec<String>, Bytes) {
         let genuine = |t| signer.sign(t, body).to_string();
         let signatures = match self {
             Self::OtherSecret => match Signer::new(b"not the secret") {
                 Ok(other) => vec![other.sign(now, body).to_string()],
                 Err(_) => vec![],
             },
-            Self::ChangedBody => return (vec![genuine(now)], changed(body, chance)),
-            Self::FromThePast => vec![genuine(now - FAR - chance.between(0, 1_000_000_000))],
-            Self::FromTheFuture => vec![genuine(now + FAR + chance.between(0, 1_000_000_000))],
+            Self::ChangedBody => return (vec![genuine(now)], changed(body, rng)),
+            Self::FromThePast => vec![genuine(now - FAR - rng.between(0, 1_000_000_000))],
+            Self::FromTheFuture => vec![genuine(now + FAR + rng.between(0, 1_000_000_000))],
             Self::Replay => vec![genuine(now - FAR)],
             Self::ChangedTime => {
                 let text = genuine(now - FAR);
@@ -76,7 +70,7 @@ impl Forgery {
             Self::SignedTwice => vec![genuine(now), genuine(now)],
             Self::Malformed => {
                 const TEXTS: [&str; 5] = ["", "v1=", "t=now,v1=00", "sha256=00", "t=1;v1=00"];
-                let index = chance.below(5);
+                let index = rng.below(5);
                 vec![TEXTS[usize::try_from(index).unwrap_or(0)].to_owned()]
             }
         };
@@ -84,12 +78,12 @@ impl Forgery {
     }
 }
 
-fn changed(body: &Bytes, chance: &mut Chance) -> Bytes {
+fn changed(body: &Bytes, rng: &mut Rng) -> Bytes {
     let mut bytes = body.to_vec();
     if bytes.is_empty() {
         return Bytes::from_static(b" ");
     }
-    let at = usize::try_from(chance.below(bytes.len() as u64)).unwrap_or(0);
-    bytes[at] ^= 1 << chance.below(8);
+    let at = usize::try_from(rng.below(bytes.len() as u64)).unwrap_or(0);
+    bytes[at] ^= 1 << rng.below(8);
     bytes.into()
 }

@@ -1,48 +1,48 @@
-//! What a receiver answered, and what of it was not right.
+//! The answers of a receiver, and those that break a rule.
 
 use super::Forgery;
 
-/// How a receiver has answered a [`FakeSender`](super::FakeSender).
+/// The answers of a receiver to a [`FakeSender`](super::FakeSender).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
-    /// What became of each body, in their order.
-    pub fates: Vec<Fate>,
-    /// Answers that a receiver should not have given.
-    pub surprises: Vec<Surprise>,
+    /// The outcome of each body, in order.
+    pub outcomes: Vec<BodyOutcome>,
+    /// Answers that break a rule.
+    pub violations: Vec<Violation>,
     /// How many requests reached the receiver, forged ones included.
     pub requests: usize,
     /// How many of these were forged.
     pub forged: usize,
 }
 
-/// What became of a body.
+/// The outcome of one body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Fate {
-    /// How many of its attempts were answered with a 2xx, also where the sender never learned of it. If any was, the
-    /// receiver must handle the event, exactly once.
+pub struct BodyOutcome {
+    /// How many of its attempts were answered with a 2xx, even where the answer was lost. If any was, the
+    /// receiver must handle the event exactly once.
     pub accepted: u32,
-    /// How often the sender has tried, at most three times.
+    /// Number of attempts, at most three.
     pub attempts: u32,
     /// Whether the sender saw a 2xx. If not, the delivery ended as failed.
     pub is_delivered: bool,
 }
 
-/// An answer that is not lawful.
+/// An answer that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Surprise {
+pub enum Violation {
     /// A genuine delivery was answered with neither a 2xx nor 429 nor a 5xx: the sender stops, the event is lost.
     GenuineRefused {
-        /// Which body.
+        /// Index of the body.
         event: usize,
         /// The status.
         status: u16,
     },
-    /// A forged delivery was not answered with a 400. After a 5xx its sender comes again; a 2xx is a hole.
+    /// A forged delivery was not answered with a 400. A 5xx makes its sender retry; a 2xx is a security hole.
     ForgedNotRefused {
-        /// Which body.
+        /// Index of the body.
         event: usize,
         /// What was wrong with it.
         forgery: Forgery,
@@ -52,19 +52,19 @@ pub enum Surprise {
 }
 
 impl Report {
-    /// The bodies that the receiver has answered for with a 2xx, by their place, in order. Each must be handled exactly
-    /// once; no other may be, unless its attempt got no answer.
+    /// The indexes of the bodies that the receiver accepted with a 2xx. Each must be handled exactly once. No other may be
+    /// handled, unless its attempt got no answer.
     pub fn accepted(&self) -> impl Iterator<Item = usize> {
-        self.fates.iter().enumerate().filter(|(_, fate)| fate.accepted > 0).map(|(event, _)| event)
+        self.outcomes.iter().enumerate().filter(|(_, outcome)| outcome.accepted > 0).map(|(event, _)| event)
     }
 
     pub(super) fn note(&mut self, event: usize, forgery: Option<Forgery>, status: u16) {
         match (forgery, status) {
-            (None, 200..=299) => self.fates[event].accepted += 1,
+            (None, 200..=299) => self.outcomes[event].accepted += 1,
             (None, 429 | 500..=599) | (Some(_), 400) => {}
-            (None, _) => self.surprises.push(Surprise::GenuineRefused { event, status }),
+            (None, _) => self.violations.push(Violation::GenuineRefused { event, status }),
             (Some(forgery), _) => {
-                self.surprises.push(Surprise::ForgedNotRefused { event, forgery, status });
+                self.violations.push(Violation::ForgedNotRefused { event, forgery, status });
             }
         }
     }

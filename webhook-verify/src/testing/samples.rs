@@ -4,27 +4,26 @@ use std::fmt::Write as _;
 
 use bytes::Bytes;
 
-use super::chance::Chance;
+use super::rng::Rng;
 
-/// As many bodies as asked for, of all kinds, each with an id of its own; every tenth is of a kind that no version
-/// knows yet.
+/// This many bodies of all kinds, each with its own id. Every tenth is of a kind unknown to this version.
 pub fn sample_bodies(seed: u64, count: usize) -> Vec<Bytes> {
-    let mut chance = Chance::new(seed);
-    (0..count).map(|index| body(&mut chance, index).into()).collect()
+    let mut rng = Rng::new(seed);
+    (0..count).map(|index| body(&mut rng, index).into()).collect()
 }
 
-fn body(chance: &mut Chance, index: usize) -> String {
+fn body(rng: &mut Rng, index: usize) -> String {
     const QUOTES: [&str; 3] = ["quote.created", "quote.signed", "quote.accepted"];
     const INVOICES: [&str; 2] = ["invoice.created", "invoice.paid"];
-    let (id, other) = (uuid(chance), uuid(chance));
-    let cents = chance.below(10_000_000);
+    let (id, other) = (uuid(rng), uuid(rng));
+    let cents = rng.below(10_000_000);
     let totals = format!(
         r#""totalHT":{},"totalTTC":{},"tvaRate":20"#,
         amount(cents),
         amount(cents.saturating_mul(6) / 5)
     );
     let client = r#""clientName":"Léa “Peinture” Lefèvre","clientEmail":null"#;
-    let at = time(chance);
+    let at = time(rng);
     let (event, data) = match index % 10 {
         kind @ 0..=3 => {
             let data = format!(r#""number":"DEV-2026-{index:04}","status":"ACCEPTED",{client},{totals}"#);
@@ -48,8 +47,8 @@ fn body(chance: &mut Chance, index: usize) -> String {
     format!(r#"{{"event":"{event}","timestamp":"{at}","data":{{"id":"{id}",{data}}}}}"#)
 }
 
-fn uuid(chance: &mut Chance) -> String {
-    let (high, low) = (chance.next(), chance.next());
+fn uuid(rng: &mut Rng) -> String {
+    let (high, low) = (rng.next(), rng.next());
     let mut text = format!("{:08x}-{:04x}-7", high >> 32, high >> 16 & 0xffff);
     // Writing to a `String` cannot fail.
     let _ = write!(
@@ -68,8 +67,8 @@ fn amount(cents: u64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-fn time(chance: &mut Chance) -> String {
-    let mut part = |bound| chance.below(bound);
+fn time(rng: &mut Rng) -> String {
+    let mut part = |bound| rng.below(bound);
     let (day, hour, minute, second, milli) = (part(28) + 1, part(24), part(60), part(60), part(1000));
     format!("2026-09-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
 }

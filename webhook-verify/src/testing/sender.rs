@@ -6,7 +6,7 @@ use std::fmt;
 use bytes::Bytes;
 use futures_util::future::join_all;
 
-use super::chance::Chance;
+use super::rng::Rng;
 use super::{Forgery, ManualClock, Report};
 use crate::Signer;
 
@@ -18,28 +18,28 @@ const LIMIT: i64 = 5_000;
 /// Furthest that the sender's clock is off while its deliveries stay genuine, in seconds; together with [`LATEST`] it
 /// stays within the tolerance.
 const SKEW: i64 = 50;
-/// Latest that a delayed attempt arrives, in milliseconds.
+/// Longest delay of an attempt, in milliseconds.
 const LATEST: i64 = 240_000;
-/// Within this time the events happen, in milliseconds.
+/// The events happen within this time, in milliseconds.
 const SPAN: i64 = 60_000;
 /// When a replay comes, in milliseconds after it was signed: the tolerance and the skew are over.
 const REPLAY: i64 = 352_000;
 /// 2026-09-14T09:41:07Z.
 const START: i64 = 1_789_378_867_000;
 
-/// How often, in percent of the attempts, what goes wrong.
+/// How often each fault happens, in percent of the attempts.
 ///
-/// Later versions may know more of it, so begin with one of the constants:
+/// Later versions may add fields, so begin with one of the constants:
 ///
 /// ```
-/// # use webhook_verify::testing::Mischief;
-/// let lossy = Mischief { drop: 30, lose_answer: 20, ..Mischief::NONE };
+/// # use webhook_verify::testing::Faults;
+/// let lossy = Faults { drop: 30, lose_answer: 20, ..Faults::NONE };
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mischief {
+pub struct Faults {
     /// The attempt gets lost.
     pub drop: u8,
-    /// The attempt arrives up to four minutes late, when the sender has given it up.
+    /// The attempt arrives up to four minutes late, after the sender has stopped waiting.
     pub delay: u8,
     /// The attempt arrives twice at the same time.
     pub double: u8,
@@ -49,24 +49,24 @@ pub struct Mischief {
     pub skew: u8,
     /// A forgery arrives beside the attempt: see [`Forgery`].
     pub forge: u8,
-    /// The attempt is caught, and sent again when its time is over.
+    /// The attempt is captured, and sent again once its signature is too old.
     pub replay: u8,
 }
 
-impl Mischief {
-    /// Nothing goes wrong but the order.
+impl Faults {
+    /// No faults; only the order is random.
     pub const NONE: Self =
         Self { drop: 0, delay: 0, double: 0, lose_answer: 0, skew: 0, forge: 0, replay: 0 };
-    /// Everything goes wrong, often.
-    pub const WILD: Self =
+    /// Every fault, often.
+    pub const FREQUENT: Self =
         Self { drop: 15, delay: 15, double: 30, lose_answer: 20, skew: 30, forge: 40, replay: 15 };
 }
 
-/// Delivers bodies as the service does, over a network that does what [`Mischief`] says.
+/// Delivers bodies as the service does, over a network with these [`Faults`].
 pub struct FakeSender {
     signers: Vec<Signer>,
-    chance: Chance,
-    mischief: Mischief,
+    rng: Rng,
+    faults: Faults,
     clock: ManualClock,
 }
 
@@ -88,15 +88,15 @@ pub struct Attempt {
 enum Step {
     /// The sender makes an attempt, and acts on the answer.
     Attempt { event: usize, number: u32 },
-    /// A request arrives whose answer nobody waits for.
-    Stray(Attempt),
+    /// A request arrives after the sender has stopped waiting for its answer.
+    Late(Attempt),
 }
 
-/// By time, then by the order in which they came up.
+/// By time, then in random order.
 type Queue = BTreeMap<(i64, u64), Step>;
 
 impl FakeSender {
-    /// A sender with one secret, whose clock starts in September 2026 and who does no [`Mischief`].
+    /// A sender with one secret, without [`Faults`], whose clock starts in September 2026.
     ///
     /// # Panics
     ///
@@ -114,41 +114,41 @@ impl FakeSender {
         let signers: Result<Vec<_>, _> = secrets.into_iter().map(Signer::new).collect();
         let signers = signers.expect("a secret that is not empty");
         assert!(!signers.is_empty(), "a sender needs a secret");
-        Self { signers, chance: Chance::new(seed), mischief: Mischief::NONE, clock: ManualClock::at(START) }
+        Self { signers, rng: Rng::new(seed), faults: Faults::NONE, clock: ManualClock::at(START) }
     }
 
-    /// The same with other manners.
+    /// Sets the faults.
     #[must_use]
-    pub fn mischief(self, mischief: Mischief) -> Self {
-        Self { mischief, ..self }
+    pub fn faults(self, faults: Faults) -> Self {
+        Self { faults, ..self }
     }
 
-    /// The clock of the simulation, which the receiver must use, too.
+    /// The clock of the simulation, which the receiver must also use.
     pub fn clock(&self) -> ManualClock {
         self.clock.clone()
     }
 
-    /// Delivers each body until it is accepted or given up, and all strays until they are gone.
+    /// Delivers each body until it is accepted or given up, and every late or forged request.
     ///
-    /// `receiver` answers with a status, or with `None` where it does not answer at all. What failed can be delivered
-    /// once more, as after a replay by hand. The clock ends a day later than the last request.
+    /// `receiver` answers with a status, or `None` for no answer. Failed bodies can be delivered again, as by a
+    /// replay. The clock ends a day later than the last request.
     pub async fn deliver(
         &mut self,
         bodies: &[Bytes],
         receiver: impl AsyncFn(Attempt) -> Option<u16>,
     ) -> Report {
-        let mut report = Report { fates: vec![<_>::default(); bodies.len()], ..Report::default() };
+        let mut report = Report { outcomes: vec![<_>::default(); bodies.len()], ..Report::default() };
         let mut queue = Queue::new();
         for event in 0..bodies.len() {
-            let at = self.clock.millis() + self.chance.between(0, SPAN);
+            let at = self.clock.millis() + self.rng.between(0, SPAN);
             self.plan(&mut queue, at, Step::Attempt { event, number: 1 });
         }
         while let Some(((at, _), step)) = queue.pop_first() {
             self.clock.set(at);
             match step {
-                Step::Stray(attempt) => drop(send(&receiver, &mut report, vec![attempt]).await),
+                Step::Late(attempt) => drop(send(&receiver, &mut report, vec![attempt]).await),
                 Step::Attempt { event, number } => {
-                    report.fates[event].attempts = number;
+                    report.outcomes[event].attempts = number;
                     let answer =
                         self.attempt(&mut queue, &mut report, event, &bodies[event], &receiver).await;
                     self.conclude(&mut queue, &mut report, (event, number), answer);
@@ -159,7 +159,7 @@ impl FakeSender {
         report
     }
 
-    /// One attempt and what the network makes of it; the answer that the sender sees.
+    /// One attempt with its faults. Returns the answer that the sender sees.
     async fn attempt(
         &mut self,
         queue: &mut Queue,
@@ -170,29 +170,29 @@ impl FakeSender {
     ) -> Option<u16> {
         let now = self.clock.millis();
         let attempt = Attempt { event, signatures: vec![self.sign(body)], body: body.clone(), forgery: None };
-        if self.chance.percent(self.mischief.forge) {
+        if self.rng.percent(self.faults.forge) {
             let forged = self.forge(event, body);
-            let at = now + self.chance.between(0, LIMIT);
-            self.plan(queue, at, Step::Stray(forged));
+            let at = now + self.rng.between(0, LIMIT);
+            self.plan(queue, at, Step::Late(forged));
         }
-        if self.chance.percent(self.mischief.replay) {
+        if self.rng.percent(self.faults.replay) {
             let replay = Attempt { forgery: Some(Forgery::Replay), ..attempt.clone() };
-            self.plan(queue, now + REPLAY, Step::Stray(replay));
+            self.plan(queue, now + REPLAY, Step::Late(replay));
         }
-        if self.chance.percent(self.mischief.drop) {
+        if self.rng.percent(self.faults.drop) {
             return None;
         }
-        if self.chance.percent(self.mischief.delay) {
-            let at = now + self.chance.between(LIMIT, LATEST);
-            self.plan(queue, at, Step::Stray(attempt));
+        if self.rng.percent(self.faults.delay) {
+            let at = now + self.rng.between(LIMIT, LATEST);
+            self.plan(queue, at, Step::Late(attempt));
             return None;
         }
-        let copies = if self.chance.percent(self.mischief.double) { 2 } else { 1 };
+        let copies = if self.rng.percent(self.faults.double) { 2 } else { 1 };
         let answer = send(receiver, report, vec![attempt; copies]).await;
-        answer.filter(|_| !self.chance.percent(self.mischief.lose_answer))
+        answer.filter(|_| !self.rng.percent(self.faults.lose_answer))
     }
 
-    /// The retry policy: a 2xx ends it, 429, 5xx and silence are tried again, everything else ends it, too.
+    /// The retry policy: retries after 429, 5xx and no answer; anything else ends the delivery.
     fn conclude(
         &mut self,
         queue: &mut Queue,
@@ -201,7 +201,7 @@ impl FakeSender {
         answer: Option<u16>,
     ) {
         match answer {
-            Some(200..=299) => report.fates[event].is_delivered = true,
+            Some(200..=299) => report.outcomes[event].is_delivered = true,
             None | Some(429 | 500..=599) if number < ATTEMPTS => {
                 let waited = if answer.is_none() { LIMIT } else { 0 };
                 let pause = PAUSES[usize::try_from(number - 1).unwrap_or(0).min(1)];
@@ -212,10 +212,10 @@ impl FakeSender {
         }
     }
 
-    /// A genuine header for now, or for what the sender takes for now.
+    /// A genuine header for the current time of the sender, which may be skewed.
     fn sign(&mut self, body: &Bytes) -> String {
-        let is_off = self.chance.percent(self.mischief.skew);
-        let t = self.seconds() + if is_off { self.chance.between(-SKEW, SKEW) } else { 0 };
+        let is_off = self.rng.percent(self.faults.skew);
+        let t = self.seconds() + if is_off { self.rng.between(-SKEW, SKEW) } else { 0 };
         let mut header = format!("t={t}");
         for signer in &self.signers {
             let signature = signer.sign(t, body);
@@ -225,8 +225,8 @@ impl FakeSender {
     }
 
     fn forge(&mut self, event: usize, body: &Bytes) -> Attempt {
-        let forgery = Forgery::any(&mut self.chance);
-        let (signatures, body) = forgery.of(&self.signers[0], body, self.seconds(), &mut self.chance);
+        let forgery = Forgery::any(&mut self.rng);
+        let (signatures, body) = forgery.of(&self.signers[0], body, self.seconds(), &mut self.rng);
         Attempt { event, signatures, body, forgery: Some(forgery) }
     }
 
@@ -235,11 +235,11 @@ impl FakeSender {
     }
 
     fn plan(&mut self, queue: &mut Queue, at: i64, step: Step) {
-        queue.insert((at, self.chance.next()), step);
+        queue.insert((at, self.rng.next()), step);
     }
 }
 
-/// Sends the same request as often as it is given, at the same time; the answer to the first.
+/// Sends the copies of a request concurrently. Returns the answer to the first.
 async fn send(
     receiver: &impl AsyncFn(Attempt) -> Option<u16>,
     report: &mut Report,
@@ -281,7 +281,7 @@ impl fmt::Debug for FakeSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeSender")
             .field("secrets", &self.signers.len())
-            .field("mischief", &self.mischief)
+            .field("faults", &self.faults)
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }

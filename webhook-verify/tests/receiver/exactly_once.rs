@@ -12,11 +12,9 @@ use proptest::prelude::*;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions};
 use tower_service::Service;
 use webhook_verify::Verifier;
-use webhook_verify::inbox::{Claim, Inbox, Intake, MemoryInbox, SqliteInbox, Worker};
+use webhook_verify::inbox::{Claim, Inbox, InboxService, MemoryInbox, SqliteInbox, Worker};
 use webhook_verify::receiver::Receiver;
-use webhook_verify::testing::{
-    Attempt, FakeSender, ManualClock, Mischief, Report, crash_after, sample_bodies,
-};
+use webhook_verify::testing::{Attempt, FakeSender, Faults, ManualClock, Report, crash_after, sample_bodies};
 
 use crate::support::{Pieces, runtime};
 
@@ -45,29 +43,29 @@ impl Done {
     }
 }
 
-fn intake<I: Inbox>(inbox: &Arc<I>, clock: &ManualClock, secrets: &[&str]) -> Intake<I> {
+fn service<I: Inbox>(inbox: &Arc<I>, clock: &ManualClock, secrets: &[&str]) -> InboxService<I> {
     let verifier = Verifier::with_secrets(secrets).unwrap();
-    Intake::new(Receiver::new(verifier).clock(clock.get()), Arc::clone(inbox))
+    InboxService::new(Receiver::new(verifier).clock(clock.get()), Arc::clone(inbox))
 }
 
-async fn answer<I: Inbox + 'static>(mut intake: Intake<I>, attempt: Attempt) -> u16 {
-    intake.call(attempt.request::<Pieces>()).await.unwrap().status().as_u16()
+async fn answer<I: Inbox + 'static>(mut service: InboxService<I>, attempt: Attempt) -> u16 {
+    service.call(attempt.request::<Pieces>()).await.unwrap().status().as_u16()
 }
 
-async fn in_memory(seed: u64, mischief: Mischief, secrets: (&[&str], &[&str])) -> Report {
-    let mut sender = FakeSender::rotating(secrets.0, seed).mischief(mischief);
+async fn in_memory(seed: u64, faults: Faults, secrets: (&[&str], &[&str])) -> Report {
+    let mut sender = FakeSender::rotating(secrets.0, seed).faults(faults);
     let inbox = Arc::new(MemoryInbox::with_clock(sender.clock().get()));
-    let intake = intake(&inbox, &sender.clock(), secrets.1);
+    let service = service(&inbox, &sender.clock(), secrets.1);
     let (worker, done) = (Worker::new(Arc::clone(&inbox)), Done::default());
     let bodies = sample_bodies(seed, 30);
     let report = sender
         .deliver(&bodies, async |attempt| {
-            let status = answer(intake.clone(), attempt).await;
+            let status = answer(service.clone(), attempt).await;
             worker.run_due(&async |claim| done.handle(claim)).await.unwrap();
             Some(status)
         })
         .await;
-    assert_eq!(report.surprises, []);
+    assert_eq!(report.violations, []);
     done.check(&bodies, &report);
     report
 }
@@ -117,8 +115,8 @@ impl Shop {
 }
 
 /// A receiver that dies at any await, while it receives and while it handles, and is started again: how often it died.
-async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: &[usize]) -> usize {
-    let mut sender = FakeSender::new(NEW, seed).mischief(mischief);
+async fn with_crashes(path: &Path, seed: u64, faults: Faults, lifetimes: &[usize]) -> usize {
+    let mut sender = FakeSender::new(NEW, seed).faults(faults);
     let clock = sender.clock();
     let shop = RefCell::new(Rc::new(Shop::open(path, &clock).await));
     let (life, crashes) = (Cell::new(0), Cell::new(0));
@@ -127,7 +125,7 @@ async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: &[u
     let report = sender
         .deliver(&bodies, async |attempt| {
             let now = Rc::clone(&shop.borrow());
-            let status = crash_after(next(), answer(intake(&now.inbox, &clock, &[NEW]), attempt)).await;
+            let status = crash_after(next(), answer(service(&now.inbox, &clock, &[NEW]), attempt)).await;
             let worked = crash_after(next(), now.work()).await;
             let died = usize::from(status.is_none()) + usize::from(worked.is_none());
             if died > 0 {
@@ -137,7 +135,7 @@ async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: &[u
             status
         })
         .await;
-    assert_eq!(report.surprises, []);
+    assert_eq!(report.violations, []);
     // The clock is a day later: every claim that was left behind has run out.
     let shop = Shop::open(path, &clock).await;
     shop.work().await;
@@ -148,8 +146,13 @@ async fn with_crashes(path: &Path, seed: u64, mischief: Mischief, lifetimes: &[u
 
 #[tokio::test]
 async fn without_mischief_everything_arrives_at_the_first_attempt() {
-    let report = in_memory(1, Mischief::NONE, (&[NEW], &[NEW])).await;
-    assert!(report.fates.iter().all(|fate| fate.is_delivered && fate.attempts == 1 && fate.accepted == 1));
+    let report = in_memory(1, Faults::NONE, (&[NEW], &[NEW])).await;
+    assert!(
+        report
+            .outcomes
+            .iter()
+            .all(|outcome| outcome.is_delivered && outcome.attempts == 1 && outcome.accepted == 1)
+    );
     assert_eq!((report.requests, report.forged), (30, 0));
 }
 
@@ -161,7 +164,7 @@ async fn during_a_rotation_either_side_may_be_ahead() {
         (&[NEW], &[OLD, NEW]),
         (&[NEW, OLD], &[NEW, OLD]),
     ] {
-        let report = in_memory(7, Mischief::WILD, (sender, receiver)).await;
+        let report = in_memory(7, Faults::FREQUENT, (sender, receiver)).await;
         assert!(report.accepted().count() > 25, "{report:?}");
     }
 }
@@ -170,13 +173,13 @@ async fn during_a_rotation_either_side_may_be_ahead() {
 async fn the_sender_does_what_it_is_said_to_do() {
     let (mut accepted, mut requests, mut forged, mut failed, mut twice) = (0, 0, 0, 0, 0);
     for seed in 0..30 {
-        let report = in_memory(seed, Mischief::WILD, (&[NEW], &[NEW])).await;
-        assert_eq!(report, in_memory(seed, Mischief::WILD, (&[NEW], &[NEW])).await, "a seed says it all");
+        let report = in_memory(seed, Faults::FREQUENT, (&[NEW], &[NEW])).await;
+        assert_eq!(report, in_memory(seed, Faults::FREQUENT, (&[NEW], &[NEW])).await, "a seed says it all");
         accepted += report.accepted().count();
         requests += report.requests;
         forged += report.forged;
-        failed += report.fates.iter().filter(|fate| !fate.is_delivered).count();
-        twice += report.fates.iter().filter(|fate| fate.accepted > 1).count();
+        failed += report.outcomes.iter().filter(|outcome| !outcome.is_delivered).count();
+        twice += report.outcomes.iter().filter(|outcome| outcome.accepted > 1).count();
     }
     assert!(accepted > 850 && requests > 2_000 && forged > 500 && failed > 10 && twice > 200);
 }
@@ -186,8 +189,7 @@ async fn crashes_while_receiving_and_while_handling_lose_and_repeat_nothing() {
     for awaits in 0..16 {
         for lifetimes in [[awaits, usize::MAX], [usize::MAX, awaits]] {
             let directory = tempfile::tempdir().unwrap();
-            let crashes =
-                with_crashes(&directory.path().join("shop.db"), 5, Mischief::NONE, &lifetimes).await;
+            let crashes = with_crashes(&directory.path().join("shop.db"), 5, Faults::NONE, &lifetimes).await;
             assert!(crashes > 0 || awaits > 3, "it does crash: {lifetimes:?}");
         }
     }
@@ -196,18 +198,18 @@ async fn crashes_while_receiving_and_while_handling_lose_and_repeat_nothing() {
 #[tokio::test]
 async fn a_receiver_that_refuses_is_told_on() {
     let bodies = sample_bodies(3, 10);
-    let mut sender = FakeSender::new(NEW, 3).mischief(Mischief::WILD);
+    let mut sender = FakeSender::new(NEW, 3).faults(Faults::FREQUENT);
     let accepting = sender.deliver(&bodies, async |_| Some(204)).await;
-    assert!(!accepting.surprises.is_empty(), "forgeries were let in");
-    assert!(accepting.forged > 0 && accepting.surprises.len() == accepting.forged);
+    assert!(!accepting.violations.is_empty(), "forgeries were let in");
+    assert!(accepting.forged > 0 && accepting.violations.len() == accepting.forged);
     let mut sender = FakeSender::new(NEW, 3);
     let refusing = sender.deliver(&bodies, async |_| Some(401)).await;
-    assert_eq!(refusing.surprises.len(), 10);
-    assert!(refusing.fates.iter().all(|fate| fate.attempts == 1), "a 4xx ends it");
+    assert_eq!(refusing.violations.len(), 10);
+    assert!(refusing.outcomes.iter().all(|outcome| outcome.attempts == 1), "a 4xx ends it");
     let busy = sender.deliver(&bodies, async |_| Some(503)).await;
-    assert!(busy.surprises.is_empty() && busy.fates.iter().all(|fate| fate.attempts == 3));
+    assert!(busy.violations.is_empty() && busy.outcomes.iter().all(|outcome| outcome.attempts == 3));
     let silent = sender.deliver(&bodies, async |_| None).await;
-    assert!(silent.surprises.is_empty() && silent.fates.iter().all(|fate| fate.attempts == 3));
+    assert!(silent.violations.is_empty() && silent.outcomes.iter().all(|outcome| outcome.attempts == 3));
 }
 
 #[test]
@@ -234,11 +236,11 @@ fn samples_are_events_of_all_kinds_with_keys_of_their_own() {
     assert_eq!(keys.len(), 200);
 }
 
-fn mischief() -> impl Strategy<Value = Mischief> {
+fn faults() -> impl Strategy<Value = Faults> {
     (0..60_u8, 0..60_u8, 0..90_u8, 0..60_u8, any::<bool>()).prop_map(|(drop, delay, double, lose, wild)| {
-        let mut mischief = if wild { Mischief::WILD } else { Mischief::NONE };
-        (mischief.drop, mischief.delay, mischief.double, mischief.lose_answer) = (drop, delay, double, lose);
-        mischief
+        let mut faults = if wild { Faults::FREQUENT } else { Faults::NONE };
+        (faults.drop, faults.delay, faults.double, faults.lose_answer) = (drop, delay, double, lose);
+        faults
     })
 }
 
@@ -246,8 +248,8 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..<_>::default() })]
 
     #[test]
-    fn each_event_is_handled_once(seed in any::<u64>(), mischief in mischief()) {
-        runtime().block_on(in_memory(seed, mischief, (&[NEW], &[NEW])));
+    fn each_event_is_handled_once(seed in any::<u64>(), faults in faults()) {
+        runtime().block_on(in_memory(seed, faults, (&[NEW], &[NEW])));
     }
 }
 
@@ -257,10 +259,10 @@ proptest! {
     #[test]
     fn a_crash_at_any_await_loses_and_repeats_nothing(
         seed in any::<u64>(),
-        mischief in mischief(),
+        faults in faults(),
         lifetimes in prop::collection::vec(prop_oneof![0..25_usize, Just(usize::MAX)], 1..20),
     ) {
         let directory = tempfile::tempdir().unwrap();
-        runtime().block_on(with_crashes(&directory.path().join("shop.db"), seed, mischief, &lifetimes));
+        runtime().block_on(with_crashes(&directory.path().join("shop.db"), seed, faults, &lifetimes));
     }
 }

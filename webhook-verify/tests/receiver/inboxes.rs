@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use proptest::prelude::*;
 use webhook_verify::DedupKey;
-use webhook_verify::inbox::{Inbox, InboxError, MemoryInbox, Receipt, SHORTEST_MEMORY, SqliteInbox};
+use webhook_verify::inbox::{Inbox, InboxError, MIN_RETENTION, MemoryInbox, Receipt, SqliteInbox};
 use webhook_verify::testing::ManualClock;
 
 use crate::support::runtime;
@@ -36,11 +36,11 @@ async fn receive(inbox: &dyn Inbox, id: &str) -> Receipt {
 }
 
 #[tokio::test]
-async fn a_letter_goes_from_received_to_done() {
+async fn a_message_goes_from_received_to_done() {
     each(async |inbox, clock| {
         assert!(inbox.claim(LEASE).await.unwrap().is_none());
         assert_eq!(receive(&*inbox, "a").await, Receipt::New);
-        assert_eq!(receive(&*inbox, "a").await, Receipt::Seen);
+        assert_eq!(receive(&*inbox, "a").await, Receipt::Duplicate);
         clock.advance(1);
         assert_eq!(receive(&*inbox, "b").await, Receipt::New);
         let claim = inbox.claim(LEASE).await.unwrap().unwrap();
@@ -51,7 +51,7 @@ async fn a_letter_goes_from_received_to_done() {
         assert!(inbox.done(&claim).await.unwrap());
         assert!(!inbox.done(&claim).await.unwrap(), "twice");
         assert!(!inbox.postpone(&claim, LEASE, "late").await.unwrap(), "done is done");
-        assert_eq!(receive(&*inbox, "a").await, Receipt::Seen, "also after it was handled");
+        assert_eq!(receive(&*inbox, "a").await, Receipt::Duplicate, "also after it was handled");
         assert_eq!(inbox.claim(LEASE).await.unwrap().unwrap().key, "ping b t");
         assert!(inbox.claim(LEASE).await.unwrap().is_none());
     })
@@ -103,15 +103,15 @@ async fn keys_are_forgotten_late_and_only_of_what_is_done() {
         let claim = inbox.claim(LEASE).await.unwrap().unwrap();
         inbox.done(&claim).await.unwrap();
         receive(&*inbox, "waiting").await;
-        let horizon = i64::try_from(SHORTEST_MEMORY.as_millis()).unwrap();
+        let horizon = i64::try_from(MIN_RETENTION.as_millis()).unwrap();
         clock.advance(horizon);
         assert_eq!(inbox.prune(Duration::ZERO).await.unwrap(), 0, "not within the shortest memory");
         clock.advance(1);
-        assert_eq!(inbox.prune(SHORTEST_MEMORY * 2).await.unwrap(), 0, "not within what is asked for");
+        assert_eq!(inbox.prune(MIN_RETENTION * 2).await.unwrap(), 0, "not within what is asked for");
         assert_eq!(inbox.prune(Duration::MAX).await.unwrap(), 0);
         assert_eq!(inbox.prune(Duration::ZERO).await.unwrap(), 1);
         assert_eq!(receive(&*inbox, "done").await, Receipt::New, "it was forgotten");
-        assert_eq!(receive(&*inbox, "waiting").await, Receipt::Seen);
+        assert_eq!(receive(&*inbox, "waiting").await, Receipt::Duplicate);
     })
     .await;
 }
@@ -138,7 +138,7 @@ async fn of_many_at_once_one_is_new_and_one_is_claimed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn processes_that_share_a_file_share_its_letters() {
+async fn processes_that_share_a_file_share_its_messages() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("inbox.db");
     let clock = ManualClock::at(1_000);
@@ -167,7 +167,7 @@ async fn a_file_remembers() {
     inbox.close().await;
     clock.advance(60_000);
     let inbox = sqlite(&path, &clock).await;
-    assert_eq!(receive(&*inbox, "done").await, Receipt::Seen);
+    assert_eq!(receive(&*inbox, "done").await, Receipt::Duplicate);
     let mut left = vec![];
     while let Some(claim) = inbox.claim(LEASE).await.unwrap() {
         left.push((claim.key, claim.attempt));
@@ -259,7 +259,7 @@ proptest! {
             let memory = MemoryInbox::with_clock(clock.get());
             let mut claims = vec![];
             for ask in asks {
-                // No two letters are due at the same time, so that the order in which they are claimed is fixed.
+                // No two messages are due at the same time, so that the order in which they are claimed is fixed.
                 clock.advance(1);
                 match ask {
                     Ask::Receive(id) => {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use webhook_verify::inbox::{Inbox, Intake, MemoryInbox};
+use webhook_verify::inbox::{Inbox, InboxService, MemoryInbox};
 
 use crate::support::{PING, receiver, signature};
 
@@ -21,7 +21,7 @@ async fn exchange(address: std::net::SocketAddr, request: String) -> String {
 #[tokio::test]
 async fn chunks_casing_and_lengths_over_the_wire() {
     let inbox = Arc::new(MemoryInbox::new());
-    let router = Router::new().route_service("/hook", Intake::new(receiver(), inbox.clone()));
+    let router = Router::new().route_service("/hook", InboxService::new(receiver(), inbox.clone()));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let serve = async { axum::serve(listener, router).await.unwrap() };

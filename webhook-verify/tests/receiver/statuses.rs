@@ -4,15 +4,15 @@ use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
 use proptest::prelude::*;
-use webhook_verify::inbox::{Intake, MemoryInbox};
-use webhook_verify::receiver::{BODY_LIMIT, Receiver, Refusal};
+use webhook_verify::inbox::{InboxService, MemoryInbox};
+use webhook_verify::receiver::{BODY_LIMIT, Receiver, Rejection};
 use webhook_verify::{Malformed, Signer, Verifier, VerifyError};
 
 use crate::support::{NOW, PING, Pieces, SECRET, call, receiver, request, runtime, signature};
 
 type Plain = Request<Full<Bytes>>;
 
-async fn refusal<B: http_body::Body>(request: Request<B>) -> Refusal {
+async fn rejection<B: http_body::Body>(request: Request<B>) -> Rejection {
     receiver().accept(request).await.unwrap_err()
 }
 
@@ -35,22 +35,22 @@ async fn a_genuine_request_gives_the_bytes_that_came() {
 
 #[tokio::test]
 async fn signatures_that_a_retry_does_not_mend_are_400() {
-    let malformed = |reason: Malformed| Refusal::NotGenuine(reason.into());
+    let malformed = |reason: Malformed| Rejection::NotGenuine(reason.into());
     let mut unsigned: Plain = request(PING);
     unsigned.headers_mut().clear();
-    assert_eq!(refusal(unsigned).await, Refusal::SignatureMissing);
+    assert_eq!(rejection(unsigned).await, Rejection::SignatureMissing);
     let mut twice: Plain = request(PING);
     let value = twice.headers()["x-service-signature"].clone();
     twice.headers_mut().append("x-service-signature", value);
-    assert_eq!(refusal(twice).await, Refusal::SignatureRepeated);
-    assert_eq!(refusal(with_header("v1=00")).await, malformed(Malformed::TimestampMissing));
-    let no_match = Refusal::NotGenuine(VerifyError::NoMatch { candidates: 1, secrets: 1 });
-    assert_eq!(refusal(with_header(&signature(b"other"))).await, no_match);
+    assert_eq!(rejection(twice).await, Rejection::SignatureRepeated);
+    assert_eq!(rejection(with_header("v1=00")).await, malformed(Malformed::TimestampMissing));
+    let no_match = Rejection::NotGenuine(VerifyError::NoMatch { candidates: 1, secrets: 1 });
+    assert_eq!(rejection(with_header(&signature(b"other"))).await, no_match);
     for (t, is_refused) in [(NOW - 301, true), (NOW - 300, false), (NOW + 300, false), (NOW + 301, true)] {
         let header = Signer::new(SECRET).unwrap().sign(t, PING.as_bytes()).to_string();
         let accepted = receiver().accept(with_header(&header)).await;
         assert_eq!(accepted.is_err(), is_refused, "{t}");
-        assert!(accepted.err().is_none_or(|refusal| refusal.status() == 400));
+        assert!(accepted.err().is_none_or(|rejection| rejection.status() == 400));
     }
 }
 
@@ -59,7 +59,7 @@ async fn another_method_is_405_before_anything_is_read() {
     for method in ["GET", "HEAD", "PUT", "DELETE", "OPTIONS", "POSTS"] {
         let mut sent: Request<Pieces> = request(PING);
         *sent.method_mut() = method.parse().unwrap();
-        assert_eq!(refusal(sent).await, Refusal::Method);
+        assert_eq!(rejection(sent).await, Rejection::Method);
     }
 }
 
@@ -68,33 +68,33 @@ async fn the_limit_holds_for_what_is_announced_and_for_what_comes() {
     let limited = receiver().body_limit(1000);
     assert!(limited.accept(request::<Pieces>(vec![b'x'; 1000])).await.is_ok());
     let over = limited.accept(request::<Pieces>(vec![b'x'; 1001])).await.unwrap_err();
-    assert_eq!((over.clone(), over.status().as_u16()), (Refusal::BodyTooLarge { limit: 1000 }, 413));
+    assert_eq!((over.clone(), over.status().as_u16()), (Rejection::BodyTooLarge { limit: 1000 }, 413));
     // Refused on the announcement: the body is never asked for.
     let mut announced: Request<Pieces> = request(PING);
     announced.body_mut().announced = 1001;
     announced.body_mut().left = [Err("was read")].into();
-    assert_eq!(limited.accept(announced).await.unwrap_err(), Refusal::BodyTooLarge { limit: 1000 });
+    assert_eq!(limited.accept(announced).await.unwrap_err(), Rejection::BodyTooLarge { limit: 1000 });
     // An announcement that lies allocates nothing of note and is not believed.
     let mut lying: Request<Pieces> = request(PING);
     lying.body_mut().announced = 900;
     assert!(limited.accept(lying).await.is_ok());
     let endless = Pieces::new(std::iter::repeat_n(Ok(Bytes::from(vec![0; 65536])), 1000));
     let sent = Request::post("/").header("x-service-signature", "t=1,v1=0").body(endless).unwrap();
-    assert_eq!(refusal(sent).await, Refusal::BodyTooLarge { limit: BODY_LIMIT });
+    assert_eq!(rejection(sent).await, Rejection::BodyTooLarge { limit: BODY_LIMIT });
 }
 
 #[tokio::test]
 async fn a_body_that_breaks_off_may_come_again() {
     let mut broken: Request<Pieces> = request(PING);
     broken.body_mut().left.push_back(Err("reset"));
-    let refused = refusal(broken).await;
-    assert_eq!((refused.status().as_u16(), refused), (503, Refusal::BodyUnreadable));
+    let refused = rejection(broken).await;
+    assert_eq!((refused.status().as_u16(), refused), (503, Rejection::BodyUnreadable));
 }
 
 #[tokio::test]
 async fn a_brand_has_its_own_headers() {
     let branded = receiver().brand("Acme").unwrap();
-    assert_eq!(branded.accept::<Full<Bytes>>(request(PING)).await.unwrap_err(), Refusal::SignatureMissing);
+    assert_eq!(branded.accept::<Full<Bytes>>(request(PING)).await.unwrap_err(), Rejection::SignatureMissing);
     let sent: Plain =
         Request::post("/").header("X-ACME-Signature", signature(PING.as_bytes())).body(PING.into()).unwrap();
     assert!(branded.accept(sent).await.is_ok());
@@ -103,21 +103,21 @@ async fn a_brand_has_its_own_headers() {
 
 #[tokio::test]
 async fn an_intake_answers_with_everything_that_there_is() {
-    let mut intake = Intake::new(receiver(), MemoryInbox::new().into());
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 204);
-    assert_eq!(call::<_, Pieces, _>(&mut intake, request(PING)).await, 204, "again");
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request("[]")).await, 400);
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(r#"{"event":"ping"}"#)).await, 400);
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(vec![b' '; BODY_LIMIT + 1])).await, 413);
-    assert_eq!(call(&mut intake, with_header("")).await, 400);
+    let mut service = InboxService::new(receiver(), MemoryInbox::new().into());
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(PING)).await, 204);
+    assert_eq!(call::<_, Pieces, _>(&mut service, request(PING)).await, 204, "again");
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request("[]")).await, 400);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(r#"{"event":"ping"}"#)).await, 400);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(vec![b' '; BODY_LIMIT + 1])).await, 413);
+    assert_eq!(call(&mut service, with_header("")).await, 400);
 }
 
 #[test]
 fn nothing_shows_a_secret() {
     let receiver = Receiver::new(Verifier::new(SECRET).unwrap());
-    let intake = Intake::new(receiver.clone(), MemoryInbox::new().into());
-    let refusal = Refusal::NotGenuine(VerifyError::NoMatch { candidates: 1, secrets: 1 });
-    for shown in [format!("{receiver:?}"), format!("{intake:?}"), format!("{refusal:?} {refusal}")] {
+    let service = InboxService::new(receiver.clone(), MemoryInbox::new().into());
+    let rejection = Rejection::NotGenuine(VerifyError::NoMatch { candidates: 1, secrets: 1 });
+    for shown in [format!("{receiver:?}"), format!("{service:?}"), format!("{rejection:?} {rejection}")] {
         assert!(!shown.contains("whsec") && !shown.contains("example"), "{shown}");
     }
 }
@@ -150,8 +150,8 @@ proptest! {
         }
         let sent: Request<Pieces> = sent.body(Bytes::from(body.clone()).into()).unwrap();
         let limit = 200;
-        let mut intake = Intake::new(receiver().body_limit(limit), MemoryInbox::new().into());
-        let status = runtime().block_on(call(&mut intake, sent));
+        let mut service = InboxService::new(receiver().body_limit(limit), MemoryInbox::new().into());
+        let status = runtime().block_on(call(&mut service, sent));
         let is_genuine = signatures.len() == 1 && signatures[0] == signature(&body);
         let is_event = webhook_verify::events::Envelope::parse(&body).is_ok();
         let expected = match () {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use tower_service::Service;
-use webhook_verify::receiver::{Receiver, Refusal};
+use webhook_verify::receiver::{Receiver, Rejection};
 use webhook_verify::testing::ManualClock;
 use webhook_verify::{Signer, Verifier};
 
@@ -44,10 +44,10 @@ where
     std::future::poll_fn(|cx| service.poll_ready(cx)).await.unwrap();
     let response = service.call(request).await.unwrap();
     let status = response.status();
-    if let Some(refusal) = response.extensions().get::<Refusal>() {
-        assert_eq!(refusal.status(), status);
-        assert_eq!(response.headers().contains_key("retry-after"), status == 503, "{refusal}");
-        assert_eq!(response.headers().contains_key("allow"), status == 405, "{refusal}");
+    if let Some(rejection) = response.extensions().get::<Rejection>() {
+        assert_eq!(rejection.status(), status);
+        assert_eq!(response.headers().contains_key("retry-after"), status == 503, "{rejection}");
+        assert_eq!(response.headers().contains_key("allow"), status == 405, "{rejection}");
         assert_eq!(response.body().size_hint().exact(), Some(0), "nothing is told to the sender");
     } else {
         assert!(status.is_success(), "{status}");

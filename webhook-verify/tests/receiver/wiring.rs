@@ -12,8 +12,8 @@ use http_body_util::{BodyExt, Full};
 use tower_layer::Layer;
 use tower_service::Service;
 use webhook_verify::events::{Event, EventData};
-use webhook_verify::inbox::{Inbox, Intake, MemoryInbox};
-use webhook_verify::receiver::{Delivery, Receiver, Refusal, VerifyLayer};
+use webhook_verify::inbox::{Inbox, InboxService, MemoryInbox};
+use webhook_verify::receiver::{Delivery, Receiver, Rejection, VerifyLayer};
 
 use crate::support::{NOW, PING, Pieces, call, receiver, request};
 
@@ -35,7 +35,7 @@ async fn typed(State(app): State<App>, event: Event) -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-async fn raw(delivery: Delivery) -> Result<StatusCode, Refusal> {
+async fn raw(delivery: Delivery) -> Result<StatusCode, Rejection> {
     assert_eq!(delivery.signed_at, NOW);
     delivery.event()?;
     Ok(StatusCode::ACCEPTED)
@@ -105,8 +105,8 @@ async fn the_layer_goes_around_any_service_and_keeps_its_readiness() {
 #[tokio::test]
 async fn an_intake_is_a_route_and_may_have_any_inbox() {
     let inbox = Arc::new(MemoryInbox::new());
-    let intake: Intake<dyn Inbox> = Intake::new(receiver(), inbox.clone());
-    let mut router = Router::new().route_service("/hook", intake);
+    let service: InboxService<dyn Inbox> = InboxService::new(receiver(), inbox.clone());
+    let mut router = Router::new().route_service("/hook", service);
     assert_eq!(call::<_, Body, _>(&mut router, request(PING)).await, 204);
     assert_eq!(inbox.waiting().await.unwrap(), 1);
     let get = Request::get("/hook").body(Body::empty()).unwrap();

@@ -8,15 +8,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::Full;
 use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
 use webhook_verify::DedupKey;
 use webhook_verify::inbox::{
-    Answer, Claim, Inbox, InboxError, Intake, MemoryInbox, Receipt, Trouble, Worker,
+    Claim, Inbox, InboxError, InboxFuture, InboxService, MemoryInbox, Receipt, Worker, WorkerError,
 };
 use webhook_verify::testing::ManualClock;
 
 use crate::support::{PING, Shared, call, receiver, request};
 
-async fn with_letters(ids: &[&str], clock: &ManualClock) -> Arc<MemoryInbox> {
+async fn with_messages(ids: &[&str], clock: &ManualClock) -> Arc<MemoryInbox> {
     let inbox = Arc::new(MemoryInbox::with_clock(clock.get()));
     for id in ids {
         inbox.receive(DedupKey::recommended("e", id, "t"), &Bytes::from_static(b"{}")).await.unwrap();
@@ -25,26 +26,26 @@ async fn with_letters(ids: &[&str], clock: &ManualClock) -> Arc<MemoryInbox> {
     inbox
 }
 
-/// A worker that notes its troubles.
+/// A worker that records its errors.
 fn watched<I: Inbox>(inbox: &Arc<I>) -> (Worker<I>, Shared<String>) {
-    let troubles = Shared::default();
-    let noted = Arc::clone(&troubles);
-    let worker = Worker::new(Arc::clone(inbox)).watch(move |trouble| {
-        let text = match trouble {
-            Trouble::Handler { claim, why, pause } => format!("{}: {why}, {pause:?}", claim.key),
-            Trouble::Inbox(error) => std::error::Error::source(error).unwrap().to_string(),
+    let errors = Shared::default();
+    let recorded = Arc::clone(&errors);
+    let worker = Worker::new(Arc::clone(inbox)).on_error(move |error| {
+        let text = match error {
+            WorkerError::Handler { claim, reason, pause } => format!("{}: {reason}, {pause:?}", claim.key),
+            WorkerError::Inbox(error) => std::error::Error::source(error).unwrap().to_string(),
             other => format!("{other:?}"),
         };
-        noted.lock().unwrap().push(text);
+        recorded.lock().unwrap().push(text);
     });
-    (worker, troubles)
+    (worker, errors)
 }
 
 #[tokio::test]
-async fn one_bad_letter_delays_no_other_and_is_never_given_up() {
+async fn a_failing_message_delays_no_other_and_is_retried_without_end() {
     let clock = ManualClock::at(0);
-    let inbox = with_letters(&["fails", "panics", "hangs", "good"], &clock).await;
-    let (worker, troubles) = watched(&inbox);
+    let inbox = with_messages(&["fails", "panics", "hangs", "good"], &clock).await;
+    let (worker, errors) = watched(&inbox);
     let worker = worker.handler_limit(Duration::from_millis(20));
     let finished = Shared::<String>::default();
     let handler = async |claim: Claim| {
@@ -63,7 +64,7 @@ async fn one_bad_letter_delays_no_other_and_is_never_given_up() {
         "e panics t: the handler panicked, 1s",
         "e hangs t: the handler took more than 20ms, 1s",
     ];
-    assert_eq!(*troubles.lock().unwrap(), expected);
+    assert_eq!(*errors.lock().unwrap(), expected);
     clock.advance(1_000);
     assert_eq!(worker.run_due(&handler).await.unwrap(), 3);
     assert_eq!(inbox.waiting().await.unwrap(), 1);
@@ -77,13 +78,13 @@ async fn one_bad_letter_delays_no_other_and_is_never_given_up() {
 }
 
 #[tokio::test]
-async fn a_handler_without_a_limit_has_its_letter_to_itself() {
+async fn a_handler_without_a_limit_keeps_its_claim() {
     let clock = ManualClock::at(0);
-    let inbox = with_letters(&["a"], &clock).await;
+    let inbox = with_messages(&["a"], &clock).await;
     let worker = Worker::new(Arc::clone(&inbox)).handler_limit(Duration::MAX);
     let begun = AtomicUsize::new(0);
     let handler = async |_| {
-        assert_eq!(begun.fetch_add(1, Ordering::SeqCst), 0, "somebody has it already");
+        assert_eq!(begun.fetch_add(1, Ordering::SeqCst), 0, "another worker has the message");
         std::future::pending::<Result<(), &str>>().await
     };
     let another = async {
@@ -101,10 +102,10 @@ async fn a_handler_without_a_limit_has_its_letter_to_itself() {
 }
 
 #[tokio::test]
-async fn a_running_worker_is_woken_and_stops_after_the_letter_at_hand() {
+async fn a_running_worker_is_woken_and_completes_its_message_before_it_stops() {
     let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).get()));
-    let mut intake = Intake::new(receiver(), Arc::clone(&inbox));
-    let (stop, stopped) = oneshot::channel::<()>();
+    let mut service = InboxService::new(receiver(), Arc::clone(&inbox));
+    let stop = CancellationToken::new();
     let (begun, has_begun) = oneshot::channel();
     let (go, gone) = oneshot::channel::<()>();
     let once = Mutex::new(Some((begun, gone)));
@@ -117,12 +118,12 @@ async fn a_running_worker_is_woken_and_stops_after_the_letter_at_hand() {
         ended.fetch_add(1, Ordering::SeqCst);
         Ok::<(), &str>(())
     };
-    let run = worker.run(handler, async { stopped.await.unwrap() });
+    let run = worker.run(handler, stop.clone());
     let deliver = async {
         tokio::task::yield_now().await;
-        assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 204);
+        assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(PING)).await, 204);
         assert_eq!(has_begun.await.unwrap(), 1);
-        stop.send(()).unwrap();
+        stop.cancel();
         tokio::task::yield_now().await;
         assert_eq!(ended.load(Ordering::SeqCst), 0);
         go.send(()).unwrap();
@@ -138,34 +139,34 @@ struct Failing {
 }
 
 impl Failing {
-    fn fails<T: 'static>(&self) -> Option<Answer<'_, T>> {
+    fn fails<T: 'static>(&self) -> Option<InboxFuture<'_, T>> {
         let left = self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
-        left.is_ok().then(|| -> Answer<'_, T> { Box::pin(async { Err(InboxError::new("disk full")) }) })
+        left.is_ok().then(|| -> InboxFuture<'_, T> { Box::pin(async { Err(InboxError::new("disk full")) }) })
     }
 }
 
 impl Inbox for Failing {
-    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> Answer<'a, Receipt> {
+    fn receive<'a>(&'a self, key: DedupKey<'a>, body: &'a Bytes) -> InboxFuture<'a, Receipt> {
         self.fails().unwrap_or_else(|| self.inner.receive(key, body))
     }
 
-    fn claim(&self, lease: Duration) -> Answer<'_, Option<Claim>> {
+    fn claim(&self, lease: Duration) -> InboxFuture<'_, Option<Claim>> {
         self.fails().unwrap_or_else(|| self.inner.claim(lease))
     }
 
-    fn done<'a>(&'a self, claim: &'a Claim) -> Answer<'a, bool> {
+    fn done<'a>(&'a self, claim: &'a Claim) -> InboxFuture<'a, bool> {
         self.fails().unwrap_or_else(|| self.inner.done(claim))
     }
 
-    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, why: &'a str) -> Answer<'a, bool> {
-        self.fails().unwrap_or_else(|| self.inner.postpone(claim, pause, why))
+    fn postpone<'a>(&'a self, claim: &'a Claim, pause: Duration, reason: &'a str) -> InboxFuture<'a, bool> {
+        self.fails().unwrap_or_else(|| self.inner.postpone(claim, pause, reason))
     }
 
-    fn prune(&self, memory: Duration) -> Answer<'_, u64> {
+    fn prune(&self, memory: Duration) -> InboxFuture<'_, u64> {
         self.fails().unwrap_or_else(|| self.inner.prune(memory))
     }
 
-    fn waiting(&self) -> Answer<'_, u64> {
+    fn waiting(&self) -> InboxFuture<'_, u64> {
         self.inner.waiting()
     }
 
@@ -175,38 +176,38 @@ impl Inbox for Failing {
 }
 
 #[tokio::test]
-async fn an_inbox_in_trouble_is_503_and_does_not_end_the_worker() {
+async fn a_failing_inbox_is_503_and_does_not_end_the_worker() {
     let inbox = Arc::new(Failing { inner: MemoryInbox::new(), failures: AtomicUsize::new(1) });
-    let mut intake = Intake::new(receiver(), Arc::clone(&inbox));
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 503);
-    assert_eq!(call::<_, Full<Bytes>, _>(&mut intake, request(PING)).await, 204);
-    let (worker, troubles) = watched(&inbox);
+    let mut service = InboxService::new(receiver(), Arc::clone(&inbox));
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(PING)).await, 503);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(PING)).await, 204);
+    let (worker, errors) = watched(&inbox);
     // The first claim and the first pruning fail; the worker looks again after a second.
     inbox.failures.store(2, Ordering::SeqCst);
-    let (stop, stopped) = oneshot::channel::<()>();
-    let stop = Mutex::new(Some(stop));
+    let stop = CancellationToken::new();
     let handler = async |_| {
-        stop.lock().unwrap().take().unwrap().send(()).unwrap();
+        stop.cancel();
         Ok::<(), &str>(())
     };
-    worker.run(handler, async { stopped.await.unwrap() }).await;
-    assert_eq!(*troubles.lock().unwrap(), ["disk full", "disk full"]);
+    worker.run(handler, stop.clone()).await;
+    assert_eq!(*errors.lock().unwrap(), ["disk full", "disk full"]);
     assert_eq!(inbox.waiting().await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn a_worker_can_be_spawned() {
-    let inbox: Arc<dyn Inbox> = with_letters(&["a"], &ManualClock::at(0)).await;
+    let inbox: Arc<dyn Inbox> = with_messages(&["a"], &ManualClock::at(0)).await;
     let worker = Worker::new(inbox.clone());
-    let (stop, stopped) = oneshot::channel::<()>();
+    let stop = CancellationToken::new();
+    let stopped = stop.clone();
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move {
         let handler = async |claim: Claim| claim.event().map(drop).or(Ok::<(), &str>(()));
-        worker.run(handler, async { drop(stopped.await) }).await;
+        worker.run(handler, stopped).await;
     });
     while inbox.waiting().await.unwrap() > 0 {
         tokio::task::yield_now().await;
     }
-    drop(stop);
+    stop.cancel();
     tasks.join_all().await;
 }

@@ -1,4 +1,4 @@
-//! Everything that a receiver answers, as one service: verified, kept, 204.
+//! A complete receiver as one service: verifies a delivery, stores it in an inbox and answers 204.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -15,9 +15,9 @@ use tower_service::Service;
 
 use super::{Inbox, InboxError, Receipt};
 use crate::events::Envelope;
-use crate::receiver::{Delivery, Receiver, Refusal};
+use crate::receiver::{Delivery, Receiver, Rejection};
 
-/// A service that verifies deliveries, puts them into an inbox and answers; a [`Worker`](super::Worker) handles them.
+/// A service that verifies deliveries, stores them in an inbox and answers. A [`Worker`](super::Worker) handles them.
 ///
 /// It answers before the work is done, so that slow work does not run into the sender's limit of 5 s. It fits
 /// `axum::Router::route_service`, and a hyper connection by `hyper_util::service::TowerToHyperService`.
@@ -27,17 +27,17 @@ use crate::receiver::{Delivery, Receiver, Refusal};
 /// use std::sync::Arc;
 ///
 /// use webhook_verify::Verifier;
-/// use webhook_verify::inbox::{Intake, MemoryInbox};
+/// use webhook_verify::inbox::{InboxService, MemoryInbox};
 /// use webhook_verify::receiver::Receiver;
 ///
 /// let receiver = Receiver::new(Verifier::new("whsec_example")?);
-/// let intake = Intake::new(receiver, Arc::new(MemoryInbox::new()));
+/// let service = InboxService::new(receiver, Arc::new(MemoryInbox::new()));
 /// # Ok(
-/// axum::Router::new().route_service("/hook", intake)
+/// axum::Router::new().route_service("/hook", service)
 /// # )}
 /// # router().expect("a secret");
 /// ```
-pub struct Intake<I: ?Sized> {
+pub struct InboxService<I: ?Sized> {
     receiver: Receiver,
     key: KeyKind,
     inbox: Arc<I>,
@@ -49,25 +49,25 @@ enum KeyKind {
     Documented,
 }
 
-impl<I: Inbox + ?Sized> Intake<I> {
-    /// Takes what the receiver takes, once for each of the recommended keys.
+impl<I: Inbox + ?Sized> InboxService<I> {
+    /// Accepts what the receiver accepts, once for each recommended key.
     pub fn new(receiver: Receiver, inbox: Arc<I>) -> Self {
         Self { receiver, key: KeyKind::Recommended, inbox }
     }
 
-    /// The same with the documented pair of kind and id as the key, which takes a real second occurrence, such as a
-    /// project that is completed twice, for a repeat.
+    /// Uses the documented pair of kind and id as the key. It drops a real second occurrence, such as a project that is
+    /// completed twice, as a repeat.
     #[must_use]
     pub fn documented_key(self) -> Self {
         Self { key: KeyKind::Documented, ..self }
     }
 
-    /// Puts a delivery into the inbox that a [`Receiver`] has accepted.
+    /// Stores a delivery that a [`Receiver`] has accepted.
     ///
     /// # Errors
     ///
-    /// The body is not the body of an event, or the inbox is in trouble.
-    pub async fn keep(&self, delivery: &Delivery) -> Result<Receipt, Refusal> {
+    /// The body is not an event, or the inbox failed.
+    pub async fn receive(&self, delivery: &Delivery) -> Result<Receipt, Rejection> {
         let envelope = Envelope::parse(&delivery.body)?;
         let key = match self.key {
             KeyKind::Recommended => envelope.key(),
@@ -77,28 +77,28 @@ impl<I: Inbox + ?Sized> Intake<I> {
     }
 }
 
-impl From<InboxError> for Refusal {
+impl From<InboxError> for Rejection {
     fn from(error: InboxError) -> Self {
         Self::Unavailable(error.source().unwrap_or(&error).to_string())
     }
 }
 
-impl<I: ?Sized> Clone for Intake<I> {
+impl<I: ?Sized> Clone for InboxService<I> {
     fn clone(&self) -> Self {
         Self { receiver: self.receiver.clone(), key: self.key, inbox: Arc::clone(&self.inbox) }
     }
 }
 
-impl<I: ?Sized> fmt::Debug for Intake<I> {
+impl<I: ?Sized> fmt::Debug for InboxService<I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Intake")
+        f.debug_struct("InboxService")
             .field("receiver", &self.receiver)
             .field("key", &self.key)
             .finish_non_exhaustive()
     }
 }
 
-impl<I, B> Service<Request<B>> for Intake<I>
+impl<I, B> Service<Request<B>> for InboxService<I>
 where
     I: Inbox + ?Sized + 'static,
     B: Body + Send + 'static,
@@ -114,22 +114,22 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let intake = self.clone();
+        let service = self.clone();
         Box::pin(async move {
-            let kept = match intake.receiver.accept(request).await {
-                Ok(delivery) => intake.keep(&delivery).await,
-                Err(refusal) => Err(refusal),
+            let stored = match service.receiver.accept(request).await {
+                Ok(delivery) => service.receive(&delivery).await,
+                Err(rejection) => Err(rejection),
             };
-            Ok(match kept {
-                Ok(receipt) => received(receipt),
-                Err(refusal) => refusal.response(),
+            Ok(match stored {
+                Ok(receipt) => no_content(receipt),
+                Err(rejection) => rejection.response(),
             })
         })
     }
 }
 
 /// 204, with the receipt among the extensions.
-fn received(receipt: Receipt) -> Response<Full<Bytes>> {
+fn no_content(receipt: Receipt) -> Response<Full<Bytes>> {
     let mut response = Response::new(Full::default());
     *response.status_mut() = StatusCode::NO_CONTENT;
     response.extensions_mut().insert(receipt);

@@ -1,22 +1,22 @@
-//! Sets of words that may grow: a word that this version does not know is kept.
+//! Statuses. Later versions may add some, so an unknown one is kept as its text.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-macro_rules! open_set {
+macro_rules! open_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum $name {
             $($(#[$vdoc])* $variant,)*
-            /// A word that this version does not know, as it came.
+            /// A status unknown to this version, unchanged.
             Other(Box<str>),
         }
 
         impl $name {
-            /// The word as it is written on the wire.
+            /// The text on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
                     $(Self::$variant => $text,)*
@@ -54,7 +54,7 @@ macro_rules! open_set {
     };
 }
 
-open_set! {
+open_enum! {
     /// State of a quote.
     QuoteStatus {
         /// Being written.
@@ -70,7 +70,7 @@ open_set! {
     }
 }
 
-open_set! {
+open_enum! {
     /// State of an invoice.
     InvoiceStatus {
         /// Being written.
@@ -86,7 +86,7 @@ open_set! {
     }
 }
 
-open_set! {
+open_enum! {
     /// State of a project.
     ProjectStatus {
         /// Under way.

@@ -1,9 +1,9 @@
-//! Reproducible chance: `SplitMix64` (Steele, Lea and Flood, 2014).
+//! Reproducible random numbers: `SplitMix64` (Steele, Lea and Flood, 2014).
 
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub(super) const fn new(seed: u64) -> Self {
         Self(seed)
     }

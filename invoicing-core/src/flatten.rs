@@ -1,8 +1,8 @@
-//! Reading one JSON object into a summary and the members that stand beside it.
+//! Deserialises one JSON object into a summary and the members beside it.
 //!
-//! serde's `flatten` first reads the whole object into a tree. Here the summary's own `Deserialize` is given a view of
-//! the object from which the members beside it are taken as they come by: nothing is buffered, names are not copied,
-//! and an error keeps its path. Writing is left to `flatten`, which makes no tree there.
+//! serde's `flatten` first reads the whole object into a tree. Here the summary's own `Deserialize` reads a view of the
+//! object, and the other members are read as they occur. Nothing is buffered, names are not copied, and an error keeps
+//! its path. Serialisation uses `flatten`, which builds no tree.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,49 +13,49 @@ use serde::{Deserialize, Deserializer};
 
 use crate::Line;
 
-/// Members that stand beside a summary in the same object.
-pub(crate) trait Beside<'de>: Default {
-    /// Their names; no name of the summary is among them.
+/// The members beside a summary in the same object.
+pub(crate) trait SideMembers<'de>: Default {
+    /// Their names, none of which is a name of the summary.
     const NAMES: &'static [&'static str];
 
-    /// Reads the value of the member that has this place in [`NAMES`](Self::NAMES).
-    fn take<A: MapAccess<'de>>(&mut self, place: usize, map: &mut A) -> Result<(), A::Error>;
+    /// Reads the value of the member with this index in [`NAMES`](Self::NAMES).
+    fn read<A: MapAccess<'de>>(&mut self, index: usize, map: &mut A) -> Result<(), A::Error>;
 }
 
-/// The lines of a list item, which are there only where the request asked for them.
+/// The lines of a list item, present only on request.
 #[derive(Default)]
-pub(crate) struct LinesBeside {
-    pub(crate) lines: Slot<Option<Vec<Line>>>,
+pub(crate) struct LinesMember {
+    pub(crate) lines: Member<Option<Vec<Line>>>,
 }
 
-impl<'de> Beside<'de> for LinesBeside {
+impl<'de> SideMembers<'de> for LinesMember {
     const NAMES: &'static [&'static str] = &["lines"];
 
-    fn take<A: MapAccess<'de>>(&mut self, _: usize, map: &mut A) -> Result<(), A::Error> {
+    fn read<A: MapAccess<'de>>(&mut self, _: usize, map: &mut A) -> Result<(), A::Error> {
         self.lines.fill("lines", map)
     }
 }
 
-/// Reads an object into its summary and what stands beside it.
+/// Deserialises an object into its summary and the members beside it.
 pub(crate) fn deserialize<'de, D, H, B>(deserializer: D) -> Result<(H, B), D::Error>
 where
     D: Deserializer<'de>,
     H: Deserialize<'de>,
-    B: Beside<'de>,
+    B: SideMembers<'de>,
 {
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// A member beside the summary, as far as it has been read.
-pub(crate) struct Slot<T>(Option<T>);
+/// A member that may have been read.
+pub(crate) struct Member<T>(Option<T>);
 
-impl<T> Default for Slot<T> {
+impl<T> Default for Member<T> {
     fn default() -> Self {
         Self(None)
     }
 }
 
-impl<T> Slot<T> {
+impl<T> Member<T> {
     /// Reads the member's value, once.
     pub(crate) fn fill<'de, A>(&mut self, name: &'static str, map: &mut A) -> Result<(), A::Error>
     where
@@ -75,8 +75,8 @@ impl<T> Slot<T> {
     }
 }
 
-impl<T> Slot<Option<T>> {
-    /// The member; one that is missing is unset.
+impl<T> Member<Option<T>> {
+    /// The member; a missing one is `None`.
     pub(crate) fn optional(self) -> Option<T> {
         self.0.flatten()
     }
@@ -84,7 +84,7 @@ impl<T> Slot<Option<T>> {
 
 struct Object<H, B>(PhantomData<(H, B)>);
 
-impl<'de, H: Deserialize<'de>, B: Beside<'de>> Visitor<'de> for Object<H, B> {
+impl<'de, H: Deserialize<'de>, B: SideMembers<'de>> Visitor<'de> for Object<H, B> {
     type Value = (H, B);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,29 +92,29 @@ impl<'de, H: Deserialize<'de>, B: Beside<'de>> Visitor<'de> for Object<H, B> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(H, B), A::Error> {
-        let mut beside = B::default();
-        let summary = H::deserialize(MapAccessDeserializer::new(View { map, beside: &mut beside }))?;
-        Ok((summary, beside))
+        let mut side = B::default();
+        let summary = H::deserialize(MapAccessDeserializer::new(View { map, side: &mut side }))?;
+        Ok((summary, side))
     }
 }
 
 /// The object as the summary sees it.
 struct View<'a, A, B> {
     map: A,
-    beside: &'a mut B,
+    side: &'a mut B,
 }
 
-impl<'de, A: MapAccess<'de>, B: Beside<'de>> MapAccess<'de> for View<'_, A, B> {
+impl<'de, A: MapAccess<'de>, B: SideMembers<'de>> MapAccess<'de> for View<'_, A, B> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, A::Error> {
-        // The seed is used up by the first name that is the summary's.
+        // The first name of the summary consumes the seed.
         let mut seed = Some(seed);
         loop {
-            match self.map.next_key_seed(Name { beside: B::NAMES, seed: &mut seed })? {
+            match self.map.next_key_seed(Name { side: B::NAMES, seed: &mut seed })? {
                 None => return Ok(None),
-                Some(Member::Head(key)) => return Ok(Some(key)),
-                Some(Member::Beside(place)) => self.beside.take(place, &mut self.map)?,
+                Some(Key::Summary(key)) => return Ok(Some(key)),
+                Some(Key::Side(index)) => self.side.read(index, &mut self.map)?,
             }
         }
     }
@@ -124,19 +124,19 @@ impl<'de, A: MapAccess<'de>, B: Beside<'de>> MapAccess<'de> for View<'_, A, B> {
     }
 }
 
-enum Member<K> {
-    Head(K),
-    Beside(usize),
+enum Key<K> {
+    Summary(K),
+    Side(usize),
 }
 
-/// Reads a name, and says whose it is.
+/// Reads a name and tells which part it belongs to.
 struct Name<'a, K> {
-    beside: &'static [&'static str],
+    side: &'static [&'static str],
     seed: &'a mut Option<K>,
 }
 
 impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Name<'_, K> {
-    type Value = Member<K::Value>;
+    type Value = Key<K::Value>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_identifier(self)
@@ -144,18 +144,18 @@ impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for Name<'_, K> {
 }
 
 impl<'de, K: DeserializeSeed<'de>> Visitor<'de> for Name<'_, K> {
-    type Value = Member<K::Value>;
+    type Value = Key<K::Value>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
-        if let Some(place) = self.beside.iter().position(|known| *known == name) {
-            return Ok(Member::Beside(place));
+        if let Some(index) = self.side.iter().position(|known| *known == name) {
+            return Ok(Key::Side(index));
         }
         let seed = self.seed.take().ok_or_else(|| E::custom("a name was read twice"))?;
-        seed.deserialize(StrDeserializer::new(name)).map(Member::Head)
+        seed.deserialize(StrDeserializer::new(name)).map(Key::Summary)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Why a request is not taken, and the status that says so to the sender.
+//! Why a request is rejected, and the status for the sender.
 
 use std::error::Error;
 use std::fmt;
@@ -8,13 +8,13 @@ use http::{HeaderValue, Response, StatusCode};
 
 use crate::VerifyError;
 
-/// Seconds after which a sender may try again while the receiver is in trouble.
+/// Seconds after which a sender may try again while the receiver is unavailable.
 const RETRY_AFTER_SECONDS: u16 = 5;
 
-/// A request that is not taken. Its text is for the receiver's log.
+/// Why a request is rejected. The text is for the receiver's log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum Rejection {
     /// Not a `POST`: 405.
     Method,
     /// No signature header: 400.
@@ -26,9 +26,9 @@ pub enum Refusal {
         /// Bytes that would have passed.
         limit: usize,
     },
-    /// A body that broke off: 503, as the event itself may be in order.
+    /// A truncated body: 503, as a retry may succeed.
     BodyUnreadable,
-    /// The signature does not vouch for the body, or not for now: 400.
+    /// The signature does not match, or is too old or in the future: 400.
     NotGenuine(VerifyError),
     /// The body is genuine but not an event as documented: 400.
     NotAnEvent(String),
@@ -36,7 +36,7 @@ pub enum Refusal {
     Unavailable(String),
 }
 
-impl Refusal {
+impl Rejection {
     /// The status to answer.
     pub const fn status(&self) -> StatusCode {
         match self {
@@ -49,7 +49,7 @@ impl Refusal {
         }
     }
 
-    /// The answer: the status, `Allow` or `Retry-After` where they belong, no body, and this refusal among the
+    /// The answer: the status, `Allow` or `Retry-After` where they belong, no body, and this rejection among the
     /// extensions.
     pub fn response<B: Default>(self) -> Response<B> {
         let mut response = Response::new(B::default());
@@ -66,14 +66,14 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Method => f.write_str("the method is not POST"),
             Self::SignatureMissing => f.write_str("there is no signature header"),
             Self::SignatureRepeated => f.write_str("there are several signature headers"),
             Self::BodyTooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
-            Self::BodyUnreadable => f.write_str("the body broke off"),
+            Self::BodyUnreadable => f.write_str("the body was truncated"),
             Self::NotGenuine(_) => f.write_str("the delivery is not genuine"),
             Self::NotAnEvent(reason) => write!(f, "the body is {reason}"),
             Self::Unavailable(reason) => write!(f, "the delivery cannot be kept: {reason}"),
@@ -81,7 +81,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-impl Error for Refusal {
+impl Error for Rejection {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::NotGenuine(error) => Some(error),
@@ -90,14 +90,14 @@ impl Error for Refusal {
     }
 }
 
-impl From<VerifyError> for Refusal {
+impl From<VerifyError> for Rejection {
     fn from(error: VerifyError) -> Self {
         Self::NotGenuine(error)
     }
 }
 
 #[cfg(feature = "events")]
-impl From<crate::events::EventError> for Refusal {
+impl From<crate::events::EventError> for Rejection {
     fn from(error: crate::events::EventError) -> Self {
         Self::NotAnEvent(error.to_string())
     }
