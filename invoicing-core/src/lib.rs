@@ -42,6 +42,7 @@ mod proof;
 mod quota;
 mod quote;
 mod quote_states;
+pub mod retry_after;
 mod text;
 mod timestamp;
 mod totals;

@@ -65,7 +65,7 @@ fn calls_have_settings_and_errors() {
     server.chaos(0, [(1.0, Fault::WrongJson)]);
     let items: Vec<_> = client.quotes().list().into_iter().collect();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0].as_ref().unwrap_err().kind(), ErrorKind::Unreadable);
+    assert_eq!(items[0].as_ref().unwrap_err().kind(), ErrorKind::InvalidResponse);
     assert!(!format!("{client:?} {:?}", client.quotes().list()).contains(FakeServer::KEY));
 }
 

@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::{
-    Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint, Timestamp, Version,
+    Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint, RecordVersion, Timestamp,
 };
 
 fn checkpoint(since: i64, ids: &[u128]) -> Checkpoint {
-    let version = |id: &u128| Version { updated_at: Timestamp::from_millis(since), id: Uuid::from_u128(*id) };
+    let version =
+        |id: &u128| RecordVersion { updated_at: Timestamp::from_millis(since), id: Uuid::from_u128(*id) };
     Checkpoint { since: Timestamp::from_millis(since), delivered: ids.iter().map(version).collect() }
 }
 
@@ -51,7 +52,10 @@ async fn a_file_that_is_no_checkpoint_is_an_error() {
         assert!(matches!(store.load("quotes").await, Err(CheckpointError::Damaged { .. })), "{damaged}");
     }
     fs::write(&path, r#"{"version":2,"since":"soon"}"#).unwrap();
-    assert!(matches!(store.load("quotes").await, Err(CheckpointError::UnknownVersion { version: 2, .. })));
+    assert!(matches!(
+        store.load("quotes").await,
+        Err(CheckpointError::UnsupportedVersion { version: 2, .. })
+    ));
 
     store.save("invoices", &checkpoint(1, &[])).await.unwrap();
     let error = store.load("quotes").await.unwrap_err();

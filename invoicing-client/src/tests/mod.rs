@@ -5,15 +5,15 @@ mod catch_up;
 mod checkpoints;
 mod documents;
 mod endpoints;
-mod fake;
+mod fake_server;
 mod follow;
 mod lists;
-mod logs;
-mod model;
+mod log_output;
 mod requests;
 mod retries;
-mod server;
+mod service_model;
 mod spans;
+mod stub_server;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 use crate::{ClientBuilder, InvoicingClient};
-use server::Server;
+use stub_server::StubServer;
 
 pub(crate) const KEY: &str = "isk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 const ID: &str = "019235a0-0000-7000-8000-000000000001";
@@ -65,11 +65,11 @@ impl Env for ManualEnv {
     }
 }
 
-fn builder(server: &Server) -> ClientBuilder {
+fn builder(server: &StubServer) -> ClientBuilder {
     InvoicingClient::builder(server.url(), KEY)
 }
 
-fn client(server: &Server) -> (InvoicingClient, Arc<ManualEnv>) {
+fn client(server: &StubServer) -> (InvoicingClient, Arc<ManualEnv>) {
     let env = ManualEnv::new();
     (builder(server).build_in(env.clone()).unwrap(), env)
 }

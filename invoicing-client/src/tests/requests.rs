@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use http::{Request, Response};
 
-use super::server::{Reply, Server, json as answer, text};
+use super::stub_server::{Reply, StubServer, json as answer, text};
 use super::{ID, KEY, client, error_json, page_json};
 use crate::testing::{FakeServer, Fault};
 use crate::{ConfigError, ErrorKind, InvoicingClient, NewClient, QuoteStatus, Transport, TransportError};
@@ -52,7 +52,7 @@ async fn a_call_has_a_deadline_of_its_own() {
 
 #[tokio::test]
 async fn a_request_shows_neither_key_nor_body() {
-    let server = Server::script([]).await;
+    let server = StubServer::script([]).await;
     let (client, _) = client(&server);
     let new = NewClient { external_id: Some("private".into()), ..NewClient::named("Jeanne Secret") };
     let request = client.clients().create(&new);
@@ -115,7 +115,7 @@ async fn a_transport_sees_what_would_be_sent() {
 
 #[tokio::test]
 async fn a_proxy_is_asked_instead() {
-    let proxy = Server::start(|_, seen| {
+    let proxy = StubServer::start(|_, seen| {
         assert_eq!(seen.uri.host(), Some("quotes.example.com"));
         answer(200, &page_json(&[], 0, false))
     })
@@ -123,7 +123,7 @@ async fn a_proxy_is_asked_instead() {
     let builder = || InvoicingClient::builder("http://quotes.example.com", KEY);
     let address = proxy.url().replace("http://", "http://me:password@");
     builder().proxy(address).build().unwrap().quotes().list().await.unwrap();
-    assert_eq!(proxy.seen()[0].headers["proxy-authorization"], "Basic bWU6cGFzc3dvcmQ=");
+    assert_eq!(proxy.requests()[0].headers["proxy-authorization"], "Basic bWU6cGFzc3dvcmQ=");
     let bad = builder().proxy("http://me:password@").build().unwrap_err();
     assert!(matches!(bad, ConfigError::Proxy));
     assert!(!format!("{bad} {bad:?}").contains("password"));
@@ -134,7 +134,7 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
     let mut page = page_json(&[super::client_json("a"), super::client_json("b")], 0, false);
     page["data"][1]["updatedAt"] = "soon".into();
     let trailing = format!("{} x", page_json(&[], 0, false));
-    let server = Server::script([answer(200, &page), text(200, "application/json", &trailing)]).await;
+    let server = StubServer::script([answer(200, &page), text(200, "application/json", &trailing)]).await;
     let (client, _) = client(&server);
     let error = client.clients().list().await.unwrap_err();
     assert!(error.message().unwrap().starts_with("data[1].updatedAt: "), "{error}");
@@ -145,10 +145,10 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
 #[tokio::test]
 async fn a_retry_that_has_no_turn_in_time_ends_with_its_failure() {
     let unavailable = answer(503, &error_json("storage_unavailable", "later")).with("ratelimit-limit", "1");
-    let server = Server::script([unavailable, Reply::Cut]).await;
+    let server = StubServer::script([unavailable, Reply::Cut]).await;
     let (client, _) = client(&server);
     let error = client.quotes().list().deadline(Duration::from_secs(20)).await.unwrap_err();
-    assert_eq!((error.status(), error.attempts(), server.seen().len()), (Some(503), 1, 1));
+    assert_eq!((error.status(), error.attempts(), server.requests().len()), (Some(503), 1, 1));
 }
 
 #[tokio::test]

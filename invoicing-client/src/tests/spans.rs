@@ -91,5 +91,5 @@ async fn a_call_is_a_span_and_an_attempt_an_event() {
     client.quotes().list().await.unwrap();
     collector.take();
     let error = client.quotes().get(id).deadline(Duration::from_secs(1)).await.unwrap_err();
-    assert_eq!((error.kind(), collector.take()), (ErrorKind::Pace, vec![0]));
+    assert_eq!((error.kind(), collector.take()), (ErrorKind::LocalRateLimit, vec![0]));
 }

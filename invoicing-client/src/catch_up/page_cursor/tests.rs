@@ -9,7 +9,7 @@ use super::*;
 /// A list in some order of its own, in which a version is never seen twice at two places.
 #[derive(Debug, Clone)]
 struct Moving {
-    list: Vec<Version>,
+    list: Vec<RecordVersion>,
     stamp: i64,
 }
 
@@ -32,10 +32,10 @@ impl Moving {
         list
     }
 
-    fn version(&mut self) -> Version {
+    fn version(&mut self) -> RecordVersion {
         self.stamp += 1;
         let id = Uuid::from_u128(u128::from(self.stamp.unsigned_abs()));
-        Version { updated_at: Timestamp::from_millis(self.stamp), id }
+        RecordVersion { updated_at: Timestamp::from_millis(self.stamp), id }
     }
 
     fn apply(&mut self, step: Move) {
@@ -64,8 +64,13 @@ impl Moving {
 }
 
 /// Walks; what was there all the time and was not read. `None` where the walk was given up.
-fn missed(mut list: Moving, page: usize, overlap: usize, moves: &[(usize, Move)]) -> Option<Vec<Version>> {
-    let mut walk = Walk::new(overlap);
+fn missed(
+    mut list: Moving,
+    page: usize,
+    overlap: usize,
+    moves: &[(usize, Move)],
+) -> Option<Vec<RecordVersion>> {
+    let mut cursor = PageCursor::new(overlap);
     let mut before: Vec<_> = list.list.clone();
     let mut read = HashSet::new();
     for request in 0.. {
@@ -75,13 +80,13 @@ fn missed(mut list: Moving, page: usize, overlap: usize, moves: &[(usize, Move)]
                 before.clone_from(&list.list);
             }
         }
-        let offset = usize::try_from(walk.offset()).unwrap();
+        let offset = usize::try_from(cursor.offset()).unwrap();
         let found: Vec<_> = list.list.iter().skip(offset).take(page).copied().collect();
-        if !walk.follows(&found) {
-            walk.step_back().ok()?;
+        if !cursor.follows(&found) {
+            cursor.step_back().ok()?;
             continue;
         }
-        walk.advance(&found, u32::try_from(page).unwrap());
+        cursor.advance(&found, u32::try_from(page).unwrap());
         read.extend(found);
         if list.list.len() <= offset + page {
             break;
@@ -145,51 +150,51 @@ fn without_an_overlap_something_is_jumped_over() {
 
 #[test]
 fn nothing_moves_and_each_is_read_as_often_as_the_overlap_says() {
-    let mut walk = Walk::new(10);
+    let mut cursor = PageCursor::new(10);
     let list = Moving::new(1_000).list;
     let mut requests = 0;
-    while usize::try_from(walk.offset()).unwrap() + 100 < list.len() {
-        let offset = usize::try_from(walk.offset()).unwrap();
+    while usize::try_from(cursor.offset()).unwrap() + 100 < list.len() {
+        let offset = usize::try_from(cursor.offset()).unwrap();
         let page = &list[offset..offset + 100];
-        assert!(walk.follows(page));
-        walk.advance(page, 100);
+        assert!(cursor.follows(page));
+        cursor.advance(page, 100);
         requests += 1;
     }
     assert_eq!(requests, 10, "and the last one, instead of 10 without an overlap");
-    assert_eq!(walk.steps_back, 0);
+    assert_eq!(cursor.steps_back, 0);
 }
 
 #[test]
 fn a_large_import_with_one_stamp_is_walked_over() {
     let list: Vec<_> = (0..1_000_u128)
-        .map(|n| Version { updated_at: Timestamp::from_millis(1), id: Uuid::from_u128(n) })
+        .map(|n| RecordVersion { updated_at: Timestamp::from_millis(1), id: Uuid::from_u128(n) })
         .collect();
-    let mut walk = Walk::new(5);
+    let mut cursor = PageCursor::new(5);
     for _ in 0..12 {
-        let offset = usize::try_from(walk.offset()).unwrap();
+        let offset = usize::try_from(cursor.offset()).unwrap();
         let page = &list[offset.min(list.len())..(offset + 100).min(list.len())];
         if page.len() <= 5 {
             break;
         }
-        assert!(walk.follows(page), "at {offset}");
-        walk.advance(page, 100);
+        assert!(cursor.follows(page), "at {offset}");
+        cursor.advance(page, 100);
     }
-    assert_eq!(walk.read.len(), 1_000);
-    assert_eq!(walk.steps_back, 0);
+    assert_eq!(cursor.read.len(), 1_000);
+    assert_eq!(cursor.steps_back, 0);
 }
 
 #[test]
 fn pages_too_short_to_overlap_are_given_up_rather_than_trusted() {
     let list = Moving::new(5).list;
-    let mut walk = Walk::new(2);
+    let mut cursor = PageCursor::new(2);
     let given_up = (0..200).any(|_| {
-        let offset = usize::try_from(walk.offset()).unwrap();
+        let offset = usize::try_from(cursor.offset()).unwrap();
         let page = &list[offset..=offset];
-        if walk.follows(page) {
-            walk.advance(page, 1);
+        if cursor.follows(page) {
+            cursor.advance(page, 1);
             false
         } else {
-            walk.step_back().is_err()
+            cursor.step_back().is_err()
         }
     });
     assert!(given_up);
@@ -197,18 +202,18 @@ fn pages_too_short_to_overlap_are_given_up_rather_than_trusted() {
 
 #[test]
 fn a_tie_is_no_anchor_where_the_page_begins_with_it() {
-    let at = |stamp, id| Version { updated_at: Timestamp::from_millis(stamp), id: Uuid::from_u128(id) };
+    let at = |stamp, id| RecordVersion { updated_at: Timestamp::from_millis(stamp), id: Uuid::from_u128(id) };
     let list = [at(9, 1), at(8, 2), at(5, 3), at(5, 4), at(3, 5)];
-    let mut walk = Walk::new(2);
-    walk.advance(&list[..3], 3);
-    assert_eq!(walk.offset(), 1);
+    let mut cursor = PageCursor::new(2);
+    cursor.advance(&list[..3], 3);
+    assert_eq!(cursor.offset(), 1);
     // Nothing moved, or only the ties have changed places.
-    assert!(walk.follows(&[list[1], list[2], list[3]]) && walk.follows(&[list[1], list[3], list[2]]));
+    assert!(cursor.follows(&[list[1], list[2], list[3]]) && cursor.follows(&[list[1], list[3], list[2]]));
     // The first two are gone as well: the second of the ties is jumped over.
-    assert!(!walk.follows(&[list[2], list[4]]));
-    walk.step_back().ok().unwrap();
-    assert_eq!(walk.offset(), 0);
-    assert!(walk.follows(&[list[3], list[2], list[4]]));
+    assert!(!cursor.follows(&[list[2], list[4]]));
+    cursor.step_back().ok().unwrap();
+    assert_eq!(cursor.offset(), 0);
+    assert!(cursor.follows(&[list[3], list[2], list[4]]));
 }
 
 fn any_move() -> impl Strategy<Value = Move> {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::server::{Reply, Server, json as answer};
+use super::stub_server::{Reply, StubServer, json as answer};
 use super::{KEY, client, error_json, page_json};
 
 /// Collects everything that is logged.
@@ -32,7 +32,7 @@ impl Log {
 #[tokio::test]
 async fn a_usual_log_says_what_is_tried_again_and_why() {
     let failing = [Reply::Cut, answer(200, &page_json(&[], 0, false))];
-    let server = Server::script([failing.clone(), failing].concat()).await;
+    let server = StubServer::script([failing.clone(), failing].concat()).await;
     let (client, _) = client(&server);
     // Once without a log: what another test logs for the first time just now would not be known to this one.
     client.clients().list().send().await.unwrap();
@@ -48,7 +48,7 @@ async fn a_usual_log_says_what_is_tried_again_and_why() {
     let log = log.text();
     let events: Vec<_> = log.lines().filter(|line| line.contains("invoicing_client")).collect();
     assert_eq!(events.len(), 1, "{log}");
-    for expected in ["clients.list", "/clients", "the connection broke", "will try again"] {
+    for expected in ["clients.list", "/clients", "the connection broke", "will retry"] {
         assert!(events[0].contains(expected), "{expected} is missing in {log}");
     }
 }
@@ -65,13 +65,13 @@ async fn attempts_are_logged_without_key_query_or_body() {
         .init();
     let busy = answer(503, &error_json("storage_unavailable", "private answer"));
     let page = answer(200, &page_json(&[], 0, false)).with("x-request-id", "r-77");
-    let server = Server::script([busy, page, answer(400, &json!({"echo": KEY}))]).await;
+    let server = StubServer::script([busy, page, answer(400, &json!({"echo": KEY}))]).await;
     let (client, _) = client(&server);
     client.clients().list().q("Jeanne Secret").send().await.unwrap();
     client.clients().list().send().await.unwrap_err();
 
     let log = log.text();
-    assert!(log.contains("status: 503") && log.contains("will try again"));
+    assert!(log.contains("status: 503") && log.contains("will retry"));
     let end = log.lines().find(|line| line.contains("r-77")).unwrap();
     for expected in ["clients.list", "/clients", "attempts=2", "status=200", "attempt"] {
         assert!(end.contains(expected), "{expected} is missing in {end}");

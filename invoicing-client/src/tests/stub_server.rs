@@ -28,23 +28,23 @@ pub(crate) enum Reply {
 
 /// A request as it arrived.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-type Handler = dyn Fn(usize, &Seen) -> Reply + Send + Sync;
+type Handler = dyn Fn(usize, &RecordedRequest) -> Reply + Send + Sync;
 
 /// Serves until it is dropped.
-pub(crate) struct Server {
+pub(crate) struct StubServer {
     url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
     _tasks: JoinSet<()>,
 }
 
-impl Server {
+impl StubServer {
     /// Answers the first request with the first reply, and so on; a request too many is told off with 418.
     pub(crate) async fn script(replies: impl Into<Vec<Reply>>) -> Self {
         let replies = replies.into();
@@ -55,10 +55,12 @@ impl Server {
     }
 
     /// Answers each request, with its number from 0, as the function says.
-    pub(crate) async fn start(handler: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(
+        handler: impl Fn(usize, &RecordedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen = Arc::<Mutex<Vec<Seen>>>::default();
+        let seen = Arc::<Mutex<Vec<RecordedRequest>>>::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, seen.clone(), Arc::new(handler)));
         Self { url, seen, _tasks: tasks }
@@ -68,12 +70,12 @@ impl Server {
         &self.url
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
 
-async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<Seen>>>, handler: Arc<Handler>) {
+async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<RecordedRequest>>>, handler: Arc<Handler>) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
@@ -89,12 +91,12 @@ async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<Seen>>>, handler: Arc
 
 async fn serve(
     request: Request<Incoming>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
     handler: Arc<Handler>,
 ) -> Result<Response<Full<Bytes>>, &'static str> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| "no body")?.to_bytes();
-    let request = Seen { method: parts.method, uri: parts.uri, headers: parts.headers, body };
+    let request = RecordedRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body };
     let number = {
         let mut seen = seen.lock().unwrap();
         seen.push(request.clone());

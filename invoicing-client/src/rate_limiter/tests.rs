@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use tokio::task::JoinSet;
 
 use crate::env::Env;
-use crate::{Error, ErrorKind, InvoicingClient, Transport, TransportError, TransportFailure};
+use crate::{Error, ErrorKind, InvoicingClient, Transport, TransportError, TransportErrorKind};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
@@ -139,7 +139,7 @@ impl State {
         let at = self.elapsed();
         self.accepted.push((at, path.to_owned()));
         match failure {
-            Some(Failure::Lost) => Err(TransportError::new(TransportFailure::Interrupted)),
+            Some(Failure::Lost) => Err(TransportError::new(TransportErrorKind::Interrupted)),
             Some(Failure::Unavailable) => Ok(builder.status(503).body(Bytes::new()).unwrap()),
             _ => Ok(builder
                 .body(Bytes::from(r#"{"id":"019235a0-0000-7000-8000-000000000001","externalId":null}"#))
@@ -161,7 +161,7 @@ impl Transport for Service {
         });
         Box::pin(async move {
             if let Some(Failure::Connect) = failure {
-                return Err(TransportError::new(TransportFailure::Connect));
+                return Err(TransportError::new(TransportErrorKind::Connect));
             }
             tokio::time::sleep(Duration::from_millis(there)).await;
             let answer = self.with(|state| state.arrive(request.uri().path(), failure));
@@ -280,7 +280,7 @@ fn nobody_waits_for_the_first_answer_past_the_deadline() {
         let hurried = async {
             let started = tokio::time::Instant::now();
             let error = client.quotes().unlink(id).deadline(5 * SECOND).await.unwrap_err();
-            assert_eq!((error.kind(), started.elapsed()), (ErrorKind::Pace, 5 * SECOND));
+            assert_eq!((error.kind(), started.elapsed()), (ErrorKind::LocalRateLimit, 5 * SECOND));
         };
         let (first, ()) = tokio::join!(call(&client, 0), hurried);
         first.unwrap();
@@ -355,7 +355,7 @@ fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
         let started = tokio::time::Instant::now();
         let error = client.quotes().unlink(id).deadline(20 * SECOND).await.unwrap_err();
         assert_eq!(started.elapsed(), Duration::ZERO);
-        assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::Pace, 0, None));
+        assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::LocalRateLimit, 0, None));
         let after = error.retry_after().unwrap();
         assert!(after > 59 * SECOND && after < 61 * SECOND, "{after:?}");
         tokio::time::sleep(after).await;
@@ -371,7 +371,7 @@ fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
         }
         tokio::task::yield_now().await;
         let error = client.quotes().unlink(id).deadline(50 * SECOND).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Pace);
+        assert_eq!(error.kind(), ErrorKind::LocalRateLimit);
         others.join_all().await;
     });
 }
@@ -408,7 +408,7 @@ fn the_headers_tell_what_others_hold() {
 fn pacing_can_be_turned_off() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
-        let client = service.build(|builder| builder.pacing(false));
+        let client = service.build(|builder| builder.rate_limiting(false));
         stream::iter(0..31)
             .for_each_concurrent(None, |number| {
                 let client = &client;

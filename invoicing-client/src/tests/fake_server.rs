@@ -190,9 +190,9 @@ async fn every_fault_is_what_it_says() {
         (Fault::CutBeforeHeaders, (ErrorKind::Interrupted, None)),
         (Fault::CutAfterHeaders, (ErrorKind::Interrupted, None)),
         (Fault::CutInBody, (ErrorKind::Interrupted, None)),
-        (Fault::WrongJson, (ErrorKind::Unreadable, Some(200))),
-        (Fault::TruncatedJson, (ErrorKind::Unreadable, Some(200))),
-        (Fault::WrongContentType, (ErrorKind::Unreadable, Some(200))),
+        (Fault::WrongJson, (ErrorKind::InvalidResponse, Some(200))),
+        (Fault::TruncatedJson, (ErrorKind::InvalidResponse, Some(200))),
+        (Fault::WrongContentType, (ErrorKind::InvalidResponse, Some(200))),
         (huge, (ErrorKind::TooLarge, None)),
     ] {
         server.script([fault.clone()]);
@@ -281,7 +281,7 @@ async fn hooks_change_records_and_answers() {
 async fn a_quota_is_kept_where_it_is_asked_for() {
     let server = FakeServer::start();
     server.quota(2);
-    let client = server.client().pacing(false).max_attempts(1).build().unwrap();
+    let client = server.client().rate_limiting(false).max_attempts(1).build().unwrap();
     for _ in 0..2 {
         client.quotes().list().await.unwrap();
     }
