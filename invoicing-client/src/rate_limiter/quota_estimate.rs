@@ -2,7 +2,7 @@
 //!
 //! The service counts a request when it *accepts* it: at some moment between the sending and the arrival of the
 //! response. The estimate therefore counts a request while it is in flight and for one window after its response.
-//! Whatever the network delay, every request in the service's window is also in the estimate.
+//! With any network delay, every request in the service's window is also in the estimate.
 //!
 //! **Without other users of the key, no request is refused.** Proof: take any requests that the service accepted within
 //! one window, and among them the one sent last. When it was sent, each of the others was in flight or had been answered
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 /// Requests per [`WINDOW`] unless the service states another limit; the API contract sets this number.
 const DEFAULT_LIMIT: u32 = 30;
-/// Bound for the memory of the estimate, whatever limit a header states. No client sends that much in a minute.
+/// Bound for the limit in a header, and so for the memory of the estimate. No client sends that much in a minute.
 const MAX_LIMIT: u32 = 100_000;
 /// 60 s, plus 1 ms for the service's rounding, plus the drift of two clocks in a minute (800 ppm).
 pub(super) const WINDOW: Duration = Duration::from_millis(60_050);

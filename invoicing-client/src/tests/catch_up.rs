@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::service_model::{BeforeRequest, Change, ServerBehavior};
-use super::stub_server::{StubServer, json as answer};
+use super::stub_server::{StubServer, json as reply};
 use super::{client, client_json, error_json, page_json};
 use crate::{
     CatchUp, CatchUpError, Checkpoint, CheckpointStore, Clients, MemoryCheckpoint, Progress, Timestamp,
@@ -24,7 +24,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 
 #[tokio::test]
 async fn quotes_and_invoices_are_read_with_their_lines() {
-    let server = StubServer::start(|_, _| answer(200, &page_json(&[], 0, false))).await;
+    let server = StubServer::start(|_, _| reply(200, &page_json(&[], 0, false))).await;
     let (client, _) = client(&server);
     let store = Arc::new(MemoryCheckpoint::new());
     let pass = client.quotes().catch_up(store.clone()).pass(async |_| Ok::<(), ()>(())).await.unwrap();
@@ -43,7 +43,7 @@ struct Text(&'static str);
 
 #[tokio::test]
 async fn the_error_of_a_handler_names_the_record() {
-    let server = StubServer::start(|_, _| answer(200, &page_json(&[client_json("Dupont")], 0, false))).await;
+    let server = StubServer::start(|_, _| reply(200, &page_json(&[client_json("Dupont")], 0, false))).await;
     let (client, _) = client(&server);
     let store = Arc::new(MemoryCheckpoint::new());
     let mut catch_up = client.clients().catch_up(store.clone());
@@ -56,7 +56,7 @@ async fn the_error_of_a_handler_names_the_record() {
 
 #[tokio::test]
 async fn a_checkpoint_that_was_moved_back_repeats_deliveries() {
-    let server = StubServer::start(|_, _| answer(200, &page_json(&[client_json("Dupont")], 0, false))).await;
+    let server = StubServer::start(|_, _| reply(200, &page_json(&[client_json("Dupont")], 0, false))).await;
     let (client, _) = client(&server);
     let store = Arc::new(MemoryCheckpoint::new());
     let mut catch_up = client.clients().catch_up(store.clone());
@@ -72,7 +72,7 @@ async fn a_checkpoint_that_was_moved_back_repeats_deliveries() {
 #[tokio::test]
 async fn a_pass_can_run_in_a_spawned_task() {
     let record = json!({"error": {"code": "unauthorized", "message": "no"}});
-    let server = StubServer::start(move |_, _| answer(401, &record)).await;
+    let server = StubServer::start(move |_, _| reply(401, &record)).await;
     let (client, _) = client(&server);
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move {
@@ -119,9 +119,9 @@ async fn progress_is_reported() {
 #[tokio::test]
 async fn a_wait_for_the_quota_is_reported() {
     let server = StubServer::start(|number, _| match number {
-        0 => answer(429, &json!({"code": "TOO_MANY_REQUESTS", "message": "m"})).with("retry-after", "7"),
-        1 => answer(503, &error_json("storage_unavailable", "m")).with("retry-after", "3"),
-        _ => answer(200, &page_json(&[], 0, false)),
+        0 => reply(429, &json!({"code": "TOO_MANY_REQUESTS", "message": "m"})).with("retry-after", "7"),
+        1 => reply(503, &error_json("storage_unavailable", "m")).with("retry-after", "3"),
+        _ => reply(200, &page_json(&[], 0, false)),
     })
     .await;
     let (client, _) = client(&server);

@@ -1,4 +1,4 @@
-//! Every endpoint: what is sent, and what becomes of the answer.
+//! Every endpoint: the request, and the result of the response.
 
 use std::error::Error as _;
 
@@ -6,7 +6,7 @@ use http::Method;
 use invoicing_core::{ClientType, NewClient, QuoteStatus};
 use serde_json::{Value, json};
 
-use super::stub_server::{Reply, StubServer, json as answer, text};
+use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, client_json, error_json, page_json};
 use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, Open};
 
@@ -49,7 +49,7 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
         "lines": [line_json()], "retentionRate": 5, "retentionAmount": 72.03, "signature": null,
         "vatBreakdown": [{"tvaRate": 20, "baseHT": 1200.5, "amountTVA": 240.1}],
     });
-    let server = StubServer::script([answer(200, &with(quote_json("ON_HOLD"), more))]).await;
+    let server = StubServer::script([reply(200, &with(quote_json("ON_HOLD"), more))]).await;
     let (client, _) = client(&server);
     let quote = client.quotes().get(ID.parse().unwrap()).await.unwrap();
     assert_eq!(quote.status, Open::Other("ON_HOLD".into()));
@@ -65,8 +65,7 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
 
 #[tokio::test]
 async fn lists_send_their_filters() {
-    let page =
-        answer(200, &page_json(&[with(quote_json("SENT"), json!({"lines": [line_json()]}))], 3, false));
+    let page = reply(200, &page_json(&[with(quote_json("SENT"), json!({"lines": [line_json()]}))], 3, false));
     let server = StubServer::script([page]).await;
     let (client, _) = client(&server);
     let since = "2026-09-14T09:41:07.123Z".parse().unwrap();
@@ -83,7 +82,7 @@ async fn lists_send_their_filters() {
 async fn invoices_are_read() {
     let detail = with(invoice_json("PAID"), json!({"lines": [line_json()], "vatBreakdown": []}));
     let list = page_json(&[invoice_json("DISPUTED")], 0, false);
-    let server = StubServer::script([answer(200, &detail), answer(200, &list)]).await;
+    let server = StubServer::script([reply(200, &detail), reply(200, &list)]).await;
     let (client, _) = client(&server);
     let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
     assert_eq!((invoice.amount_due.to_string().as_str(), invoice.lines.len()), ("114", 1));
@@ -94,8 +93,8 @@ async fn invoices_are_read() {
 
 #[tokio::test]
 async fn quotes_are_linked_and_unlinked() {
-    let linked = answer(200, &json!({"id": ID, "externalId": "crm-1"}));
-    let unlinked = answer(200, &json!({"id": ID, "externalId": null}));
+    let linked = reply(200, &json!({"id": ID, "externalId": "crm-1"}));
+    let unlinked = reply(200, &json!({"id": ID, "externalId": null}));
     let server = StubServer::script([linked, unlinked]).await;
     let (client, _) = client(&server);
     let id = ID.parse().unwrap();
@@ -112,7 +111,7 @@ async fn quotes_are_linked_and_unlinked() {
 
 #[tokio::test]
 async fn clients_are_created_or_found() {
-    let replies = [answer(201, &client_json("Dupont")), answer(200, &client_json("Durand"))];
+    let replies = [reply(201, &client_json("Dupont")), reply(200, &client_json("Durand"))];
     let server = StubServer::script(replies).await;
     let (client, _) = client(&server);
     let new = NewClient {
@@ -131,8 +130,8 @@ async fn clients_are_created_or_found() {
 
 #[tokio::test]
 async fn clients_are_looked_up() {
-    let found = answer(200, &page_json(&[client_json("Dupont")], 0, false));
-    let none = answer(200, &page_json(&[], 0, false));
+    let found = reply(200, &page_json(&[client_json("Dupont")], 0, false));
+    let none = reply(200, &page_json(&[], 0, false));
     let server = StubServer::script([found.clone(), none, found]).await;
     let (client, _) = client(&server);
     assert_eq!(client.clients().find("a&b").await.unwrap().unwrap().name, "Dupont");
@@ -143,8 +142,8 @@ async fn clients_are_looked_up() {
 }
 
 #[tokio::test]
-async fn errors_carry_what_the_service_says() {
-    let refusal = answer(409, &error_json("brand_new_code", "not now")).with("x-request-id", "r-42");
+async fn errors_contain_code_message_and_request_id() {
+    let refusal = reply(409, &error_json("brand_new_code", "not now")).with("x-request-id", "r-42");
     let server = StubServer::script([refusal]).await;
     let (client, _) = client(&server);
     let error = client.quotes().get(ID.parse().unwrap()).await.unwrap_err();
@@ -157,7 +156,7 @@ async fn errors_carry_what_the_service_says() {
 }
 
 #[tokio::test]
-async fn answers_of_others_are_not_mistaken() {
+async fn responses_of_intermediaries_are_not_taken_for_the_service() {
     let html = text(404, "text/html", &format!("<h1>no route for Bearer {KEY}</h1>"));
     let portal = text(200, "text/html", "<h1>Please log in</h1>");
     let trailing = text(200, "application/json", "{} {}");
@@ -176,7 +175,7 @@ async fn answers_of_others_are_not_mistaken() {
 async fn an_unreadable_field_is_named() {
     let mut record = client_json("Dupont");
     record["createdAt"] = json!("yesterday");
-    let server = StubServer::script([answer(200, &page_json(&[record], 0, false))]).await;
+    let server = StubServer::script([reply(200, &page_json(&[record], 0, false))]).await;
     let (client, _) = client(&server);
     let error = client.clients().list().send().await.unwrap_err();
     assert!(error.message().unwrap().contains("data[0].createdAt"), "{error}");
@@ -194,7 +193,7 @@ async fn bodies_are_bounded() {
 #[tokio::test]
 async fn the_key_is_shown_nowhere() {
     let echo =
-        answer(400, &error_json(&format!("bad {KEY}"), &format!("you sent {KEY}"))).with("x-request-id", KEY);
+        reply(400, &error_json(&format!("bad {KEY}"), &format!("you sent {KEY}"))).with("x-request-id", KEY);
     let server = StubServer::script([echo, Reply::Cut]).await;
     let builder = super::builder(&server).max_attempts(1);
     assert!(!format!("{builder:?}").contains(KEY));

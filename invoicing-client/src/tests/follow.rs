@@ -1,4 +1,4 @@
-//! Following: each version once, whatever becomes of the notices, the reads and the process.
+//! `Follow`: each version is delivered once, despite lost events, failed reads and restarts.
 
 mod harness;
 

@@ -1,13 +1,13 @@
-//! Streams over pages.
+//! Streams over the pages of a list.
 
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt};
 
-use super::stub_server::{Reply, StubServer, json as answer};
+use super::stub_server::{Reply, StubServer, json as reply};
 use super::{client, client_json, error_json, page_json};
 
-/// Pages by offset, each of at most two items: a, b | c | (nothing) | d.
+/// Pages of at most two items by offset: a, b | c | (empty) | d.
 fn pages(offset: u64) -> Reply {
     let (names, has_more): (&[&str], bool) = match offset {
         0 => (&["a", "b"], true),
@@ -17,7 +17,7 @@ fn pages(offset: u64) -> Reply {
         other => panic!("no page at {other}"),
     };
     let data: Vec<_> = names.iter().map(|name| client_json(name)).collect();
-    answer(200, &page_json(&data, offset, has_more))
+    reply(200, &page_json(&data, offset, has_more))
 }
 
 fn offset(query: Option<&str>) -> u64 {
@@ -27,7 +27,7 @@ fn offset(query: Option<&str>) -> u64 {
 }
 
 #[tokio::test]
-async fn a_stream_ends_where_there_is_no_more_and_not_at_an_empty_page() {
+async fn a_stream_ends_without_has_more_and_not_at_an_empty_page() {
     let server = StubServer::start(|_, seen| pages(offset(seen.uri.query()))).await;
     let (client, _) = client(&server);
     let names: Vec<_> =
@@ -39,10 +39,10 @@ async fn a_stream_ends_where_there_is_no_more_and_not_at_an_empty_page() {
 }
 
 #[tokio::test]
-async fn a_failed_attempt_in_the_middle_loses_nothing() {
+async fn a_failed_attempt_loses_no_item() {
     let server = StubServer::start(|number, seen| match number {
         1 => Reply::Cut,
-        2 => answer(503, &error_json("server_error", "again")),
+        2 => reply(503, &error_json("server_error", "again")),
         _ => pages(offset(seen.uri.query())),
     })
     .await;
@@ -55,7 +55,7 @@ async fn a_failed_attempt_in_the_middle_loses_nothing() {
 async fn an_error_ends_the_stream() {
     let server = StubServer::start(|number, seen| match number {
         0 => pages(offset(seen.uri.query())),
-        _ => answer(401, &error_json("unauthorized", "revoked")),
+        _ => reply(401, &error_json("unauthorized", "revoked")),
     })
     .await;
     let (client, _) = client(&server);
@@ -65,13 +65,13 @@ async fn an_error_ends_the_stream() {
 }
 
 #[tokio::test]
-async fn a_dropped_next_loses_nothing() {
+async fn a_dropped_next_future_loses_no_item() {
     let server = StubServer::start(|_, seen| pages(offset(seen.uri.query()))).await;
     let (client, _) = client(&server);
     let mut stream = client.clients().list().stream();
     let mut names = Vec::new();
     loop {
-        // A zero timeout polls once and drops the future: sometimes with an item, mostly in the middle of a request.
+        // A zero timeout polls once and drops the future, usually during a request.
         match tokio::time::timeout(Duration::ZERO, stream.next()).await {
             Ok(Some(item)) => names.push(item.unwrap().name),
             Ok(None) => break,

@@ -1,4 +1,4 @@
-//! The client against servers that misbehave. The network is a loopback socket or a model; the clock is moved by hand.
+//! The client against conforming and faulty servers, on loopback or in memory, with a manual clock.
 
 mod blocking;
 mod catch_up;
@@ -28,7 +28,7 @@ use stub_server::StubServer;
 pub(crate) const KEY: &str = "isk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 const ID: &str = "019235a0-0000-7000-8000-000000000001";
 
-/// A clock that waits by moving, and remembers how often.
+/// A clock that a sleep advances at once. It records the sleeps.
 #[derive(Debug)]
 pub(crate) struct ManualEnv {
     started: Instant,
@@ -54,7 +54,7 @@ impl Env for ManualEnv {
         httpdate::parse_http_date("Mon, 14 Sep 2026 09:41:00 GMT").unwrap()
     }
 
-    /// Every backoff takes its full length.
+    /// Selects the longest backoff.
     fn random(&self) -> u64 {
         u64::MAX
     }

@@ -1,4 +1,4 @@
-//! A small HTTP server on loopback that answers as it is told, and sometimes does not answer.
+//! A small HTTP server on loopback with scripted responses and faults.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -13,20 +13,20 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// What the server does with a request.
+/// The reaction to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// Answers.
+    /// A response.
     Answer(Response<Bytes>),
-    /// Closes the connection without a word.
+    /// Closes the connection without a response.
     Cut,
     /// Closes the connection in the middle of a body.
     CutBody,
-    /// Never answers.
+    /// Never responds.
     Hang,
 }
 
-/// A request as it arrived.
+/// A request that the server received.
 #[derive(Debug, Clone)]
 pub(crate) struct RecordedRequest {
     pub(crate) method: Method,
@@ -45,16 +45,16 @@ pub(crate) struct StubServer {
 }
 
 impl StubServer {
-    /// Answers the first request with the first reply, and so on; a request too many is told off with 418.
+    /// Uses one reply per request, in order. Further requests get 418.
     pub(crate) async fn script(replies: impl Into<Vec<Reply>>) -> Self {
         let replies = replies.into();
         Self::start(move |number, _| {
-            replies.get(number).cloned().unwrap_or_else(|| text(418, "", "one too many"))
+            replies.get(number).cloned().unwrap_or_else(|| text(418, "", "no more replies"))
         })
         .await
     }
 
-    /// Answers each request, with its number from 0, as the function says.
+    /// Calls the handler for each request, with its number from 0.
     pub(crate) async fn start(
         handler: impl Fn(usize, &RecordedRequest) -> Reply + Send + Sync + 'static,
     ) -> Self {
@@ -113,12 +113,12 @@ async fn serve(
     }
 }
 
-/// A JSON answer.
+/// A JSON response.
 pub(crate) fn json(status: u16, body: &Value) -> Reply {
     text(status, "application/json; charset=utf-8", &body.to_string())
 }
 
-/// Any answer.
+/// A response of any type.
 pub(crate) fn text(status: u16, kind: &str, body: &str) -> Reply {
     let mut response = Response::new(Bytes::from(body.to_owned()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
@@ -127,9 +127,9 @@ pub(crate) fn text(status: u16, kind: &str, body: &str) -> Reply {
 }
 
 impl Reply {
-    /// The answer with another header.
+    /// Adds a header.
     pub(crate) fn with(self, name: &'static str, value: &str) -> Self {
-        let Self::Answer(mut response) = self else { panic!("only an answer has headers") };
+        let Self::Answer(mut response) = self else { panic!("only a response has headers") };
         response.headers_mut().insert(name, value.parse().unwrap());
         Self::Answer(response)
     }

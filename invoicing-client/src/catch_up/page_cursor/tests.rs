@@ -1,4 +1,4 @@
-//! Walks over lists that move between any two pages: every way for short ones, random ways for longer ones.
+//! Reads of lists that change between pages: exhaustive for short lists, random for longer ones.
 
 use invoicing_core::Timestamp;
 use proptest::prelude::*;
@@ -6,29 +6,29 @@ use uuid::Uuid;
 
 use super::*;
 
-/// A list in some order of its own, in which a version is never seen twice at two places.
+/// A list in an arbitrary order without duplicate versions.
 #[derive(Debug, Clone)]
-struct Moving {
+struct ChangingList {
     list: Vec<RecordVersion>,
     stamp: i64,
 }
 
 #[derive(Debug, Clone, Copy)]
 enum Move {
-    /// One of the list changes and goes to the end.
+    /// A record changes and moves to the end.
     ToEnd(usize),
-    /// One of the list changes and goes to the front.
+    /// A record changes and moves to the front.
     ToFront(usize),
-    /// One leaves the list.
-    Out(usize),
-    /// One comes in, anywhere.
-    In(usize),
+    /// A record is removed.
+    Remove(usize),
+    /// A record is inserted.
+    Insert(usize),
 }
 
-impl Moving {
+impl ChangingList {
     fn new(count: i64) -> Self {
         let mut list = Self { list: Vec::new(), stamp: 0 };
-        (0..count).for_each(|n| list.apply(Move::In(usize::try_from(n).unwrap())));
+        (0..count).for_each(|n| list.apply(Move::Insert(usize::try_from(n).unwrap())));
         list
     }
 
@@ -41,7 +41,7 @@ impl Moving {
     fn apply(&mut self, step: Move) {
         let len = self.list.len();
         match step {
-            Move::In(at) => {
+            Move::Insert(at) => {
                 let version = self.version();
                 self.list.insert(at % (len + 1), version);
             }
@@ -56,16 +56,16 @@ impl Moving {
                 let version = self.version();
                 self.list.insert(0, version);
             }
-            Move::Out(at) => {
+            Move::Remove(at) => {
                 self.list.remove(at % len);
             }
         }
     }
 }
 
-/// Walks; what was there all the time and was not read. `None` where the walk was given up.
-fn missed(
-    mut list: Moving,
+/// Reads the list. Returns the records that were present throughout and not read; `None` if the read was given up.
+fn skipped(
+    mut list: ChangingList,
     page: usize,
     overlap: usize,
     moves: &[(usize, Move)],
@@ -98,12 +98,19 @@ fn missed(
 
 fn moves() -> Vec<Move> {
     let to_end = [0, 1, 2, 4].map(Move::ToEnd);
-    let others = [Move::ToFront(1), Move::ToFront(5), Move::Out(0), Move::Out(3), Move::In(0), Move::In(3)];
+    let others = [
+        Move::ToFront(1),
+        Move::ToFront(5),
+        Move::Remove(0),
+        Move::Remove(3),
+        Move::Insert(0),
+        Move::Insert(3),
+    ];
     to_end.into_iter().chain(others).collect()
 }
 
-/// Calls with every way to place these moves before the requests.
-fn each_way(
+/// Calls `run` with every placement of up to `depth` moves before the requests.
+fn each_schedule(
     depth: usize,
     requests: usize,
     so_far: &mut Vec<(usize, Move)>,
@@ -116,42 +123,43 @@ fn each_way(
     for request in so_far.last().map_or(0, |(at, _)| *at)..requests {
         for step in moves() {
             so_far.push((request, step));
-            each_way(depth - 1, requests, so_far, run);
+            each_schedule(depth - 1, requests, so_far, run);
             so_far.pop();
         }
     }
 }
 
 #[test]
-fn nothing_is_jumped_over_in_any_way_of_moving() {
-    let (mut ways, mut given_up) = (0, 0);
+fn nothing_is_skipped_with_any_schedule_of_moves() {
+    let (mut schedules, mut given_up) = (0, 0);
     for overlap in [1, 2] {
-        each_way(3, 5, &mut vec![], &mut |moves| {
-            ways += 1;
-            match missed(Moving::new(7), 3, overlap, moves) {
-                Some(missed) => assert_eq!(missed, [], "overlap {overlap}, {moves:?}"),
+        each_schedule(3, 5, &mut vec![], &mut |moves| {
+            schedules += 1;
+            match skipped(ChangingList::new(7), 3, overlap, moves) {
+                Some(skipped) => assert_eq!(skipped, [], "overlap {overlap}, {moves:?}"),
                 None => given_up += 1,
             }
         });
     }
-    println!("{ways} ways of moving while a list is walked over, {given_up} given up: nothing jumped over");
-    assert_eq!(given_up, 0, "three moves are no reason to give up");
+    println!("{schedules} schedules of moves during a read, {given_up} given up: nothing skipped");
+    assert_eq!(given_up, 0, "three moves must be tolerated");
 }
 
 #[test]
-fn without_an_overlap_something_is_jumped_over() {
-    let (mut ways, mut losses) = (0, 0);
-    each_way(2, 4, &mut vec![], &mut |moves| {
-        ways += 1;
-        losses += usize::from(missed(Moving::new(7), 3, 0, moves).is_none_or(|missed| !missed.is_empty()));
+fn without_an_overlap_records_are_skipped() {
+    let (mut schedules, mut losses) = (0, 0);
+    each_schedule(2, 4, &mut vec![], &mut |moves| {
+        schedules += 1;
+        losses +=
+            usize::from(skipped(ChangingList::new(7), 3, 0, moves).is_none_or(|skipped| !skipped.is_empty()));
     });
-    assert!(losses > ways / 20, "{losses} of {ways}");
+    assert!(losses > schedules / 20, "{losses} of {schedules}");
 }
 
 #[test]
-fn nothing_moves_and_each_is_read_as_often_as_the_overlap_says() {
+fn an_unchanged_list_is_repeated_only_by_the_overlap() {
     let mut cursor = PageCursor::new(10);
-    let list = Moving::new(1_000).list;
+    let list = ChangingList::new(1_000).list;
     let mut requests = 0;
     while usize::try_from(cursor.offset()).unwrap() + 100 < list.len() {
         let offset = usize::try_from(cursor.offset()).unwrap();
@@ -160,12 +168,12 @@ fn nothing_moves_and_each_is_read_as_often_as_the_overlap_says() {
         cursor.advance(page, 100);
         requests += 1;
     }
-    assert_eq!(requests, 10, "and the last one, instead of 10 without an overlap");
+    assert_eq!(requests, 10, "and the last one; 10 in total without an overlap");
     assert_eq!(cursor.steps_back, 0);
 }
 
 #[test]
-fn a_large_import_with_one_stamp_is_walked_over() {
+fn a_large_import_with_one_stamp_is_read() {
     let list: Vec<_> = (0..1_000_u128)
         .map(|n| RecordVersion { updated_at: Timestamp::from_millis(1), id: Uuid::from_u128(n) })
         .collect();
@@ -184,8 +192,8 @@ fn a_large_import_with_one_stamp_is_walked_over() {
 }
 
 #[test]
-fn pages_too_short_to_overlap_are_given_up_rather_than_trusted() {
-    let list = Moving::new(5).list;
+fn pages_shorter_than_the_overlap_are_given_up() {
+    let list = ChangingList::new(5).list;
     let mut cursor = PageCursor::new(2);
     let given_up = (0..200).any(|_| {
         let offset = usize::try_from(cursor.offset()).unwrap();
@@ -201,15 +209,15 @@ fn pages_too_short_to_overlap_are_given_up_rather_than_trusted() {
 }
 
 #[test]
-fn a_tie_is_no_anchor_where_the_page_begins_with_it() {
+fn a_tie_with_the_start_of_the_page_is_not_an_anchor() {
     let at = |stamp, id| RecordVersion { updated_at: Timestamp::from_millis(stamp), id: Uuid::from_u128(id) };
     let list = [at(9, 1), at(8, 2), at(5, 3), at(5, 4), at(3, 5)];
     let mut cursor = PageCursor::new(2);
     cursor.advance(&list[..3], 3);
     assert_eq!(cursor.offset(), 1);
-    // Nothing moved, or only the ties have changed places.
+    // Nothing moved, or only the ties changed their order.
     assert!(cursor.follows(&[list[1], list[2], list[3]]) && cursor.follows(&[list[1], list[3], list[2]]));
-    // The first two are gone as well: the second of the ties is jumped over.
+    // The first two records were removed: the second tie would be skipped.
     assert!(!cursor.follows(&[list[2], list[4]]));
     cursor.step_back().ok().unwrap();
     assert_eq!(cursor.offset(), 0);
@@ -221,14 +229,14 @@ fn any_move() -> impl Strategy<Value = Move> {
     prop_oneof![
         3 => at.clone().prop_map(Move::ToEnd),
         1 => at.clone().prop_map(Move::ToFront),
-        1 => at.clone().prop_map(Move::Out),
-        1 => at.prop_map(Move::In),
+        1 => at.clone().prop_map(Move::Remove),
+        1 => at.prop_map(Move::Insert),
     ]
 }
 
 proptest! {
     #[test]
-    fn nothing_is_jumped_over(
+    fn nothing_is_skipped(
         count in 0..60_i64,
         page in 2..12_usize,
         overlap in 1..6_usize,
@@ -236,8 +244,8 @@ proptest! {
     ) {
         let mut moves = moves;
         moves.sort_by_key(|(request, _)| *request);
-        if let Some(missed) = missed(Moving::new(count), page, overlap, &moves) {
-            prop_assert_eq!(missed, []);
+        if let Some(skipped) = skipped(ChangingList::new(count), page, overlap, &moves) {
+            prop_assert_eq!(skipped, []);
         }
     }
 }

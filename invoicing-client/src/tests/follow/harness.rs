@@ -23,7 +23,7 @@ use crate::{
 pub(super) enum Action {
     /// Polls the future this many times.
     Poll(usize),
-    /// It runs until it waits for nothing but time or notices.
+    /// Polls the future until it waits only for time or events.
     Idle,
     Change(Change),
     /// Sends an event about the current version of the record with this number.

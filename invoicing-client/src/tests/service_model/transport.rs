@@ -20,7 +20,7 @@ impl Transport for ServiceModel {
         // The future can be dropped before and after the request is served.
         Box::pin(async move {
             pause().await;
-            let response = self.state().answer(&request);
+            let response = self.state().respond(&request);
             pause().await;
             Ok(response)
         })
@@ -41,7 +41,7 @@ pub(crate) async fn pause() {
 }
 
 impl ModelState {
-    fn answer(&mut self, request: &Request<Bytes>) -> Response<Bytes> {
+    fn respond(&mut self, request: &Request<Bytes>) -> Response<Bytes> {
         let before = self.script.pop_front().unwrap_or_default();
         for change in &before.changes {
             self.apply(change);
