@@ -83,7 +83,7 @@ fn call(client: &InvoicingClient, link: &DocumentLink) -> Result<Call, Error> {
     let inner = client.inner();
     let Some(url) = inner.request_factory.document_url(&link.url) else {
         return Err(Error::new(OPERATION, ErrorKind::InvalidRequest).with(|details| {
-            details.message = Some("the URL of the link is neither http nor https".to_owned())
+            details.message = Some("the URL of the link is neither http nor https".to_owned());
         }));
     };
     if link.size_bytes > inner.limits.max_response_bytes as u64 {

@@ -163,7 +163,7 @@ impl<R: Resource> Follow<R> {
         queue.take_all();
         let acknowledged_until = catch_up.ack_log.read_from();
         let pass = while_receiving(catch_up.pass(handler), events, |event| {
-            queue.offer::<R>(&event, acknowledged_until)
+            queue.offer::<R>(&event, acknowledged_until);
         })
         .await;
         if pass.is_ok() {

@@ -192,7 +192,7 @@ impl FollowHarness {
             Action::Wait(duration) => *self.passed.lock().unwrap() += *duration,
             Action::Refuse => {
                 self.model.state().script =
-                    [BeforeRequest { refuse: true, ..BeforeRequest::default() }].into()
+                    [BeforeRequest { refuse: true, ..BeforeRequest::default() }].into();
             }
             Action::Down(requests) => self.model.state().down = *requests,
             Action::FailHandler => *self.handler_fails.lock().unwrap() = true,
