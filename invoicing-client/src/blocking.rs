@@ -2,7 +2,7 @@
 //!
 //! Endpoints, filters, settings and errors are those of the async client. Requests are [sent](Request::send) instead of
 //! awaited, and streams are iterators. The client has its own thread for all calls, so that it also works inside an
-//! async runtime, where a call blocks only the calling thread. Clones share that thread. It has ended when the drop of
+//! async runtime. A call blocks only the calling thread. Clones share that thread. It has ended when the drop of
 //! the last clone returns.
 //!
 //! ```no_run

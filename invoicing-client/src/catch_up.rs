@@ -4,10 +4,10 @@
 //!
 //! # Why no pass misses a record
 //!
-//! A pass reads everything modified since the checkpoint. The next checkpoint is the `asOf` of its *first* page. A change
-//! committed after that page was produced has a later stamp than that `asOf`, because the stamps of a company grow in the
-//! order in which changes become visible. The next pass therefore reads it. This pass reads every earlier change to a
-//! record that does not change again.
+//! A pass reads everything modified since the checkpoint. The next checkpoint is the `asOf` of its *first* page. The
+//! stamps of a company grow in the order in which changes become visible. A change committed after that page was
+//! produced therefore has a later stamp than that `asOf`, and the next pass reads it. This pass reads every earlier
+//! change to a record that does not change again.
 //!
 //! # Why a pass can continue after a failed read
 //!

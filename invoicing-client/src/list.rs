@@ -104,8 +104,8 @@ impl<R: Resource> List<R> {
     ///
     /// **Records that change during the read change their place.** Both orders of the API contract put new records
     /// first: without a `status` or `q` filter an item may be repeated, but none is skipped. With such a filter, a record
-    /// that stops matching moves the following ones up, and the read may skip one of them at a page boundary. To keep a
-    /// copy up to date, use a [`CatchUp`](crate::CatchUp), which does not filter.
+    /// that stops matching moves the following ones up. The read may then skip one at a page boundary. To keep a copy up
+    /// to date, use a [`CatchUp`](crate::CatchUp), which does not filter.
     pub fn pages(mut self) -> BoxStream<'static, Result<Page<R::Item>, Error>> {
         self.limit.get_or_insert(MAX_LIMIT);
         stream::try_unfold(Some(self), async |state: Option<Self>| {

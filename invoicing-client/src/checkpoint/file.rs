@@ -25,7 +25,7 @@ const FORMAT: u32 = 1;
 /// A lock file, with the suffix `.lock`, is locked from the first use until the last clone is dropped. A second process,
 /// or a second `FileCheckpoint` for the same path, gets [`CheckpointError::InUse`]. The lock file is not removed; it may
 /// be deleted while unused. If a future was dropped during a write, dropping the last clone waits for the end of that
-/// write, so that the lock is free afterwards.
+/// write. The lock is free afterwards.
 ///
 /// The content is JSON with a version. Unknown fields are ignored. A damaged file, or one with an unknown version, is an
 /// error and never a new start.

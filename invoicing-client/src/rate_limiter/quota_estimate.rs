@@ -13,7 +13,7 @@
 //!
 //! **Requests of earlier processes.** A new process knows neither the limit nor what an earlier one has used.
 //! It sends one request at a time until the first response. A response to a request without concurrent ones states the
-//! usage of others exactly, and that usage is kept until it must have left the window. With concurrent requests, a
+//! usage of others exactly. That usage counts until it must have left the window. With concurrent requests, a
 //! response gives only a lower bound, as it is unknown which of them the service had counted before. Such a response
 //! never lowers the estimate. Only the very first request can be refused.
 
@@ -186,8 +186,8 @@ impl QuotaEstimate {
 
     /// Derives the usage of others from the service's count `used`.
     ///
-    /// Own requests in that count are at most those counted here at the time of sending and those sent since, less
-    /// those that the service did not count.
+    /// That count contains at most these own requests: those counted here at the time of sending and those sent since,
+    /// less the uncounted ones.
     fn update_others(&mut self, sent: SentRequest, used: u32, first: Duration, now: Instant) {
         let (since, uncounted) = (self.sent - sent.totals.0, self.uncounted - sent.totals.1);
         let own = (sent.counted + since).saturating_sub(uncounted);
