@@ -19,7 +19,9 @@ use std::time::Duration;
 
 use axum::Router;
 use futures_util::{Stream, stream};
-use invoicing_client::{CatchUpError, CheckpointStore, FileCheckpoint, InvoicingClient, Notice, QuoteItem};
+use invoicing_client::{
+    CatchUpError, ChangeEvent, CheckpointStore, FileCheckpoint, InvoicingClient, QuoteItem,
+};
 use invoicing_core::{EventKind, NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
@@ -76,7 +78,7 @@ impl Connector {
     }
 
     /// Follows until something fails that trying again does not help. A link that fails is tried again.
-    async fn follow(&self, mut notices: impl Stream<Item = Notice> + Unpin) -> CatchUpError<io::Error> {
+    async fn follow(&self, mut notices: impl Stream<Item = ChangeEvent> + Unpin) -> CatchUpError<io::Error> {
         let mut follow =
             self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
         loop {
@@ -92,7 +94,7 @@ impl Connector {
     }
 
     /// Something happened. `Ok` says that it is done with for good.
-    async fn event(&self, claim: Claim, hints: mpsc::Sender<Notice>) -> Result<(), Failure> {
+    async fn event(&self, claim: Claim, hints: mpsc::Sender<ChangeEvent>) -> Result<(), Failure> {
         let Ok(event) = claim.event() else {
             // It will not become readable by coming again.
             eprintln!("not an event: {}", claim.key);
@@ -101,7 +103,7 @@ impl Connector {
         match event.data {
             EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
                 // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
-                hints.send(Notice::from_body(&claim.body)?).await?;
+                hints.send(ChangeEvent::from_body(&claim.body)?).await?;
             }
             EventData::InvoicePaid(invoice) => {
                 println!("thank {} for {}", invoice.client_name, invoice.amount_paid);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::future::ready;
 use std::time::Duration;
 
-use invoicing_client::{CatchUp, FileCheckpoint, Resource, Version};
+use invoicing_client::{CatchUp, FileCheckpoint, RecordVersion, Resource};
 use invoicing_core::{Client, DeliveryStatus, EventId, Invoice, NewClient, Quote};
 use invoicing_examples::Failure;
 
@@ -70,7 +70,7 @@ impl Story {
     pub(crate) async fn catch_up(
         &mut self,
         when: &str,
-    ) -> Result<BTreeMap<&'static str, Vec<Version>>, Failure> {
+    ) -> Result<BTreeMap<&'static str, Vec<RecordVersion>>, Failure> {
         let client = &self.integration.client;
         let file = |name: &str| FileCheckpoint::new(self.folder.join(format!("{name}.checkpoint.json")));
         let changed = BTreeMap::from([
@@ -87,9 +87,9 @@ impl Story {
         let changed = self.catch_up("after").await?;
         let Missed { client, quote, invoice } = missed;
         let expected = BTreeMap::from([
-            ("quotes", vec![Version { updated_at: quote.summary.updated_at, id: quote.summary.id.0 }]),
-            ("invoices", vec![Version { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }]),
-            ("clients", vec![Version { updated_at: client.updated_at, id: client.id.0 }]),
+            ("quotes", vec![RecordVersion { updated_at: quote.summary.updated_at, id: quote.summary.id.0 }]),
+            ("invoices", vec![RecordVersion { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }]),
+            ("clients", vec![RecordVersion { updated_at: client.updated_at, id: client.id.0 }]),
         ]);
         self.timeline.check(changed == expected, "the catch-up brings exactly what changed")?;
         self.say("check", "exactly the versions that the webhooks could not bring");
@@ -98,7 +98,7 @@ impl Story {
 }
 
 /// One pass over one resource. A real integration stores each record here, and only then says `Ok`.
-async fn changed_since<R: Resource>(mut catch_up: CatchUp<R>) -> Result<Vec<Version>, Failure> {
+async fn changed_since<R: Resource>(mut catch_up: CatchUp<R>) -> Result<Vec<RecordVersion>, Failure> {
     let mut versions = Vec::new();
     let pass = catch_up.pass(|record| {
         versions.push(R::version(&record));

@@ -1,9 +1,9 @@
 //! The client for programs without an async runtime.
 //!
-//! The same endpoints, filters, settings and errors; what is awaited elsewhere is [sent](Request::send) here, and streams
-//! are iterators. Calls are carried out on a thread of the client's own. So they may be made anywhere, also inside an
-//! async runtime, where they hold up the thread that makes them and nothing else. Clones share that thread; when the
-//! last of them is dropped, it has ended.
+//! Endpoints, filters, settings and errors are those of the async client. Requests are [sent](Request::send) instead of
+//! awaited, and streams are iterators. The client has its own thread for all calls, so that it also works inside an
+//! async runtime. A call blocks only the calling thread. Clones share that thread. It has ended when the drop of
+//! the last clone returns.
 //!
 //! ```no_run
 //! use invoicing_client::QuoteStatus;
@@ -27,20 +27,20 @@ use std::sync::Arc;
 
 use invoicing_core::{DocumentLink, ExternalLink, InvoiceId, NewClient, QuoteId};
 
-use crate::own_thread::OwnThread;
+use crate::runtime_thread::RuntimeThread;
 use crate::{ApiKey, Client, ClientBuilder, ClientCreation, ConfigError, Invoice, List, Quote};
 
-pub use request::{Call, Iter, Request};
+pub use request::{AsyncRequest, Iter, Request};
 
-/// A client of the API for one company's key. See the [module](self).
+/// A client of the API for one company's key. See the [module documentation](self).
 #[derive(Clone)]
 pub struct InvoicingClient {
     client: crate::InvoicingClient,
-    thread: Arc<OwnThread>,
+    thread: Arc<RuntimeThread>,
 }
 
 impl InvoicingClient {
-    /// Starts building a client; end with [`build_blocking`](ClientBuilder::build_blocking).
+    /// Starts building a client. The last step is [`build_blocking`](ClientBuilder::build_blocking).
     pub fn builder(base_url: impl Into<String>, api_key: impl Into<ApiKey>) -> ClientBuilder {
         ClientBuilder::new(base_url, api_key)
     }
@@ -60,7 +60,7 @@ impl InvoicingClient {
         Clients(self.clone())
     }
 
-    /// Runs async code with this client, such as a [`CatchUp`](crate::CatchUp), and waits for its end.
+    /// Runs async code with this client, such as a [`CatchUp`](crate::CatchUp), and waits for its result.
     ///
     /// ```no_run
     /// # use invoicing_client::{FileCheckpoint, blocking::InvoicingClient};
@@ -76,25 +76,25 @@ impl InvoicingClient {
     ///
     /// # Panics
     ///
-    /// If that code does, or where it is called from within itself.
+    /// If the async code panics, or if it calls `block_on` itself.
     pub fn block_on<F, T>(&self, work: impl FnOnce(crate::InvoicingClient) -> F) -> T
     where
         F: Future<Output = T> + Send + 'static,
         T: Send + 'static,
     {
-        self.thread.run(work(self.client.clone()))
+        self.thread.block_on(work(self.client.clone()))
     }
 
-    fn request<C: Call>(&self, call: C) -> Request<C> {
+    fn request<C: AsyncRequest>(&self, call: C) -> Request<C> {
         Request::new(call, self.thread.clone())
     }
 }
 
 impl ClientBuilder {
-    /// Checks the settings, starts the client's thread and builds the client. Nothing is sent.
+    /// Checks the settings, starts the client's thread and builds the client. No request is sent.
     pub fn build_blocking(self) -> Result<InvoicingClient, ConfigError> {
         let client = self.build()?;
-        let thread = OwnThread::start("invoicing-client").map_err(ConfigError::Thread)?;
+        let thread = RuntimeThread::start("invoicing-client").map_err(ConfigError::Thread)?;
         Ok(InvoicingClient { client, thread: Arc::new(thread) })
     }
 }

@@ -1,21 +1,25 @@
-//! Catching up: every version of every record, at least once, with a checkpoint.
+//! [`CatchUp`]: delivers every version of every record at least once, from a checkpoint.
 //!
-//! Owns what a pass is. Why no page leaves anything out is argued in [`walk`]; what is remembered, in [`ledger`].
+//! This module defines a pass. [`page_cursor`] explains why no page skips a record, [`ack_log`] what is remembered.
 //!
-//! Why no pass leaves anything out. A pass reads everything modified since the checkpoint and takes the *first* page's
-//! `asOf` as its next one. Whatever is modified after that page was made has a later stamp than that `asOf` (stamps of
-//! a company only grow, in the order in which changes become visible), so the next pass sees it. Whatever was modified
-//! before and stays as it is, this pass reads.
+//! # Why no pass misses a record
 //!
-//! Why a pass may go on where an earlier one could not read. Nothing of this argument says how long it takes from one page
-//! to the next: the pages that were read stand, and the first page's `asOf` with them. Only what changed between the two
-//! passes is not on them; so once such a reading is over, another begins at its `asOf`.
+//! A pass reads everything modified since the checkpoint. The next checkpoint is the `asOf` of its *first* page. The
+//! stamps of a company grow in the order in which changes become visible. A change committed after that page was
+//! produced therefore has a later stamp than that `asOf`, and the next pass reads it. This pass reads every earlier
+//! change to a record that does not change again.
+//!
+//! # Why a pass can continue after a failed read
+//!
+//! The argument sets no limit to the time between two pages. The pages that were read, and the first page's `asOf`,
+//! remain valid. Only changes between the two passes are missing. So after the last page, another read begins at that
+//! `asOf`.
 
+mod ack_log;
 mod error;
-mod ledger;
+mod page_cursor;
+mod page_reader;
 mod progress;
-mod reading;
-mod walk;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -29,89 +33,88 @@ use uuid::Uuid;
 pub use error::CatchUpError;
 pub use progress::Progress;
 
-pub(crate) use ledger::Ledger;
+pub(crate) use ack_log::AckLog;
 pub(crate) use progress::WaitObserver;
 
-use crate::{CheckpointStore, Follow, List, Resource, Version};
+use crate::{CheckpointStore, Follow, List, RecordVersion, Resource};
 use error::ReadError;
-use progress::Reporter;
-use reading::Reading;
+use page_reader::PageReader;
+use progress::ProgressReporter;
 
-/// Keeps a copy of a resource in step with the service, pass by pass.
+/// Keeps a copy of a resource up to date, pass by pass.
 ///
-/// What it guarantees:
+/// Guarantees:
 ///
-/// 1. Each version of a record that was committed before a pass starts is delivered by that pass, or superseded by one
-///    that it or a later pass delivers.
-/// 2. At least once. Within a process no version is delivered twice once its handler has returned `Ok`; after a
-///    restart, versions that were acknowledged after the last checkpoint come again.
+/// 1. A pass delivers each version that was committed before the pass started, unless a later version replaced it. That
+///    version is delivered by the same pass or by a later one.
+/// 2. Delivery is at least once. Within a process, no version is delivered again after its handler has returned `Ok`.
+///    After a restart, versions acknowledged since the last checkpoint are delivered again.
 /// 3. The checkpoint moves only at the end of a pass, after every handler has returned `Ok`.
-/// 4. It never filters by status, and reads pages of 100, with lines where the resource has any.
+/// 4. The requests never filter by status. They read pages of 100, with lines if the resource has lines.
 ///
-/// A pass may be dropped at any time (Ctrl-C, `select!`, a timeout): the checkpoint then has not moved, and the record
-/// that was being handled comes again.
+/// The future of a pass can be dropped at any time, for example by Ctrl-C, `select!` or a timeout. The checkpoint has not
+/// moved then, and the record in the handler is delivered again.
 ///
-/// # What an interruption costs
+/// # Cost of an interruption
 ///
-/// A pass that fails on a page, or is dropped while it reads, keeps what it has read: the next one of the same `CatchUp`
-/// goes on at that page, and then reads what changed meanwhile. One that ends while it delivers reads its pages again,
-/// but delivers only what was not acknowledged. A new process begins at the checkpoint: until the end of the first pass
-/// it reads everything again, a request per hundred records.
+/// A pass that fails on a page, or is dropped during a read, keeps the pages it has read. The next pass of the same
+/// `CatchUp` continues at that page and then reads what has changed since. A pass that ends during delivery reads its
+/// pages again, but delivers only what was not acknowledged. A new process begins at the checkpoint: if the first pass
+/// never completed, it reads everything again, with one request per hundred records.
 ///
 /// # Memory and time
 ///
-/// [`pass`](Self::pass) holds all its records, to deliver them oldest first: the first one holds the whole resource.
-/// A hundred thousand clients are some 50 MB, quotes with their lines several times as much; where that is too much,
-/// make the first pass with [`pass_unordered`](Self::pass_unordered), which holds one page, and some 50 bytes for each
-/// version that it has delivered (twice that with an [`overlap`](Self::overlap)). At 30 requests a minute, reading 10,000
-/// records takes a little over three minutes before the first is delivered.
+/// [`pass`](Self::pass) holds all its records in memory to deliver them oldest first; the first pass holds the whole
+/// resource. A hundred thousand clients take about 50 MB, quotes with their lines several times as much. If that is too
+/// much, use [`pass_unordered`](Self::pass_unordered) for the first pass. It holds one page, and about 50 bytes for each
+/// delivered version, or twice that with an [`overlap`](Self::overlap). With 30 requests per minute, reading 10,000
+/// records takes a little over three minutes until the first is delivered.
 ///
-/// # Servers that are not quite this one
+/// # Servers that guarantee less
 ///
-/// The guarantees above rest on three things that the contract promises: lists with `since` come last modified first,
-/// stamps grow in the order in which changes become visible, and `asOf` is the last of them. A server that speaks the
-/// same API but promises less loses records to any reader that trusts it. Two means help:
+/// The guarantees above rest on three rules of the API contract. Lists with `since` are ordered by last modification,
+/// newest first. Stamps grow in the order in which changes become visible. `asOf` is the last stamp. A server with the
+/// same API but weaker rules loses records to a reader that relies on them. Two settings help:
 ///
-/// | The server | Set | Bears |
+/// | The server | Setting | Tolerates |
 /// |---|---|---|
-/// | commits changes late, with stamps that have passed; has an `asOf` that is its clock; has several clocks | [`look_back`](Self::look_back) | a change that becomes visible up to so long after its stamp |
-/// | orders by modification ascending, not at all, or deletes | [`overlap`](Self::overlap) | so many records moving up between two requests; more are noticed and read again |
-/// | orders records with one stamp anew at every request | [`overlap`](Self::overlap) | groups of so many records |
-/// | orders by creation | nothing | such a list only grows |
-/// | states no `asOf` | nothing | the latest stamp seen takes its place |
+/// | commits changes late, with stamps in the past; uses its clock as `asOf`; has several clocks | [`look_back`](Self::look_back) | a change that becomes visible up to that long after its stamp |
+/// | orders by modification ascending, or not at all; deletes records | [`overlap`](Self::overlap) | that many records moving up between two requests; more are detected and read again |
+/// | changes the order of records with equal stamps at every request | [`overlap`](Self::overlap) | groups of that many records |
+/// | orders by creation | none | such a list only grows |
+/// | has no `asOf` | none | the latest stamp read replaces it |
 ///
-/// Nothing helps against a change that becomes visible later than the window, one that leaves `updatedAt` as it is, or
-/// an order that changes between requests for other reasons than these. Stamps are read to the millisecond, so that two
-/// versions of a record within one are taken for one. Records that a server deletes are not noticed.
-/// A server that shows another order than the contract's is warned of once, in the log, and by [`Pass::in_order`].
+/// No setting covers a change that becomes visible later than the look-back, or one that leaves `updatedAt` unchanged. Nor
+/// does one cover an order that changes between requests for other reasons. Stamps have millisecond precision: two
+/// versions of a record with the same stamp count as one. Deletions are not detected. A list in another order than the
+/// contract's causes one warning in the log and clears [`Pass::in_order`].
 pub struct CatchUp<R: Resource> {
     pub(crate) list: List<R>,
-    pub(crate) ledger: Ledger,
-    reporter: Reporter,
+    pub(crate) ack_log: AckLog,
+    reporter: ProgressReporter,
     overlap: usize,
     has_warned: bool,
     unfinished: Option<Unfinished<R>>,
 }
 
-/// A pass that is not over. It stays here while pages are read, so that whatever ends that, another pass can go on.
+/// An incomplete pass. It is a field of [`CatchUp`] while pages are read, so that the next pass can continue it.
 struct Unfinished<R: Resource> {
-    reading: Reading<R>,
-    /// What is not delivered yet. A record that changed while it was read came twice: what was read last is what it is
-    /// now.
-    records: HashMap<Uuid, (Version, R::Item)>,
-    /// The reading began in an earlier pass.
+    page_reader: PageReader<R>,
+    /// Records to be delivered. If a record was read twice because it changed, the last one read is current.
+    records: HashMap<Uuid, (RecordVersion, R::Item)>,
+    /// An earlier pass began to read.
     is_resumed: bool,
 }
 
-/// What a pass did.
+/// Summary of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Pass {
-    /// Records that the handler acknowledged. 0: there was nothing new.
+    /// Number of records that the handler acknowledged.
     pub delivered: usize,
-    /// The checkpoint: where the next pass begins, but for the look-back.
+    /// The checkpoint. The next pass begins there, less the look-back.
     pub since: Timestamp,
-    /// Whether every page came in the contract's order. Where not, [`CatchUp::overlap`] may be needed.
+    /// Whether every page was in the order of the API contract. If not, [`CatchUp::overlap`] may be necessary.
     pub in_order: bool,
 }
 
@@ -119,81 +122,81 @@ impl<R: Resource> CatchUp<R> {
     pub(crate) fn new(list: List<R>, store: impl CheckpointStore + 'static) -> Self {
         let list = list.limit(MAX_PAGE_LIMIT);
         let list = if R::HAS_LINES { list.with_lines() } else { list };
-        let ledger = Ledger::new(R::NAME, Arc::new(store));
-        let reporter = Reporter::default();
-        Self { list, ledger, reporter, overlap: 0, has_warned: false, unfinished: None }
+        let ack_log = AckLog::new(R::NAME, Arc::new(store));
+        let reporter = ProgressReporter::default();
+        Self { list, ack_log, reporter, overlap: 0, has_warned: false, unfinished: None }
     }
 
-    /// Reads from so long before the checkpoint, for servers that commit late. Default: 0, which suits this service.
+    /// Begins each pass this long before the checkpoint, for servers that commit late. Default: 0, which suits this
+    /// service.
     ///
-    /// What was acknowledged within that time is remembered, also in the checkpoint (some 90 bytes a version in a
-    /// file), and is not delivered again. A window that becomes longer brings what it newly reaches once more.
+    /// Versions acknowledged within that time are remembered, in the checkpoint too (about 90 bytes each in a file), and
+    /// are not delivered again. If the window is extended, the versions in the added time are delivered once more.
     #[must_use]
     pub fn look_back(mut self, window: Duration) -> Self {
-        self.ledger.set_window(window);
+        self.ack_log.set_window(window);
         self.unfinished = None;
         self
     }
 
-    /// Lets each page begin so many records before the end of the last one, 0 to 50, for servers whose lists move
-    /// towards the reader. Default: 0, which suits this service.
+    /// Begins each page this many records before the end of the previous one, 0 to 50. Default: 0, which suits this
+    /// service. Intended for servers on which unread records move towards the beginning of the list.
     ///
-    /// A page that does not show one of the records before it is not trusted: the pass steps back until it finds its
-    /// place, and overlaps more. 10 costs every tenth request; at least 2 is needed to bear any move without a step
-    /// back.
+    /// A page is used only if it repeats a record of the previous ones. Otherwise the pass steps back until it finds one,
+    /// and increases the overlap. An overlap of 10 costs one request in ten. Below 2, each move causes a step back.
     #[must_use]
     pub fn overlap(mut self, records: usize) -> Self {
-        self.overlap = records.min(walk::MAX_OVERLAP);
+        self.overlap = records.min(page_cursor::MAX_OVERLAP);
         self.unfinished = None;
         self
     }
 
-    /// Calls this after each page and each delivery, and when a request begins to wait for the quota.
+    /// Sets a listener, called after each page and each delivery, and when a request begins to wait for the quota.
     ///
-    /// The counts begin anew with each pass. It is called between the reads and should be quick.
+    /// The counts restart with each pass. The listener runs between reads and should return quickly.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
-        self.reporter = Reporter::to(listener);
+        self.reporter = ProgressReporter::to(listener);
         self.unfinished = None;
-        self.list = self.list.observed(Arc::new(self.reporter.clone()));
+        self.list = self.list.with_observer(Arc::new(self.reporter.clone()));
         self
     }
 
-    /// Makes passes from time to time, and between them reads what webhooks tell of.
+    /// Makes passes at intervals and, between them, reads the records that webhooks report.
     pub fn follow(self) -> Follow<R> {
         Follow::new(self)
     }
 
     /// Makes one pass: reads what was modified since the checkpoint, delivers it oldest first, moves the checkpoint.
     ///
-    /// `Ok` from the handler acknowledges the record: by then it must be stored. An error stops the pass. The future
-    /// may be dropped at any time; the record that was being handled comes again.
+    /// `Ok` from the handler acknowledges the record: it must be stored by then. An error stops the pass. The future can
+    /// be dropped at any time; the record in the handler is delivered again.
     ///
     /// # Errors
     ///
-    /// See [`CatchUpError`]. All of them leave the checkpoint where it was; calling `pass` again is right, and goes on at
-    /// the page that could not be read.
+    /// See [`CatchUpError`]. None of them moves the checkpoint. Calling `pass` again is safe and continues at the page
+    /// that failed.
     pub async fn pass<H, F, E>(&mut self, mut handler: H) -> Result<Pass, CatchUpError<E>>
     where
-        // Not `AsyncFnMut`: a pass with one cannot be a task of its own, as nothing can say that its future is `Send`.
+        // Not `AsyncFnMut`: its future cannot be bounded by `Send`, which a pass in a spawned task needs.
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
         self.begin().await?;
-        while self.read_on().await? {}
+        while self.read_page().await? {}
         let delivered = self.deliver(&mut handler).await?;
         self.end(delivered).await
     }
 
-    /// Makes one pass that delivers each page as soon as it is read: for a first pass that is too large for memory.
+    /// Makes one pass that delivers each page as soon as it is read, for a first pass that does not fit in memory.
     ///
-    /// The same guarantees, the same checkpoint, and versions of one record still come in their order; but records
-    /// come oldest first only within a page, and the pages come in the server's order: last modified first. What a
-    /// record refers to may come after it.
+    /// Guarantees and checkpoint are those of [`pass`](Self::pass), and versions of one record keep their order. Records
+    /// are ordered oldest first only within a page. Pages follow the order of the server, last modified first, so that a
+    /// record may be delivered before one that it refers to.
     ///
     /// # Errors
     ///
-    /// See [`CatchUpError`]. What was acknowledged before a failure does not come again within this process.
+    /// See [`CatchUpError`]. Records acknowledged before a failure are not delivered again within this process.
     pub async fn pass_unordered<H, F, E>(&mut self, mut handler: H) -> Result<Pass, CatchUpError<E>>
     where
         H: FnMut(R::Item) -> F,
@@ -201,16 +204,16 @@ impl<R: Resource> CatchUp<R> {
     {
         self.begin().await?;
         let mut delivered = 0;
-        while self.read_on().await? {
+        while self.read_page().await? {
             delivered += self.deliver(&mut handler).await?;
         }
         self.end(delivered).await
     }
 
-    /// Hands one version over, if it was not before. Whether it was handed over now.
-    pub(crate) async fn hand_over<H, F, E>(
+    /// Delivers one version unless it is acknowledged already. Returns whether it was delivered.
+    pub(crate) async fn deliver_one<H, F, E>(
         &mut self,
-        version: Version,
+        version: RecordVersion,
         record: R::Item,
         handler: &mut H,
     ) -> Result<bool, CatchUpError<E>>
@@ -218,21 +221,21 @@ impl<R: Resource> CatchUp<R> {
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        if self.ledger.knows(&version) {
+        if self.ack_log.contains(&version) {
             return Ok(false);
         }
         handler(record).await.map_err(|source| CatchUpError::Handler { version, source })?;
-        self.ledger.acknowledge(version);
+        self.ack_log.acknowledge(version);
         if let Some(unfinished) = &mut self.unfinished {
-            // What a pass has read of it and not delivered must not come after this.
+            // An older version of this record, read by an incomplete pass, must not be delivered later.
             unfinished.records.retain(|id, (read, _)| *id != version.id || *read > version);
         }
         Ok(true)
     }
 
-    /// Begins a pass, or goes on with the one that could not read on.
+    /// Begins a pass, or continues an incomplete one.
     async fn begin<E>(&mut self) -> Result<(), CatchUpError<E>> {
-        if self.ledger.resume().await? {
+        if self.ack_log.reload().await? {
             self.unfinished = None;
         }
         self.reporter.begin();
@@ -240,45 +243,46 @@ impl<R: Resource> CatchUp<R> {
             unfinished.is_resumed = true;
             self.reporter.records(unfinished.records.len());
         } else {
-            let list = self.list.clone().since(self.ledger.from());
-            let reading = Reading::new(list, self.overlap, self.ledger.newest(), self.reporter.clone());
-            self.unfinished = Some(Unfinished { reading, records: HashMap::new(), is_resumed: false });
+            let list = self.list.clone().since(self.ack_log.read_from());
+            let page_reader =
+                PageReader::new(list, self.overlap, self.ack_log.latest_stamp(), self.reporter.clone());
+            self.unfinished = Some(Unfinished { page_reader, records: HashMap::new(), is_resumed: false });
         }
         Ok(())
     }
 
-    /// Reads one page. `false`: there is none, everything is read.
-    async fn read_on<E>(&mut self) -> Result<bool, CatchUpError<E>> {
-        let Some(Unfinished { reading, records, is_resumed }) = &mut self.unfinished else {
+    /// Reads one page. Returns `false` after the last one.
+    async fn read_page<E>(&mut self) -> Result<bool, CatchUpError<E>> {
+        let Some(Unfinished { page_reader, records, is_resumed }) = &mut self.unfinished else {
             return Ok(false);
         };
-        let page = match reading.next_page().await {
+        let page = match page_reader.next_page().await {
             Ok(page) => page,
             Err(error) => {
-                // Whoever has lost the way begins anew.
-                if let ReadError::Unsettled { .. } = error {
+                // The position in the list is lost: the next pass starts over.
+                if let ReadError::UnstableList { .. } = error {
                     self.unfinished = None;
                 }
                 return Err(error.into());
             }
         };
         let Some(page) = page else {
-            let since = self.ledger.next(reading.bound());
-            // Stamps that went back are the next pass's business.
-            let has_more = std::mem::take(is_resumed) && since >= self.ledger.since();
+            let since = self.ack_log.next_since(page_reader.bound());
+            // If the stamps went backwards, the next pass handles it.
+            let has_more = std::mem::take(is_resumed) && since >= self.ack_log.since();
             if has_more {
-                reading.begin_again(self.list.clone().since(self.ledger.reads_from(since)), self.overlap);
+                page_reader.restart(self.list.clone().since(self.ack_log.read_from_at(since)), self.overlap);
             }
             return Ok(has_more);
         };
         let before = records.len();
-        let unknown = page.into_iter().filter(|(version, _)| !self.ledger.knows(version));
+        let unknown = page.into_iter().filter(|(version, _)| !self.ack_log.contains(version));
         records.extend(unknown.map(|(version, record)| (version.id, (version, record))));
         self.reporter.records(records.len() - before);
         Ok(true)
     }
 
-    /// Delivers what was read, oldest first. Where that ends early, it is read again.
+    /// Delivers what was read, oldest first. If it ends early, the next pass reads those records again.
     async fn deliver<H, F, E>(&mut self, handler: &mut H) -> Result<usize, CatchUpError<E>>
     where
         H: FnMut(R::Item) -> F,
@@ -289,31 +293,31 @@ impl<R: Resource> CatchUp<R> {
         records.sort_unstable_by_key(|(version, _)| *version);
         let mut delivered = 0;
         for (version, record) in records {
-            delivered += usize::from(self.hand_over(version, record, handler).await?);
+            delivered += usize::from(self.deliver_one(version, record, handler).await?);
             self.reporter.delivered();
         }
         self.unfinished = Some(unfinished);
         Ok(delivered)
     }
 
-    /// Everything that was read is acknowledged: moves the checkpoint.
+    /// Moves the checkpoint: everything that was read is acknowledged.
     async fn end<E>(&mut self, delivered: usize) -> Result<Pass, CatchUpError<E>> {
-        // If nothing was read, nothing moves.
-        let (bound, in_order) = self.unfinished.as_ref().map_or((self.ledger.since(), true), |unfinished| {
-            (unfinished.reading.bound(), unfinished.reading.in_order())
+        // Without a read, the checkpoint stays.
+        let (bound, in_order) = self.unfinished.as_ref().map_or((self.ack_log.since(), true), |unfinished| {
+            (unfinished.page_reader.bound(), unfinished.page_reader.in_order())
         });
-        let since = self.ledger.next(bound);
-        if since < self.ledger.since() {
-            warn!(resource = R::NAME, from = %self.ledger.since(), to = %since, "the service's stamps went back");
+        let since = self.ack_log.next_since(bound);
+        if since < self.ack_log.since() {
+            warn!(resource = R::NAME, from = %self.ack_log.since(), to = %since, "modification stamps of the service went backwards");
         }
         if !in_order && !std::mem::replace(&mut self.has_warned, true) {
             warn!(
                 resource = R::NAME,
                 overlap = self.overlap,
-                "the service does not list the last modified first; without an overlap records may be missed"
+                "the service does not order by last modification; without an overlap, records may be missed"
             );
         }
-        self.ledger.advance(since).await?;
+        self.ack_log.advance(since).await?;
         self.unfinished = None;
         debug!(resource = R::NAME, delivered, %since, "pass complete");
         Ok(Pass { delivered, since, in_order })
@@ -324,7 +328,7 @@ impl<R: Resource> fmt::Debug for CatchUp<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CatchUp")
             .field("resource", &R::NAME)
-            .field("ledger", &self.ledger)
+            .field("ack_log", &self.ack_log)
             .field("overlap", &self.overlap)
             .finish_non_exhaustive()
     }

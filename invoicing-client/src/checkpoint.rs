@@ -1,4 +1,4 @@
-//! How far a catch-up has come, and where that is kept. What it means is decided in [`CatchUp`](crate::CatchUp).
+//! [`Checkpoint`] of a [`CatchUp`](crate::CatchUp), and the stores that keep it.
 
 mod file;
 mod lock;
@@ -14,37 +14,37 @@ use serde::{Deserialize, Serialize};
 pub use file::FileCheckpoint;
 pub use memory::MemoryCheckpoint;
 
-use crate::Version;
+use crate::RecordVersion;
 
 /// Where the next pass begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Checkpoint {
-    /// Everything that was modified before this instant has been acknowledged, but for what becomes visible late.
+    /// Every change before this instant is acknowledged, except changes that become visible late.
     pub since: Timestamp,
-    /// Versions at or after `since`, less the [look-back](crate::CatchUp::look_back), that have been acknowledged too,
-    /// so that a new process does not deliver them again. Without a look-back few: those of the last instant, and what
-    /// changed during the last pass.
-    pub delivered: Vec<Version>,
+    /// Acknowledged versions at or after `since` less the [look-back](crate::CatchUp::look_back), so that a new process
+    /// does not deliver them again. Without a look-back there are few: those with the last stamp, and those that changed
+    /// during the last pass.
+    pub delivered: Vec<RecordVersion>,
 }
 
 impl Checkpoint {
-    /// Before everything: the first pass reads all records.
+    /// The start of time: the first pass reads all records.
     pub fn start() -> Self {
         Self { since: Timestamp::from_millis(0), delivered: Vec::new() }
     }
 }
 
-/// Keeps checkpoints, one per resource. Implement it to keep them in the database that the records go to.
+/// Stores one checkpoint per resource. Implement it to store them in the database of the copied records.
 ///
-/// Two catch-ups of the same resource must not share one.
+/// Two catch-ups of the same resource must not share a store.
 pub trait CheckpointStore: Send + Sync {
-    /// The checkpoint of a resource (`quotes`, `invoices`, `clients`); `None` where none was ever saved.
+    /// Loads the checkpoint of a resource (`quotes`, `invoices`, `clients`). `None` if none was ever saved.
     ///
-    /// One that is there and cannot be read is an error: starting over in silence would deliver everything again.
+    /// An unreadable checkpoint must be an error: `None` would deliver everything again.
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>>;
 
-    /// Keeps the checkpoint of a resource, wholly or not at all.
+    /// Saves the checkpoint of a resource atomically.
     fn save<'a>(
         &'a self,
         resource: &'a str,
@@ -66,7 +66,7 @@ impl<S: CheckpointStore + ?Sized> CheckpointStore for Arc<S> {
     }
 }
 
-/// A checkpoint can be neither read nor kept.
+/// A checkpoint cannot be loaded or saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
@@ -77,27 +77,27 @@ pub enum CheckpointError {
         path: PathBuf,
         /// `read`, `written` or `locked`.
         action: &'static str,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The file holds something that is not a checkpoint. Restore it, or remove it to deliver everything again.
+    /// The content is not a checkpoint. Restore the file, or remove it to deliver everything again.
     #[error("the checkpoint file {} is damaged", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Where it is damaged.
+        /// Line and column of the damage.
         source: serde_json::Error,
     },
     /// The file was written by a later version of this crate.
-    #[error("the checkpoint file {} has version {version}, which this release does not know", path.display())]
-    UnknownVersion {
+    #[error("the checkpoint file {} has version {version}, which this release does not support", path.display())]
+    UnsupportedVersion {
         /// The file.
         path: PathBuf,
-        /// The version that it names.
+        /// The version in the file.
         version: u32,
     },
-    /// Another process, or another [`FileCheckpoint`] of this one, uses the file. Two catch-ups that share a
-    /// checkpoint would miss what the other one was given.
+    /// Another process, or another [`FileCheckpoint`] of this one, uses the file. Each of two catch-ups with one
+    /// checkpoint would miss the records delivered to the other.
     #[error("the checkpoint file {} is in use by another process or another catch-up", path.display())]
     InUse {
         /// The file.
@@ -108,12 +108,12 @@ pub enum CheckpointError {
     OtherResource {
         /// The file.
         path: PathBuf,
-        /// The resource that it names.
+        /// The resource in the file.
         found: String,
-        /// The resource that it was asked for.
+        /// The resource of the catch-up.
         expected: String,
     },
-    /// A store of the caller's own failed.
+    /// A [`CheckpointStore`] of the caller failed.
     #[error("the checkpoint store failed")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

@@ -1,37 +1,36 @@
-//! The client: a handle that is cheap to clone, and what its clones share.
+//! [`InvoicingClient`]: a handle that is cheap to clone, and the state that its clones share.
 
 use std::fmt;
 use std::sync::Arc;
 
-use crate::call::Endpoint;
 use crate::config::Limits;
 use crate::env::Env;
-use crate::pace::Pace;
+use crate::rate_limiter::RateLimiter;
+use crate::request_factory::RequestFactory;
 use crate::{ApiKey, ClientBuilder, Clients, Invoices, Quotes, Transport};
 
 /// A client of the API for one company's key.
 ///
-/// Cloning is cheap; clones share connections, settings and the pace. So make one client per key, and clone it. Calls
-/// need a tokio runtime with time and I/O; without one, see the `blocking` feature.
+/// Cloning is cheap, and clones share connections, settings and the rate limiter: create one client per key and clone
+/// it. Calls need a tokio runtime with time and I/O. For programs without one there is the feature `blocking`.
 #[derive(Clone)]
-pub struct InvoicingClient(Arc<Shared>);
+pub struct InvoicingClient(Arc<ClientInner>);
 
-/// What all clones share.
-pub(crate) struct Shared {
-    pub(crate) endpoint: Endpoint,
+/// State shared by all clones.
+pub(crate) struct ClientInner {
+    pub(crate) request_factory: RequestFactory,
     pub(crate) key: ApiKey,
     pub(crate) limits: Limits,
     pub(crate) transport: Arc<dyn Transport>,
     pub(crate) env: Arc<dyn Env>,
-    /// `None` where pacing is off.
-    pub(crate) pace: Option<Pace>,
+    /// `None` if rate limiting is off.
+    pub(crate) rate_limiter: Option<RateLimiter>,
 }
 
 impl InvoicingClient {
     /// Starts building a client.
     ///
-    /// `base_url` is the service's address without `/api/v1`. Use `https`: over plain `http` the key is readable on
-    /// the way.
+    /// `base_url` is the service's address without `/api/v1`. Use `https`: plain `http` exposes the key to the network.
     pub fn builder(base_url: impl Into<String>, api_key: impl Into<ApiKey>) -> ClientBuilder {
         ClientBuilder::new(base_url, api_key)
     }
@@ -51,11 +50,11 @@ impl InvoicingClient {
         Clients::new(self.clone())
     }
 
-    pub(crate) fn new(shared: Shared) -> Self {
-        Self(Arc::new(shared))
+    pub(crate) fn new(inner: ClientInner) -> Self {
+        Self(Arc::new(inner))
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
+    pub(crate) fn inner(&self) -> &ClientInner {
         &self.0
     }
 }
@@ -63,9 +62,9 @@ impl InvoicingClient {
 impl fmt::Debug for InvoicingClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InvoicingClient")
-            .field("base_url", &self.0.endpoint.base().as_str())
+            .field("base_url", &self.0.request_factory.base_url().as_str())
             .field("limits", &self.0.limits)
-            .field("pacing", &self.0.pace.is_some())
+            .field("rate_limiting", &self.0.rate_limiter.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -1,9 +1,9 @@
-//! Clients: reading, and creating without creating twice.
+//! [`Clients`]: read, and create without duplicates.
 
 use invoicing_core::{NewClient, Page};
 
 use crate::call::Call;
-use crate::send::unsendable;
+use crate::send::invalid_request;
 use crate::{CatchUp, CheckpointStore, Client, ErrorKind, Follow, InvoicingClient, List, Request};
 
 /// The company's clients.
@@ -12,33 +12,33 @@ pub struct Clients {
     client: InvoicingClient,
 }
 
-/// What [`Clients::create`] found or made.
+/// Result of [`Clients::create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClientCreation {
-    /// The client was created by this request (201).
+    /// This request created the client (201).
     Created(Client),
-    /// A client with this `externalId` existed, and is returned as it was, whatever was sent (200).
+    /// A client with this `externalId` existed. It is returned unchanged; the fields of the request are ignored (200).
     ///
-    /// After a broken connection it may be the one that the first attempt created.
+    /// After a broken connection it may be the client that an earlier attempt of the same call created.
     Existing(Client),
 }
 
 impl ClientCreation {
-    /// The client, new or not.
+    /// The client, new or existing.
     pub fn client(&self) -> &Client {
         match self {
             Self::Created(client) | Self::Existing(client) => client,
         }
     }
 
-    /// The client, new or not.
+    /// The client, new or existing.
     pub fn into_client(self) -> Client {
         match self {
             Self::Created(client) | Self::Existing(client) => client,
         }
     }
 
-    /// Whether the service created it for this request.
+    /// Whether this request created the client.
     pub fn is_created(&self) -> bool {
         matches!(self, Self::Created(_))
     }
@@ -54,39 +54,39 @@ impl Clients {
         List::new(self.client.clone())
     }
 
-    /// Looks a client up by the caller's own identifier.
+    /// Finds the client with this `externalId`.
     pub fn find(&self, external_id: &str) -> Request<Option<Client>> {
         let call = self.list().external_id(external_id).call();
-        Request::new(&self.client, Ok(call), |shared, answer| {
-            let page: Page<Client> = shared.read(&answer)?;
+        Request::new(&self.client, Ok(call), |client, response| {
+            let page: Page<Client> = client.parse(&response)?;
             Ok(page.data.into_iter().next())
         })
     }
 
     /// Creates a client.
     ///
-    /// With an `externalId` this is safe to repeat, and is repeated like a read where an attempt fails. Without one it
-    /// is attempted **once**: after [`ErrorKind::Timeout`] or [`ErrorKind::Interrupted`] the client may exist.
+    /// With an `externalId` the call is idempotent and is retried like a read. Without one there is a **single**
+    /// attempt: after [`ErrorKind::Timeout`] or [`ErrorKind::Interrupted`] the client may exist.
     pub fn create(&self, new: &NewClient) -> Request<ClientCreation> {
         const OPERATION: &str = "clients.create";
         let call = Call::post(OPERATION, "/clients".to_owned(), new, new.external_id.is_some());
-        let call = call.map_err(|error| unsendable(OPERATION, error));
-        Request::new(&self.client, call, |shared, answer| {
-            let client = shared.read(&answer)?;
-            match answer.status {
+        let call = call.map_err(|error| invalid_request(OPERATION, error));
+        Request::new(&self.client, call, |inner, response| {
+            let client = inner.parse(&response)?;
+            match response.status {
                 201 => Ok(ClientCreation::Created(client)),
                 200 => Ok(ClientCreation::Existing(client)),
-                _ => Err(answer.fail(ErrorKind::Unreadable)),
+                _ => Err(response.error(ErrorKind::InvalidResponse)),
             }
         })
     }
 
-    /// Keeps a copy of all clients in step. See [`CatchUp`].
+    /// Keeps a copy of all clients up to date. See [`CatchUp`].
     pub fn catch_up(&self, store: impl CheckpointStore + 'static) -> CatchUp<Self> {
         CatchUp::new(self.list(), store)
     }
 
-    /// Keeps a copy of all clients in step by passes alone: no event tells of clients. See [`Follow`].
+    /// Keeps a copy of all clients up to date by passes alone, as there are no events about clients. See [`Follow`].
     pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
         self.catch_up(store).follow()
     }

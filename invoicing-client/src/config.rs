@@ -1,25 +1,24 @@
-//! The settings of a client. Every one has a default that suits the contract's limits.
+//! [`ClientBuilder`]: the settings of a client. The defaults suit the limits of the API contract.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::call::Endpoint;
-use crate::client::Shared;
+use crate::client::ClientInner;
 use crate::env::{Env, SystemEnv};
-use crate::pace::Pace;
+use crate::rate_limiter::RateLimiter;
+use crate::request_factory::RequestFactory;
 use crate::transport::HttpTransport;
 use crate::{ApiKey, ConfigError, InvoicingClient, Transport};
 
-/// Most attempts per call (contract, section 11).
+/// Most attempts per call, as the API contract limits them.
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
-/// A connection takes at most this long.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// An attempt takes at most this long, its body included.
+/// For one attempt, including the body of the response.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(30);
-/// A call takes at most this long: room for the longest `Retry-After` that is waited for (90 s) and an attempt.
+/// For one call: the longest `Retry-After` that is waited for (90 s) and one attempt.
 const DEADLINE: Duration = Duration::from_mins(2);
-/// A page of 100 quotes of a few hundred lines each stays below.
+/// Larger than a page of 100 quotes with a few hundred lines each.
 const MAX_RESPONSE_BYTES: usize = 64 * 1024 * 1024;
 
 /// Builds an [`InvoicingClient`].
@@ -30,22 +29,21 @@ pub struct ClientBuilder {
     key: ApiKey,
     user_agent: String,
     limits: Limits,
-    pacing: bool,
-    network: Network,
+    rate_limiting: bool,
+    transport: TransportChoice,
 }
 
-/// What carries the requests.
 #[derive(Clone)]
-enum Network {
-    /// A client of this crate's own.
-    Own { connect_timeout: Duration, proxy: Option<String> },
-    /// One that the caller set up.
+enum TransportChoice {
+    /// A reqwest client that `build` creates.
+    Default { connect_timeout: Duration, proxy: Option<String> },
+    /// A reqwest client of the caller.
     Reqwest(reqwest::Client),
-    /// Something else.
-    Other(Arc<dyn Transport>),
+    /// A transport of the caller.
+    Custom(Arc<dyn Transport>),
 }
 
-/// What a call may take.
+/// Limits of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     pub(crate) max_attempts: u32,
@@ -66,8 +64,8 @@ impl ClientBuilder {
                 deadline: DEADLINE,
                 max_response_bytes: MAX_RESPONSE_BYTES,
             },
-            pacing: true,
-            network: Network::Own { connect_timeout: CONNECT_TIMEOUT, proxy: None },
+            rate_limiting: true,
+            transport: TransportChoice::Default { connect_timeout: CONNECT_TIMEOUT, proxy: None },
         }
     }
 
@@ -77,35 +75,37 @@ impl ClientBuilder {
         self
     }
 
-    /// Longest time for one connection. Default: 10 s. Without effect on a [`reqwest_client`](Self::reqwest_client) or a
-    /// [`transport`](Self::transport) of one's own.
+    /// Longest time for establishing a connection. Default: 10 s.
+    ///
+    /// Has no effect with [`reqwest_client`](Self::reqwest_client) or [`transport`](Self::transport).
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        if let Network::Own { connect_timeout, .. } = &mut self.network {
+        if let TransportChoice::Default { connect_timeout, .. } = &mut self.transport {
             *connect_timeout = timeout;
         }
         self
     }
 
-    /// Goes through this HTTP proxy (`http://user:password@proxy.example.com:3128`), to the service and to documents.
-    /// Default: none, whatever the environment says. Without effect on a [`reqwest_client`](Self::reqwest_client) or a
-    /// [`transport`](Self::transport) of one's own.
+    /// HTTP proxy for the service and for documents, such as `http://user:password@proxy.example.com:3128`.
+    ///
+    /// Default: none; the environment is not consulted. Has no effect with
+    /// [`reqwest_client`](Self::reqwest_client) or [`transport`](Self::transport).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {
-        if let Network::Own { proxy, .. } = &mut self.network {
+        if let TransportChoice::Default { proxy, .. } = &mut self.transport {
             *proxy = Some(url.into());
         }
         self
     }
 
-    /// Longest time for one attempt, from connecting to the last byte of the answer. Default: 30 s.
+    /// Longest time for one attempt, from connecting to the last byte of the response. Default: 30 s.
     pub fn attempt_timeout(mut self, timeout: Duration) -> Self {
         self.limits.attempt_timeout = timeout;
         self
     }
 
-    /// Longest time for a call with all its attempts and waits, those for the pace included. Default: 120 s.
+    /// Longest time for a call with all its attempts and waits, including those for the quota. Default: 120 s.
     ///
-    /// A wait that would pass it is not begun: the call ends at once with the error that it would have waited for. A
-    /// single call can have [another one](crate::Request::deadline).
+    /// A wait that would end after the deadline is not begun: the call fails at once with the error of its last attempt.
+    /// A single call can have [another deadline](crate::Request::deadline).
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.limits.deadline = deadline;
         self
@@ -117,61 +117,58 @@ impl ClientBuilder {
         self
     }
 
-    /// Largest body that is read, in bytes, documents included. Default: 64 MiB.
+    /// Largest body that is read, in bytes, for documents too. Default: 64 MiB.
     pub fn max_response_bytes(mut self, bytes: usize) -> Self {
         self.limits.max_response_bytes = bytes;
         self
     }
 
-    /// Whether calls keep to the key's quota by themselves. Default: yes.
+    /// Whether the client limits its own rate to the key's quota. Default: yes.
     ///
-    /// All clones of the client share one pace. Once the first is answered, requests go out at once, as many as the quota
-    /// allows (30 in 60 s, or what `RateLimit-Limit` says); then each waits for the moment at which the service lets it
-    /// pass. While the key has no other user, no call ever meets a 429, but for the very first of a process that begins
-    /// when an earlier one has just used up the quota. Off, a call that is too early is refused, and tried again as the
-    /// rules for 429 say.
-    pub fn pacing(mut self, on: bool) -> Self {
-        self.pacing = on;
+    /// All clones share one rate limiter; [the crate documentation](crate#rate-limiting) describes it. Without it, the
+    /// service refuses calls beyond the quota with 429, and they are retried by the rules for 429.
+    pub fn rate_limiting(mut self, enabled: bool) -> Self {
+        self.rate_limiting = enabled;
         self
     }
 
-    /// Uses a reqwest client of one's own: for private roots, a client certificate, or a shared pool of connections.
+    /// Uses this reqwest client, for private root certificates, a client certificate or a shared connection pool.
     ///
-    /// Give it `redirect(Policy::none())`. An answer that it reached by a redirect is reported as
+    /// Build it with `redirect(Policy::none())`. A response that it reached by a redirect is reported as
     /// [`ErrorKind::Redirected`](crate::ErrorKind::Redirected), but only after the redirect was followed.
     pub fn reqwest_client(mut self, client: reqwest::Client) -> Self {
-        self.network = Network::Reqwest(client);
+        self.transport = TransportChoice::Reqwest(client);
         self
     }
 
-    /// Uses something else than the network. See [`Transport`].
+    /// Sends requests through this transport instead of reqwest. See [`Transport`].
     pub fn transport(mut self, transport: Arc<dyn Transport>) -> Self {
-        self.network = Network::Other(transport);
+        self.transport = TransportChoice::Custom(transport);
         self
     }
 
-    /// Checks the settings and builds the client. Nothing is sent.
+    /// Checks the settings and builds the client. No request is sent.
     pub fn build(self) -> Result<InvoicingClient, ConfigError> {
         self.build_in(Arc::new(SystemEnv))
     }
 
-    /// Builds the client on another clock.
+    /// Builds the client with this clock and source of randomness.
     pub(crate) fn build_in(self, env: Arc<dyn Env>) -> Result<InvoicingClient, ConfigError> {
         self.limits.check()?;
-        let endpoint = Endpoint::new(&self.base_url, self.key.header()?, &self.user_agent)?;
-        let transport = self.network.transport()?;
-        let pace = self.pacing.then(|| Pace::new(env.now()));
-        Ok(InvoicingClient::new(Shared {
-            endpoint,
+        let request_factory = RequestFactory::new(&self.base_url, self.key.header()?, &self.user_agent)?;
+        let transport = self.transport.build()?;
+        let rate_limiter = self.rate_limiting.then(|| RateLimiter::new(env.now()));
+        Ok(InvoicingClient::new(ClientInner {
+            request_factory,
             key: self.key,
             limits: self.limits,
             transport,
             env,
-            pace,
+            rate_limiter,
         }))
     }
 
-    /// Builds the client on another network and another clock.
+    /// Builds the client with this transport and clock.
     #[cfg(test)]
     pub(crate) fn build_on(
         self,
@@ -184,29 +181,29 @@ impl ClientBuilder {
 
 impl fmt::Debug for ClientBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The network is left out: a proxy's address may hold a password.
+        // The transport is left out: the address of a proxy may hold a password.
         f.debug_struct("ClientBuilder")
             .field("base_url", &self.base_url)
             .field("key", &self.key)
             .field("user_agent", &self.user_agent)
             .field("limits", &self.limits)
-            .field("pacing", &self.pacing)
+            .field("rate_limiting", &self.rate_limiting)
             .finish_non_exhaustive()
     }
 }
 
-impl Network {
-    fn transport(self) -> Result<Arc<dyn Transport>, ConfigError> {
+impl TransportChoice {
+    fn build(self) -> Result<Arc<dyn Transport>, ConfigError> {
         let client = match self {
-            Self::Other(transport) => return Ok(transport),
+            Self::Custom(transport) => return Ok(transport),
             Self::Reqwest(client) => client,
-            Self::Own { connect_timeout, proxy } => own_client(connect_timeout, proxy.as_deref())?,
+            Self::Default { connect_timeout, proxy } => default_client(connect_timeout, proxy.as_deref())?,
         };
         Ok(Arc::new(HttpTransport(client)))
     }
 }
 
-fn own_client(connect_timeout: Duration, proxy: Option<&str>) -> Result<reqwest::Client, ConfigError> {
+fn default_client(connect_timeout: Duration, proxy: Option<&str>) -> Result<reqwest::Client, ConfigError> {
     let builder = reqwest::Client::builder()
         .connect_timeout(connect_timeout)
         .redirect(reqwest::redirect::Policy::none())
@@ -214,7 +211,7 @@ fn own_client(connect_timeout: Duration, proxy: Option<&str>) -> Result<reqwest:
         .referer(false);
     let builder = match proxy {
         None => builder.no_proxy(),
-        // The error is not kept: it may repeat the address, and with it a password.
+        // The cause is dropped: it may repeat the address with its password.
         Some(url) => builder.proxy(reqwest::Proxy::all(url).map_err(|_| ConfigError::Proxy)?),
     };
     builder.build().map_err(ConfigError::Http)
@@ -222,15 +219,15 @@ fn own_client(connect_timeout: Duration, proxy: Option<&str>) -> Result<reqwest:
 
 impl Limits {
     fn check(&self) -> Result<(), ConfigError> {
-        let refuse = |setting, rule| Err(ConfigError::OutOfRange { setting, rule });
+        let invalid = |setting, rule| Err(ConfigError::OutOfRange { setting, rule });
         if !(1..=MAX_ATTEMPTS).contains(&self.max_attempts) {
-            return refuse("max_attempts", "between 1 and 4");
+            return invalid("max_attempts", "between 1 and 4");
         }
         if self.attempt_timeout.is_zero() {
-            return refuse("attempt_timeout", "more than 0");
+            return invalid("attempt_timeout", "more than 0");
         }
         if self.deadline.is_zero() {
-            return refuse("deadline", "more than 0");
+            return invalid("deadline", "more than 0");
         }
         Ok(())
     }

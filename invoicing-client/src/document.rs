@@ -1,4 +1,4 @@
-//! The frozen document of a quote: its link, and the check that its bytes are the linked ones.
+//! The frozen document of a quote: download, and check of the bytes against the link.
 
 use std::future::IntoFuture;
 use std::time::Duration;
@@ -8,45 +8,45 @@ use futures_core::future::BoxFuture;
 use invoicing_core::{DocumentLink, QuoteId, sha256_hex};
 
 use crate::call::Call;
-use crate::request::{Options, per_call};
-use crate::send::Answer;
+use crate::request::{CallOptions, call_options};
+use crate::response::ApiResponse;
 use crate::{Error, ErrorKind, InvoicingClient, Quotes, Request};
 
 const OPERATION: &str = "quotes.download";
 
-/// A document whose bytes were checked against its link.
+/// A document whose size and SHA-256 match its link.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Document {
-    /// The link that it was downloaded from.
+    /// The link of the download.
     pub link: DocumentLink,
-    /// The document.
+    /// The content.
     pub bytes: Bytes,
 }
 
-/// Asking for a link and downloading what is behind it: a call of several requests. See
-/// [`Quotes::download_document`].
+/// A request for a link followed by the download. See [`Quotes::download_document`].
 #[derive(Debug, Clone)]
-#[must_use = "nothing is sent before `.await` or `send`"]
+#[must_use = "nothing is sent until `.await` or `send`"]
 pub struct DownloadDocument {
     quotes: Quotes,
     id: QuoteId,
-    options: Options,
+    options: CallOptions,
 }
 
 impl DownloadDocument {
-    per_call!("each request of this call, and one deadline for all of them");
+    call_options!("each request of this call, and one deadline for all of them");
 
     pub(crate) fn new(quotes: Quotes, id: QuoteId) -> Self {
-        Self { quotes, id, options: Options::default() }
+        Self { quotes, id, options: CallOptions::default() }
     }
 
-    /// Carries the call out. Awaiting it does the same.
+    /// Carries both requests out. Awaiting it does the same.
     pub async fn send(self) -> Result<Document, Error> {
-        let shared = self.quotes.client.shared();
-        let started = shared.env.now();
+        let inner = self.quotes.client.inner();
+        let started = inner.env.now();
         let left = || {
-            let deadline = self.options.over(shared.limits).deadline;
-            deadline.saturating_sub(shared.env.now().saturating_duration_since(started))
+            let deadline = self.options.or_default(inner.limits).deadline;
+            deadline.saturating_sub(inner.env.now().saturating_duration_since(started))
         };
         let mut link = self.within(self.quotes.document(self.id), left()).await?;
         let bytes = match self.within(self.quotes.download(&link), left()).await {
@@ -60,7 +60,7 @@ impl DownloadDocument {
     }
 
     fn within<T>(&self, request: Request<T>, left: Duration) -> Request<T> {
-        request.with_options(Options { deadline: Some(left), ..self.options })
+        request.with_options(CallOptions { deadline: Some(left), ..self.options })
     }
 }
 
@@ -73,35 +73,35 @@ impl IntoFuture for DownloadDocument {
     }
 }
 
-/// Downloads the linked document and checks it.
 pub(crate) fn download(client: &InvoicingClient, link: &DocumentLink) -> Request<Bytes> {
     let call = call(client, link);
     let link = link.clone();
-    Request::new(client, call, move |_, answer| check(&link, answer))
+    Request::new(client, call, move |_, response| check(&link, response))
 }
 
 fn call(client: &InvoicingClient, link: &DocumentLink) -> Result<Call, Error> {
-    let shared = client.shared();
-    let Some(url) = shared.endpoint.document_url(&link.url) else {
-        return Err(Error::new(OPERATION, ErrorKind::Request)
-            .with(|details| details.message = Some("the link is not a web address".to_owned())));
+    let inner = client.inner();
+    let Some(url) = inner.request_factory.document_url(&link.url) else {
+        return Err(Error::new(OPERATION, ErrorKind::InvalidRequest).with(|details| {
+            details.message = Some("the URL of the link is neither http nor https".to_owned());
+        }));
     };
-    if link.size_bytes > shared.limits.max_response_bytes as u64 {
+    if link.size_bytes > inner.limits.max_response_bytes as u64 {
         return Err(Error::new(OPERATION, ErrorKind::TooLarge));
     }
     Ok(Call::document(OPERATION, url))
 }
 
-fn check(link: &DocumentLink, answer: Answer) -> Result<Bytes, Error> {
-    if link.matches(&answer.body) {
-        return Ok(answer.body);
+fn check(link: &DocumentLink, response: ApiResponse) -> Result<Bytes, Error> {
+    if link.matches(&response.body) {
+        return Ok(response.body);
     }
     let message = format!(
         "expected {} bytes with SHA-256 {:.64}, got {} with {}",
         link.size_bytes,
         link.sha256,
-        answer.body.len(),
-        sha256_hex(&answer.body)
+        response.body.len(),
+        sha256_hex(&response.body)
     );
-    Err(answer.fail(ErrorKind::DocumentMismatch).with(|details| details.message = Some(message)))
+    Err(response.error(ErrorKind::DocumentMismatch).with(|details| details.message = Some(message)))
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with a call, and what the caller may need to know of it. The key is never part of it.
+//! Errors of calls and of the configuration. None of them contains the key.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use invoicing_core::ErrorCode;
 
-use crate::TransportFailure;
+use crate::TransportErrorKind;
 use crate::transport::Cause;
 
-/// A call failed, after as many attempts as the rules allow.
+/// A call failed, after as many attempts as the retry rules allow.
 #[derive(Debug)]
 pub struct Error(Box<Details>);
 
@@ -30,27 +30,27 @@ pub(crate) struct Details {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// An answer with a status other than success: see [`Error::status`] and [`Error::code`].
+    /// A response with an error status: see [`Error::status`] and [`Error::code`].
     Status,
-    /// No connection, or none in time: name resolution, refused, TLS. Nothing was sent.
+    /// No connection, or none in time: name resolution, refused, TLS. No request was sent.
     Connect,
-    /// No answer in time. Whether the service carried the call out is unknown.
+    /// No response in time. Whether the service carried the call out is unknown.
     Timeout,
-    /// The connection broke before the whole answer was there. Whether the service carried the call out is unknown.
+    /// The connection broke before the response was complete. Whether the service carried the call out is unknown.
     Interrupted,
-    /// The answer is larger than [`max_response_bytes`](crate::ClientBuilder::max_response_bytes).
+    /// The response is larger than [`max_response_bytes`](crate::ClientBuilder::max_response_bytes).
     TooLarge,
-    /// The answer is not what the contract describes.
-    Unreadable,
-    /// The bytes of a document are not those that its link describes (size or SHA-256).
+    /// The response does not conform to the API contract.
+    InvalidResponse,
+    /// The downloaded bytes do not match the size or the SHA-256 of the document's link.
     DocumentMismatch,
-    /// A redirect was followed by the HTTP client that the caller supplied.
+    /// The HTTP client that the caller supplied followed a redirect.
     Redirected,
-    /// The call could not be put into a request. Nothing was sent.
-    Request,
-    /// The key's quota has no room before the deadline, or the first request of all, which tells the quota, is not answered
-    /// by then. Nothing was sent; [`Error::retry_after`] says when there may be room.
-    Pace,
+    /// The call cannot be converted into an HTTP request. No request was sent.
+    InvalidRequest,
+    /// The client's rate limiter has no capacity before the deadline, or the first request, which reveals the quota, is
+    /// not answered by then. No request was sent; [`Error::retry_after`] says when there may be capacity.
+    LocalRateLimit,
 }
 
 impl Error {
@@ -73,7 +73,7 @@ impl Error {
         self
     }
 
-    /// What kind of failure it is.
+    /// The kind of failure.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
@@ -83,43 +83,45 @@ impl Error {
         self.0.operation
     }
 
-    /// The HTTP status of the last answer, if there was one.
+    /// The HTTP status of the last response, if there was one.
     pub fn status(&self) -> Option<u16> {
         self.0.status
     }
 
-    /// `error.code` of the last answer; unknown codes are kept. `None` where something else than the service answered.
+    /// `error.code` of the last response; unknown codes are kept. `None` if the response was not the service's.
     pub fn code(&self) -> Option<&ErrorCode> {
         self.0.code.as_ref()
     }
 
-    /// What the service says, for people. At most 500 characters.
+    /// The service's message for humans. At most 500 characters.
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
     }
 
-    /// `X-Request-Id` of the last answer, else the one that was sent: it leads to the service's log.
+    /// `X-Request-Id` of the last response, else the one that was sent. The service logs it.
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How long to wait before the next try: what the service asks for (always after a 429 of its own), or, with
-    /// [`ErrorKind::Pace`], until the quota may have room.
+    /// How long to wait before the next call: the service's `Retry-After` (present with each of its 429s), or, with
+    /// [`ErrorKind::LocalRateLimit`], the time until the quota may have capacity.
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// How many requests were sent for the call.
+    /// The number of requests that were sent for the call.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }
 
-    /// Whether the service does not know the record (404).
+    /// Whether the record does not exist (404).
     pub fn is_not_found(&self) -> bool {
         self.0.status == Some(404)
     }
 
-    /// Whether the key's quota is used up (429). The status decides, as the contract asks, not the body.
+    /// Whether the service refused the call because the key's quota is used up (429).
+    ///
+    /// The status alone decides, as the API contract requires, and not the body.
     pub fn is_rate_limited(&self) -> bool {
         self.0.status == Some(429)
     }
@@ -151,14 +153,14 @@ impl fmt::Display for ErrorKind {
         f.write_str(match self {
             Self::Status => "refused with status",
             Self::Connect => "no connection",
-            Self::Timeout => "no answer in time",
+            Self::Timeout => "no response in time",
             Self::Interrupted => "the connection broke",
-            Self::TooLarge => "the answer is too large",
-            Self::Unreadable => "the answer cannot be read",
-            Self::DocumentMismatch => "the document is not the one that was linked",
-            Self::Redirected => "the answer was redirected",
-            Self::Request => "the call cannot be sent",
-            Self::Pace => "the quota has no room before the deadline",
+            Self::TooLarge => "the response is too large",
+            Self::InvalidResponse => "the response is invalid",
+            Self::DocumentMismatch => "the document does not match its link",
+            Self::Redirected => "the request was redirected",
+            Self::InvalidRequest => "the call cannot be converted into a request",
+            Self::LocalRateLimit => "the quota has no capacity before the deadline",
         })
     }
 }
@@ -169,26 +171,26 @@ impl StdError for Error {
     }
 }
 
-impl From<TransportFailure> for ErrorKind {
-    fn from(failure: TransportFailure) -> Self {
+impl From<TransportErrorKind> for ErrorKind {
+    fn from(failure: TransportErrorKind) -> Self {
         match failure {
-            TransportFailure::Connect => Self::Connect,
-            TransportFailure::Timeout => Self::Timeout,
-            TransportFailure::Interrupted => Self::Interrupted,
-            TransportFailure::TooLarge => Self::TooLarge,
-            TransportFailure::Redirected => Self::Redirected,
+            TransportErrorKind::Connect => Self::Connect,
+            TransportErrorKind::Timeout => Self::Timeout,
+            TransportErrorKind::Interrupted => Self::Interrupted,
+            TransportErrorKind::TooLarge => Self::TooLarge,
+            TransportErrorKind::Redirected => Self::Redirected,
         }
     }
 }
 
-/// A client cannot be built from these settings.
+/// A client cannot be built with these settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The service's address is not usable.
+    /// The base URL is invalid.
     #[error("the base URL {rule}")]
     BaseUrl {
-        /// The rule that it breaks, as the end of a sentence.
+        /// The violated rule, as the end of a sentence.
         rule: &'static str,
     },
     /// The key is empty or holds characters that a header cannot carry.
@@ -197,13 +199,13 @@ pub enum ConfigError {
     /// The user agent holds characters that a header cannot carry.
     #[error("the user agent holds characters that a header cannot carry")]
     UserAgent,
-    /// The proxy's address is not usable.
+    /// The address of the proxy is invalid.
     #[error("the proxy must be an absolute URL with a host")]
     Proxy,
     /// A number is out of range.
     #[error("{setting} must be {rule}")]
     OutOfRange {
-        /// The setting, by the name of its method.
+        /// The name of the builder's method.
         setting: &'static str,
         /// The range, as the end of a sentence.
         rule: &'static str,
@@ -211,7 +213,7 @@ pub enum ConfigError {
     /// The thread of a blocking client cannot be started.
     #[error("the client's thread cannot be started")]
     Thread(#[source] std::io::Error),
-    /// The HTTP client cannot be set up (TLS, roots).
-    #[error("the HTTP client cannot be set up")]
+    /// The HTTP client cannot be built, because of TLS or root certificates.
+    #[error("the HTTP client cannot be built")]
     Http(#[source] reqwest::Error),
 }

@@ -1,11 +1,11 @@
-//! Following: passes from time to time, and between them the records that webhooks tell of.
+//! [`Follow`]: passes at intervals and, between them, reads of the records that webhooks report.
 //!
-//! Owns when what is read. The passes carry the guarantees; notices only make the copy quicker. So a notice may be
-//! lost, repeated, late or wrong, and one that cannot be served now is left to the next pass. Receiving webhooks and
-//! verifying them is done elsewhere.
+//! This module schedules the reads. Passes provide the guarantees, and events only reduce the delay: an event may be
+//! lost, repeated, late or wrong. A record that cannot be read at once is left to the next pass. The caller receives and
+//! verifies the webhooks.
 
-mod inbox;
-mod notice;
+mod change_event;
+mod read_queue;
 
 use std::convert::Infallible;
 use std::fmt;
@@ -20,46 +20,51 @@ use futures_util::stream::Fuse;
 use tracing::warn;
 use uuid::Uuid;
 
-pub use notice::{Notice, NoticeError};
+pub use change_event::{ChangeEvent, ChangeEventError};
 
 use crate::{CatchUp, CatchUpError, Error, ErrorKind, Pass, Resource};
-use inbox::Inbox;
+use read_queue::ReadQueue;
 
-/// Time between passes. A webhook that was lost shows after at most this long.
+/// Default time between passes: the longest delay after a lost webhook.
 const INTERVAL: Duration = Duration::from_mins(5);
-/// After a pass that failed, the next comes this soon, or after what the service asks for.
-const RETRY_AFTER_FAILURE: Duration = Duration::from_secs(30);
-/// However long a service asks to stay away, or the interval is set: so that an absurd header stops nothing for good.
-const LONGEST_PAUSE: Duration = Duration::from_hours(24);
-/// Most notices taken in at once, so that an endless supply does not keep the work from going on.
-const BURST: usize = 64;
+/// Time until the pass after a failed one, unless the service requests a longer wait.
+const FAILURE_DELAY: Duration = Duration::from_secs(30);
+/// Bound for the interval and for waits that the service requests: an absurd header must not stop the passes.
+const MAX_DELAY: Duration = Duration::from_hours(24);
+/// Most events taken from the stream at once, so that a flood of events does not starve the reads.
+const MAX_BURST: usize = 64;
 
-/// Keeps a copy of a resource in step with the service: quickly by webhooks, surely by passes.
+/// Keeps a copy of a resource up to date: quickly by webhooks, reliably by passes.
 ///
-/// A webhook is delivered at least once, in any order, and not at all after three attempts within seconds. So notices
-/// are taken as hints: the record is read by its id and delivered like one of a pass. A [`CatchUp`] pass is made at the
-/// start and then every five minutes ([`interval`](Self::interval)), and brings what no notice told of. All guarantees
-/// of [`CatchUp`] hold; together:
+/// The service delivers a webhook at least once, in any order, and gives up after three attempts within seconds. Events
+/// are therefore hints: the record is read by its id and delivered like one of a pass. A [`CatchUp`] pass at the start
+/// and then every five minutes ([`interval`](Self::interval)) delivers the changes that no event reported. All guarantees
+/// of [`CatchUp`] hold; in addition:
 ///
-/// - Each version is delivered once per process, whether a notice or a pass or both brought it, and at least once over
+/// - Each version is delivered once per process, whether an event, a pass or both reported it, and at least once across
 ///   restarts. `Ok` from the handler acknowledges it.
-/// - The checkpoint moves by passes alone.
-/// - Of many notices about one record, one read is made. At most 8 ids wait; where more different records changed, a
-///   pass is made at once instead, which reads a hundred of them with one request.
-/// - The stream may end: passes go on. A record that cannot be read is left to the next pass.
+/// - Only passes move the checkpoint.
+/// - Several events about one record cause one read. At most 8 ids are queued. With more, a pass is made at once, which
+///   reads a hundred records with one request.
+/// - After the end of the stream, passes continue. A record that cannot be read is left to the next pass.
 ///
-/// Clients have no events: to follow them is to make passes.
+/// There are no events about clients: following them makes passes only.
+///
+/// # Stopping
+///
+/// [`run`](Self::run) stops when its future is dropped, for example by `CancellationToken::run_until_cancelled` of
+/// tokio-util. Nothing is lost: a record whose handler had not returned is delivered again.
 ///
 /// ```no_run
 /// use futures_util::stream;
-/// use invoicing_client::{FileCheckpoint, InvoicingClient, Notice};
+/// use invoicing_client::{ChangeEvent, FileCheckpoint, InvoicingClient};
 ///
-/// # async fn example(client: InvoicingClient, notices: Vec<Notice>) -> Result<(), Box<dyn std::error::Error>> {
-/// // In practice the receiving end of a channel whose sender is in the webhook's handler.
-/// let notices = stream::iter(notices);
+/// # async fn example(client: InvoicingClient, events: Vec<ChangeEvent>) -> Result<(), Box<dyn std::error::Error>> {
+/// // Usually the receiver of a channel whose sender is in the webhook handler.
+/// let events = stream::iter(events);
 /// let mut follow = client.quotes().follow(FileCheckpoint::new("quotes.checkpoint.json"));
 /// let never = follow
-///     .run(notices, async |quote| {
+///     .run(events, async |quote| {
 ///         println!("store {} {}", quote.summary.number, quote.summary.status);
 ///         Ok::<(), std::io::Error>(())
 ///     })
@@ -70,11 +75,10 @@ const BURST: usize = 64;
 pub struct Follow<R: Resource> {
     catch_up: CatchUp<R>,
     interval: Duration,
-    inbox: Inbox,
+    queue: ReadQueue,
 }
 
-/// What to do next.
-enum Step {
+enum NextStep {
     Pass,
     Read(Uuid),
     Wait(Duration),
@@ -82,7 +86,7 @@ enum Step {
 
 impl<R: Resource> Follow<R> {
     pub(crate) fn new(catch_up: CatchUp<R>) -> Self {
-        Self { catch_up, interval: INTERVAL, inbox: Inbox::default() }
+        Self { catch_up, interval: INTERVAL, queue: ReadQueue::default() }
     }
 
     /// Time between the end of a pass and the next one, at most a day. Default: 5 minutes.
@@ -92,133 +96,135 @@ impl<R: Resource> Follow<R> {
         self
     }
 
-    /// Follows until something fails for good, or until it is dropped, which loses nothing: `run` may be called again.
+    /// Follows until a permanent failure, or until the future is dropped. `run` can be called again in both cases.
     ///
-    /// A full channel is never waited for: notices are taken from the stream as they come, also during a pass. They
-    /// are read one after the other, and not while a pass is made.
+    /// Events are taken from the stream as they arrive, during a pass too, so that the sender of a bounded channel does
+    /// not block. Their records are read one at a time, and not during a pass.
     ///
     /// # Errors
     ///
-    /// The handler's and the checkpoint's, and [`CatchUpError::Read`] where trying again would not help, such as a
-    /// key that was revoked. Everything else is logged and tried again after half a minute, or when the service asks.
-    pub async fn run<N, H, F, E>(&mut self, notices: N, mut handler: H) -> Result<Infallible, CatchUpError<E>>
+    /// Errors of the handler and of the checkpoint, and [`CatchUpError::Read`] if a retry would not help, as with a
+    /// revoked key. Other errors are logged, and the next pass follows after 30 s or the service's `Retry-After`.
+    pub async fn run<N, H, F, E>(&mut self, events: N, mut handler: H) -> Result<Infallible, CatchUpError<E>>
     where
-        N: Stream<Item = Notice>,
+        N: Stream<Item = ChangeEvent>,
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let mut notices = pin!(notices.fuse());
-        // What an earlier run was at when it was dropped.
-        self.inbox.put_back();
-        self.catch_up.ledger.resume().await?;
+        let mut events = pin!(events.fuse());
+        // Ids that a dropped run had taken.
+        self.queue.restore();
+        self.catch_up.ack_log.reload().await?;
         let mut due = self.now();
         let mut has_failed = false;
         loop {
-            self.listen(notices.as_mut()).await;
+            self.receive_ready(events.as_mut()).await;
             match self.next_step(due, has_failed) {
-                Step::Pass => {
-                    let pass = self.pass(notices.as_mut(), &mut handler).await;
+                NextStep::Pass => {
+                    let pass = self.pass(events.as_mut(), &mut handler).await;
                     has_failed = pass.is_err();
-                    let wait = pass.map_or_else(|error| self.wait_after(error), |_| Ok(self.interval))?;
-                    due = self.now() + wait.min(LONGEST_PAUSE);
+                    let wait = pass.map_or_else(|error| self.delay_after(error), |_| Ok(self.interval))?;
+                    due = self.now() + wait.min(MAX_DELAY);
                 }
-                Step::Read(id) => self.read(id, notices.as_mut(), &mut handler).await?,
-                Step::Wait(wait) => self.wait(wait, notices.as_mut()).await,
+                NextStep::Read(id) => self.read(id, events.as_mut(), &mut handler).await?,
+                NextStep::Wait(wait) => self.wait(wait, events.as_mut()).await,
             }
         }
     }
 
-    /// Takes in what has come, without waiting for more.
-    async fn listen<N: Stream<Item = Notice>>(&mut self, notices: Pin<&mut Fuse<N>>) {
-        let Self { catch_up, inbox, .. } = self;
-        let known_until = catch_up.ledger.from();
-        beside(async {}, notices, |notice| inbox.hear::<R>(&notice, known_until)).await;
+    /// Takes the events that are ready, without waiting for more.
+    async fn receive_ready<N: Stream<Item = ChangeEvent>>(&mut self, events: Pin<&mut Fuse<N>>) {
+        let Self { catch_up, queue, .. } = self;
+        let acknowledged_until = catch_up.ack_log.read_from();
+        while_receiving(async {}, events, |event| queue.offer::<R>(&event, acknowledged_until)).await;
     }
 
-    /// A pass that is due comes before notices, so that no flood of them can put it off.
-    fn next_step(&mut self, due: Instant, has_failed: bool) -> Step {
+    /// A due pass has priority over events, so that a flood of events cannot delay it.
+    fn next_step(&mut self, due: Instant, has_failed: bool) -> NextStep {
         let left = due.saturating_duration_since(self.now());
-        if left.is_zero() || (self.inbox.is_full() && !has_failed) {
-            return Step::Pass;
+        if left.is_zero() || (self.queue.has_overflowed() && !has_failed) {
+            return NextStep::Pass;
         }
-        self.inbox.take_one().map_or(Step::Wait(left), Step::Read)
+        self.queue.take_next().map_or(NextStep::Wait(left), NextStep::Read)
     }
 
-    /// What was told before a pass, it reads: what a webhook tells of is committed.
+    /// Makes a pass. It reads the queued records too, as a webhook reports only committed changes.
     async fn pass<N, H, F, E>(
         &mut self,
-        notices: Pin<&mut Fuse<N>>,
+        events: Pin<&mut Fuse<N>>,
         handler: &mut H,
     ) -> Result<Pass, CatchUpError<E>>
     where
-        N: Stream<Item = Notice>,
+        N: Stream<Item = ChangeEvent>,
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let Self { catch_up, inbox, .. } = self;
-        inbox.take_all();
-        let known_until = catch_up.ledger.from();
-        let pass =
-            beside(catch_up.pass(handler), notices, |notice| inbox.hear::<R>(&notice, known_until)).await;
+        let Self { catch_up, queue, .. } = self;
+        queue.take_all();
+        let acknowledged_until = catch_up.ack_log.read_from();
+        let pass = while_receiving(catch_up.pass(handler), events, |event| {
+            queue.offer::<R>(&event, acknowledged_until);
+        })
+        .await;
         if pass.is_ok() {
-            inbox.settle();
+            queue.complete();
         } else {
-            inbox.put_back();
+            queue.restore();
         }
         pass
     }
 
-    /// Reads one record. If that fails, the next pass brings it.
+    /// Reads one record. If that fails, the next pass reads it.
     async fn read<N, H, F, E>(
         &mut self,
         id: Uuid,
-        notices: Pin<&mut Fuse<N>>,
+        events: Pin<&mut Fuse<N>>,
         handler: &mut H,
     ) -> Result<(), CatchUpError<E>>
     where
-        N: Stream<Item = Notice>,
+        N: Stream<Item = ChangeEvent>,
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        let Self { catch_up, inbox, .. } = self;
-        let known_until = catch_up.ledger.from();
+        let Self { catch_up, queue, .. } = self;
+        let acknowledged_until = catch_up.ack_log.read_from();
         let work = async {
-            match catch_up.list.detail(id).await {
-                Ok(record) => catch_up.hand_over(R::version(&record), record, handler).await.map(drop),
+            match catch_up.list.get(id).await {
+                Ok(record) => catch_up.deliver_one(R::version(&record), record, handler).await.map(drop),
                 Err(error) => {
-                    warn!(resource = R::NAME, %id, %error, "not read; left to the next pass");
+                    warn!(resource = R::NAME, %id, %error, "cannot read a record, left to the next pass");
                     Ok(())
                 }
             }
         };
-        beside(work, notices, |notice| inbox.hear::<R>(&notice, known_until)).await?;
-        inbox.settle();
+        while_receiving(work, events, |event| queue.offer::<R>(&event, acknowledged_until)).await?;
+        queue.complete();
         Ok(())
     }
 
-    /// Waits, but not once a notice has come.
-    async fn wait<N: Stream<Item = Notice>>(&mut self, wait: Duration, mut notices: Pin<&mut Fuse<N>>) {
-        let Self { catch_up, inbox, .. } = self;
-        let mut sleep = catch_up.list.client().shared().env.sleep(wait);
-        let known_until = catch_up.ledger.from();
-        let before = inbox.count();
+    /// Waits until the time has passed or an event has arrived.
+    async fn wait<N: Stream<Item = ChangeEvent>>(&mut self, wait: Duration, mut events: Pin<&mut Fuse<N>>) {
+        let Self { catch_up, queue, .. } = self;
+        let mut sleep = catch_up.list.client().inner().env.sleep(wait);
+        let acknowledged_until = catch_up.ack_log.read_from();
+        let before = queue.len();
         poll_fn(|cx| {
-            take_in(notices.as_mut(), cx, &mut |notice| inbox.hear::<R>(&notice, known_until));
-            if inbox.count() == before { sleep.as_mut().poll(cx) } else { Poll::Ready(()) }
+            receive(events.as_mut(), cx, &mut |event| queue.offer::<R>(&event, acknowledged_until));
+            if queue.len() == before { sleep.as_mut().poll(cx) } else { Poll::Ready(()) }
         })
         .await;
     }
 
-    /// When to try again after a pass that failed; the error itself where that would not help.
-    fn wait_after<E>(&self, error: CatchUpError<E>) -> Result<Duration, CatchUpError<E>> {
-        let asked = match &error {
-            CatchUpError::Read(error) if is_passing(error) => error.retry_after().unwrap_or_default(),
-            CatchUpError::Unsettled { .. } => Duration::ZERO,
+    /// The delay after a failed pass, or the error itself if another pass would not help.
+    fn delay_after<E>(&self, error: CatchUpError<E>) -> Result<Duration, CatchUpError<E>> {
+        let requested = match &error {
+            CatchUpError::Read(error) if is_transient(error) => error.retry_after().unwrap_or_default(),
+            CatchUpError::UnstableList { .. } => Duration::ZERO,
             CatchUpError::Read(_) | CatchUpError::Handler { .. } | CatchUpError::Checkpoint(_) => {
                 return Err(error);
             }
         };
-        let wait = asked.max(RETRY_AFTER_FAILURE.min(self.interval));
+        let wait = requested.max(FAILURE_DELAY.min(self.interval));
         let cause = match &error {
             CatchUpError::Read(cause) => Some(cause),
             _ => None,
@@ -227,39 +233,39 @@ impl<R: Resource> Follow<R> {
             resource = R::NAME,
             cause = cause.map(tracing::field::display),
             ?wait,
-            "pass failed, will try again"
+            "pass failed, will retry"
         );
         Ok(wait)
     }
 
     fn now(&self) -> Instant {
-        self.catch_up.list.client().shared().env.now()
+        self.catch_up.list.client().inner().env.now()
     }
 }
 
-/// Drives some work, and takes in notices while it goes on.
-async fn beside<N: Stream<Item = Notice>, T>(
+/// Drives a future, and receives events meanwhile.
+async fn while_receiving<N: Stream<Item = ChangeEvent>, T>(
     work: impl Future<Output = T>,
-    mut notices: Pin<&mut Fuse<N>>,
-    mut hear: impl FnMut(Notice),
+    mut events: Pin<&mut Fuse<N>>,
+    mut on_event: impl FnMut(ChangeEvent),
 ) -> T {
     let mut work = pin!(work);
     poll_fn(|cx| {
-        take_in(notices.as_mut(), cx, &mut hear);
+        receive(events.as_mut(), cx, &mut on_event);
         work.as_mut().poll(cx)
     })
     .await
 }
 
-/// Takes in what has come, and arranges to be woken when more comes.
-fn take_in<N: Stream<Item = Notice>>(
-    mut notices: Pin<&mut Fuse<N>>,
+/// Takes the events that are ready, and registers for the next one.
+fn receive<N: Stream<Item = ChangeEvent>>(
+    mut events: Pin<&mut Fuse<N>>,
     cx: &mut Context<'_>,
-    hear: &mut impl FnMut(Notice),
+    on_event: &mut impl FnMut(ChangeEvent),
 ) {
-    for _ in 0..BURST {
-        match notices.as_mut().poll_next(cx) {
-            Poll::Ready(Some(notice)) => hear(notice),
+    for _ in 0..MAX_BURST {
+        match events.as_mut().poll_next(cx) {
+            Poll::Ready(Some(event)) => on_event(event),
             Poll::Ready(None) | Poll::Pending => return,
         }
     }
@@ -267,12 +273,12 @@ fn take_in<N: Stream<Item = Notice>>(
 }
 
 /// Whether the same request may succeed later.
-fn is_passing(error: &Error) -> bool {
+fn is_transient(error: &Error) -> bool {
     match error.kind() {
         ErrorKind::Status => {
             !matches!(error.status(), Some(400..=499)) || matches!(error.status(), Some(408 | 429))
         }
-        ErrorKind::TooLarge | ErrorKind::Redirected | ErrorKind::Request => false,
+        ErrorKind::TooLarge | ErrorKind::Redirected | ErrorKind::InvalidRequest => false,
         _ => true,
     }
 }
@@ -282,7 +288,7 @@ impl<R: Resource> fmt::Debug for Follow<R> {
         f.debug_struct("Follow")
             .field("catch_up", &self.catch_up)
             .field("interval", &self.interval)
-            .field("inbox", &self.inbox)
+            .field("queue", &self.queue)
             .finish()
     }
 }

@@ -1,4 +1,4 @@
-//! Invoices: reading. The API changes none.
+//! [`Invoices`]: read-only in the API.
 
 use invoicing_core::InvoiceId;
 
@@ -26,12 +26,12 @@ impl Invoices {
         Request::json(&self.client, Call::get("invoices.get", format!("/invoices/{id}")))
     }
 
-    /// Keeps a copy of all invoices, with their lines, in step. See [`CatchUp`].
+    /// Keeps a copy of all invoices, with their lines, up to date. See [`CatchUp`].
     pub fn catch_up(&self, store: impl CheckpointStore + 'static) -> CatchUp<Self> {
         CatchUp::new(self.list(), store)
     }
 
-    /// Keeps a copy of all invoices, with their lines, in step by passes and by webhooks. See [`Follow`].
+    /// Keeps a copy of all invoices, with their lines, up to date by passes and by webhooks. See [`Follow`].
     pub fn follow(&self, store: impl CheckpointStore + 'static) -> Follow<Self> {
         self.catch_up(store).follow()
     }

@@ -1,7 +1,7 @@
 //! Typed client of the quoting and invoicing API.
 //!
-//! Every endpoint; lists as streams; retries that never create anything twice; documents checked against their
-//! SHA-256; and a catch-up that misses nothing.
+//! It covers every endpoint: lists as streams, retries without duplicates, documents checked against their SHA-256, and a
+//! catch-up that misses no change.
 //!
 //! ```no_run
 //! use futures_util::TryStreamExt;
@@ -10,19 +10,19 @@
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = InvoicingClient::builder("https://quotes.example.com", std::env::var("INVOICING_KEY")?).build()?;
 //!
-//! // All accepted quotes, over as many pages as there are.
+//! // All accepted quotes, on any number of pages.
 //! let mut accepted = client.quotes().list().status(QuoteStatus::Accepted).stream();
 //! while let Some(quote) = accepted.try_next().await? {
 //!     println!("{} {}", quote.summary.number, quote.summary.total_ttc);
 //!     client.quotes().link(quote.summary.id, "crm-7").await?;
 //! }
 //!
-//! // With an `externalId`, creating twice creates once.
+//! // An `externalId` makes the creation idempotent.
 //! let new = NewClient { external_id: Some("crm-42".into()), ..NewClient::named("Dupont SARL") };
 //! let created = client.clients().create(&new).await?;
 //! println!("{} is {}", created.client().id, if created.is_created() { "new" } else { "known" });
 //!
-//! // Everything that changed since the last time, oldest first. The checkpoint moves once all of it is stored.
+//! // All changes since the last pass, oldest first. The checkpoint moves once all of them are stored.
 //! let mut catch_up = client.quotes().catch_up(FileCheckpoint::new("quotes.checkpoint.json"));
 //! let pass = catch_up
 //!     .pass(async |quote| {
@@ -37,19 +37,23 @@
 //!
 //! # Requests
 //!
-//! Each endpoint has a request of its own: `client.quotes().list()` is a [`List`] with typed filters, read as one page,
-//! as pages or as a stream; the others are a [`Request`] of what they answer. A request can be awaited or
-//! [sent](Request::send), and takes a deadline and a number of attempts of its own.
+//! `client.quotes().list()` and its siblings return a [`List`] with typed filters, read as one page, as pages or as a
+//! stream. Every other endpoint returns a [`Request`]. A request can be awaited or [sent](Request::send), and has its own
+//! deadline and number of attempts.
 //!
-//! # The pace
+//! # Rate limiting
 //!
-//! All clones of a client keep to the key's quota together: 30 requests in any 60 s, or what `RateLimit-Limit` says.
-//! Nothing is spread: the first goes alone, to learn the quota and what is left of it, the next 29 at once, and then each
-//! goes as soon as the service lets it pass, first come, first served. While the key has no other user, no call meets a
-//! 429, but for the very first of a process that begins when an earlier one has just used up the quota; it then waits as
-//! it is told. What others use is learnt from `RateLimit-Remaining`, and where they cause a 429, all clones wait. A call whose turn would come after its deadline fails at once with
-//! [`ErrorKind::Pace`] and says when there may be room. So a bulk job keeps no more calls in flight than the quota has
-//! places, or gives them a longer deadline:
+//! All clones of a client share a rate limiter that keeps to the key's quota: 30 requests in any 60 s, or the value of
+//! `RateLimit-Limit`. Requests are not spread over the minute. The first goes alone, to learn the quota and what is left
+//! of it. The next 29 follow at once. After that, each is sent as soon as the service accepts it, in the order of the
+//! calls.
+//!
+//! While the key has no other user, no call meets a 429, with one exception: the first request of a process that starts
+//! when an earlier one has just used up the quota. It waits as its `Retry-After` says. Usage by others is learned from
+//! `RateLimit-Remaining`; if it causes a 429, all clones wait.
+//!
+//! A call that would have to wait past its deadline fails at once with [`ErrorKind::LocalRateLimit`], and states when
+//! there may be capacity. A bulk job should keep no more calls in flight than the quota allows, or extend their deadline:
 //!
 //! ```no_run
 //! # use futures_util::{StreamExt, TryStreamExt, stream};
@@ -61,30 +65,56 @@
 //! # }
 //! ```
 //!
-//! [`ClientBuilder::pacing`] turns it off.
+//! [`ClientBuilder::rate_limiting`] turns it off.
 //!
 //! # Retries
 //!
-//! `GET`, `PATCH` and `POST /clients` with an `externalId` are repeated after connect errors, timeouts, broken
+//! `GET`, `PATCH` and `POST /clients` with an `externalId` are retried after connect errors, timeouts, broken
 //! connections, 408, 429 and 5xx: at most 4 attempts under one deadline ([`ClientBuilder::deadline`]). The wait is the
-//! larger of `Retry-After` and a random backoff (full jitter; its ceiling doubles from 0.5 s up to 8 s). A
-//! `Retry-After` above 90 s, or a wait that would pass the deadline, is not waited for: the error carries it
+//! larger of `Retry-After` and a random backoff with full jitter, whose upper bound doubles from 0.5 s to 8 s. A
+//! `Retry-After` above 90 s, or one that ends after the deadline, is not waited for: the error carries it
 //! ([`Error::retry_after`]). Redirects are not followed.
 //!
-//! # Readers survive what they do not know
+//! # Stopping
 //!
-//! v1 of the API only grows. Unknown fields are ignored, and can be read with [`Request::decode`] and [`List::decode`]; an
+//! Every call, pass and [`Follow::run`] stops when its future is dropped, which loses no acknowledged record. There is no
+//! other way to stop. With a `CancellationToken` of tokio-util:
+//!
+//! ```no_run
+//! # use invoicing_client::{ChangeEvent, FileCheckpoint, InvoicingClient};
+//! # use tokio_util::sync::CancellationToken;
+//! # async fn example(client: InvoicingClient, stop: CancellationToken) -> Result<(), Box<dyn std::error::Error>> {
+//! let events = futures_util::stream::pending::<ChangeEvent>();
+//! let mut follow = client.quotes().follow(FileCheckpoint::new("quotes.checkpoint.json"));
+//! let run = follow.run(events, async |_quote| Ok::<(), std::io::Error>(()));
+//! match stop.run_until_cancelled(run).await {
+//!     Some(Err(error)) => return Err(error.into()),
+//!     Some(Ok(never)) => match never {},
+//!     None => println!("stopped"),
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Compatibility with later versions of the service
+//!
+//! Within v1 the API only adds. Unknown fields are ignored; [`Request::decode`] and [`List::decode`] give access to them. An
 //! unknown status or code keeps its text ([`OpenEnum::Other`], [`ErrorCode::Other`]).
 //!
-//! # What is logged
+//! The same policy holds for this crate. Errors, kinds, reports and results of this crate are `#[non_exhaustive]`. Plain
+//! inputs that a caller constructs are not: [`NewClient`], [`Checkpoint`], [`RecordVersion`] and [`ChangeEvent`]. Nor is
+//! [`ClientCreation`], as a client is either new or existing.
 //!
-//! With [`tracing`], a span per call (operation, path, status) at info, and in it an event per attempt: at info where
-//! it failed and will be repeated (what failed, how long it waits), else at debug. Never the key, a query or a body.
+//! # Logging
+//!
+//! With [`tracing`], each call is a span at info (operation, path, status) with an event per attempt. The event of an
+//! attempt that failed and will be retried is at info (failure, wait), any other at debug. The key, queries and bodies
+//! are never logged.
 //!
 //! # Compared with
 //!
-//! What clients of two other services do, each at its defaults unless a setting is named, against the same server on
-//! loopback. The project's tests make every row of what the crates do, and fail where this table says anything else.
+//! Behaviour of the clients of two other services against the same server on loopback, with default settings unless one
+//! is named. The project's tests verify every row.
 //!
 //! | Case | invoicing-client | octocrab 0.54.9 | async-stripe 1.0.0-rc.10 |
 //! |---|---|---|---|
@@ -95,33 +125,34 @@
 //! | An unknown state | kept (`OpenEnum::Other`) | an error (`IssueState`) | kept (`ChargeStatus::Unknown`) |
 //! | Asks again with the answer's `ETag` | no | yes, with `cache` | no |
 //!
-//! async-stripe sends a key with what it repeats if its feature `uuid` is on, which it is not here and by default.
+//! async-stripe sends an idempotency key with its retries if its feature `uuid` is on. It is off here and by default.
 //!
 //! # Features
 //!
-//! | Feature | Brings |
+//! | Feature | Provides |
 //! |---|---|
-//! | `blocking` | `blocking::InvoicingClient`, for programs without an async runtime; safe inside one too |
-//! | `testing` | `testing::FakeServer`, which fails as a test asks for, for tests of integrations |
+//! | `blocking` | `blocking::InvoicingClient`, for programs without an async runtime; usable inside one too |
+//! | `testing` | `testing::FakeServer` with fault injection, for tests of integrations |
 //!
-//! # Foreign types in the API, and why
+//! # Foreign types in the API
 //!
-//! Everything else in the public API is this project's own (`invoicing-core` is released with it) or the standard
-//! library's.
+//! All other types of the public API belong to this project (`invoicing-core` is released with this crate) or to the
+//! standard library.
 //!
-//! | Type | Where | Why |
+//! | Type | Used by | Reason |
 //! |---|---|---|
-//! | `bytes::Bytes` | documents, [`Transport`] | a body is shared and not copied |
-//! | `http::Request`, `Response`; in `testing` also `Method`, `Uri`, `HeaderMap` | [`Transport`], `testing::ReceivedRequest` | what every HTTP library in Rust speaks |
-//! | `futures_core`: `Stream`, `BoxStream`, `BoxFuture` | [`List::stream`], [`Follow::run`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream` yet; `BoxFuture` is only a name for its own types |
-//! | `reqwest::Client`, `Error` | [`ClientBuilder::reqwest_client`], [`ConfigError::Http`] | for who has one set up already; nothing else shows it |
-//! | `uuid::Uuid` | [`Version`], inside of ids | what ids are |
+//! | `bytes::Bytes` | documents, [`Transport`] | bodies are shared without a copy |
+//! | `http::Request`, `Response`; with `testing` also `Method`, `Uri`, `HeaderMap` | [`Transport`], `testing::ReceivedRequest` | the common types of HTTP libraries |
+//! | `futures_core`: `Stream`, `BoxStream`, `BoxFuture` | [`List::stream`], [`Follow::run`], [`Transport`], [`CheckpointStore`] | the standard library has no `Stream`; `BoxFuture` is an alias of standard types |
+//! | `reqwest::Client`, `Error` | [`ClientBuilder::reqwest_client`], [`ConfigError::Http`] | reuse of a configured client; nothing else exposes reqwest |
+//! | `uuid::Uuid` | [`RecordVersion`], [`ChangeEvent`], inside ids | the type of ids |
 //! | `chrono::NaiveDate` | `validUntil`, `issueDate`, `dueDate` | the standard library has no calendar date |
-//! | `chrono::DateTime` | [`Timestamp::to_chrono`] | the way to a calendar; nothing else needs it |
+//! | `chrono::DateTime` | [`Timestamp::to_chrono`] | conversion to a calendar; nothing else needs it |
 //! | `rust_decimal::Decimal` | [`Money::get`] | the standard library has no exact decimal |
-//! | `serde::Serialize`, `Deserialize`, `DeserializeOwned` | implemented by records; asked for by [`Request::decode`], [`List::decode`], [`Resource::Item`] | for who stores them, or reads types of one's own |
-//! | `serde_json::Error` | [`CheckpointError::Damaged`] | says at which line and column the file is damaged |
+//! | `serde::Serialize`, `Deserialize`, `DeserializeOwned` | implemented by records; required by [`Request::decode`], [`List::decode`], [`Resource::Item`] | storage of records, and parsing into other types |
+//! | `serde_json::Error` | [`CheckpointError::Damaged`] | states line and column of the damage |
 
+mod api_key;
 #[cfg(feature = "blocking")]
 pub mod blocking;
 mod call;
@@ -135,16 +166,17 @@ mod env;
 mod error;
 mod follow;
 mod invoices;
-mod key;
 mod list;
-#[cfg(any(feature = "blocking", feature = "testing"))]
-mod own_thread;
-mod pace;
 mod quotes;
+mod rate_limiter;
 mod request;
+mod request_factory;
 mod resource;
+mod response;
 mod retry;
 mod retry_after;
+#[cfg(any(feature = "blocking", feature = "testing"))]
+mod runtime_thread;
 mod send;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -153,6 +185,12 @@ mod transport;
 #[cfg(test)]
 mod tests;
 
+/// Compiles the examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExamples;
+
+pub use api_key::ApiKey;
 pub use catch_up::{CatchUp, CatchUpError, Pass, Progress};
 pub use checkpoint::{Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint};
 pub use client::InvoicingClient;
@@ -160,14 +198,13 @@ pub use clients::{ClientCreation, Clients};
 pub use config::ClientBuilder;
 pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
-pub use follow::{Follow, Notice, NoticeError};
+pub use follow::{ChangeEvent, ChangeEventError, Follow};
 pub use invoices::Invoices;
-pub use key::ApiKey;
 pub use list::List;
 pub use quotes::Quotes;
 pub use request::Request;
-pub use resource::{Resource, Version};
-pub use transport::{Transport, TransportError, TransportFailure};
+pub use resource::{RecordVersion, Resource};
+pub use transport::{Transport, TransportError, TransportErrorKind};
 
 pub use invoicing_core::{
     ClientId, ClientType, DocumentLink, ErrorCode, ExternalLink, InvoiceId, InvoiceStatus, Line, Money,
@@ -175,13 +212,13 @@ pub use invoicing_core::{
     VatShare,
 };
 
-/// A quote with everything that the API shows of it.
+/// A quote with all members of the API.
 pub type Quote = invoicing_core::Quote<OpenEnum<QuoteStatus>>;
-/// A quote as a list shows it.
+/// A quote in a list.
 pub type QuoteItem = invoicing_core::QuoteItem<OpenEnum<QuoteStatus>>;
-/// An invoice with everything that the API shows of it.
+/// An invoice with all members of the API.
 pub type Invoice = invoicing_core::Invoice<OpenEnum<InvoiceStatus>>;
-/// An invoice as a list shows it.
+/// An invoice in a list.
 pub type InvoiceItem = invoicing_core::InvoiceItem<OpenEnum<InvoiceStatus>>;
 /// A client record.
 pub type Client = invoicing_core::Client<OpenEnum<ClientType>>;

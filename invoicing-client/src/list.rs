@@ -1,6 +1,6 @@
-//! Lists: typed filters, one page, or all pages as a stream.
+//! [`List`]: typed filters; one page, or all pages as a stream.
 //!
-//! What a filter means is the service's business; a value that it refuses comes back as a `validation_error`.
+//! The service interprets the filters. It refuses an invalid value with `validation_error`.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,20 +15,19 @@ use uuid::Uuid;
 
 use crate::call::Call;
 use crate::catch_up::WaitObserver;
-use crate::request::{Options, per_call};
+use crate::request::{CallOptions, call_options};
 use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Request, Resource};
 
-/// A list about to be read.
-#[must_use = "nothing is sent before `send`, `pages` or `stream`"]
+/// A list request. Nothing is sent until it is awaited or read.
+#[must_use = "nothing is sent until `send`, `pages` or `stream`"]
 pub struct List<R> {
     client: InvoicingClient,
     offset: u64,
     limit: Option<u32>,
-    /// The other parameters, each at most once.
+    /// The other query parameters, each at most once.
     filters: Vec<(&'static str, String)>,
-    /// Who is told of waits for the quota.
     observer: Option<Arc<dyn WaitObserver>>,
-    options: Options,
+    options: CallOptions,
     resource: PhantomData<fn() -> R>,
 }
 
@@ -40,21 +39,21 @@ impl<R: Resource> List<R> {
             limit: None,
             filters: Vec::new(),
             observer: None,
-            options: Options::default(),
+            options: CallOptions::default(),
             resource: PhantomData,
         }
     }
 
-    per_call!("each page");
+    call_options!("each page");
 
-    /// Items per page, 1 to 100. Default: 100 where all pages are read, so that they are few; the service's 50 for a
-    /// single one.
+    /// Items per page, 1 to 100. Default: 100 for [`pages`](Self::pages) and [`stream`](Self::stream), which need fewer
+    /// requests then, and the service's 50 for a single page.
     pub fn limit(mut self, limit: u32) -> Self {
         self.limit = Some(limit);
         self
     }
 
-    /// How many items to skip. Default: 0.
+    /// Number of items to skip. Default: 0.
     pub fn offset(mut self, offset: u64) -> Self {
         self.offset = offset;
         self
@@ -70,43 +69,43 @@ impl<R: Resource> List<R> {
         self.read().await
     }
 
-    /// A request for one page whose items are of a type of the caller's own, such as `serde_json::Value`: for members that
-    /// this version does not know, which the types of this crate ignore.
+    /// Requests one page whose items are parsed into another type, such as `serde_json::Value`. This gives access to
+    /// members that the types of this crate ignore.
     pub fn decode<U: DeserializeOwned>(&self) -> Request<Page<U>> {
         Request::json(&self.client, self.call()).with_options(self.options)
     }
 
-    /// Reads one page as whatever the caller makes of it.
+    /// Reads one page and parses it as `P`.
     pub(crate) async fn read<P: DeserializeOwned>(&self) -> Result<P, Error> {
-        self.client.shared().json(&self.call(), self.options).await
+        self.client.inner().json(&self.call(), self.options).await
     }
 
-    /// Reads one record as a list with lines would show it: a detail holds all of that.
-    pub(crate) async fn detail(&self, id: Uuid) -> Result<R::Item, Error> {
-        let call = Call::get(R::DETAIL, format!("/{}/{id}", R::NAME)).observed(self.observer.clone());
-        self.client.shared().json(&call, self.options).await
+    /// Reads one record by id. The response has all members of an item of a list with lines.
+    pub(crate) async fn get(&self, id: Uuid) -> Result<R::Item, Error> {
+        let call =
+            Call::get(R::GET_OPERATION, format!("/{}/{id}", R::NAME)).with_observer(self.observer.clone());
+        self.client.inner().json(&call, self.options).await
     }
 
-    /// Tells this observer of waits for the quota.
-    pub(crate) fn observed(mut self, observer: Arc<dyn WaitObserver>) -> Self {
+    /// Sets the observer of waits for the quota.
+    pub(crate) fn with_observer(mut self, observer: Arc<dyn WaitObserver>) -> Self {
         self.observer = Some(observer);
         self
     }
 
-    /// The client that reads it.
     pub(crate) fn client(&self) -> &InvoicingClient {
         &self.client
     }
 
-    /// Reads page after page, each when it is asked for. 10,000 records are 100 requests.
+    /// Reads all pages, each when it is polled for. 10,000 records take 100 requests.
     ///
-    /// The stream ends when the service says that there is no more, not at an empty page, and after an error. Its
-    /// `next` may be dropped and called again without losing anything.
+    /// The stream ends at the page without `hasMore`, even if an earlier page is empty, and after an error. Dropping its
+    /// `next` future and calling it again loses nothing.
     ///
-    /// **While records change**, they move. Both orders of the contract put what is new in front, so that without a
-    /// `status` or `q` filter an item may come twice and none is left out. With such a filter, a record that stops
-    /// matching makes the ones behind it move up, and one of those may slip past the page boundary: to keep a copy
-    /// in step, use [`catch_up`](crate::CatchUp), which does not filter.
+    /// **Records that change during the read change their place.** Both orders of the API contract put new records
+    /// first: without a `status` or `q` filter an item may be repeated, but none is skipped. With such a filter, a record
+    /// that stops matching moves the following ones up. The read may then skip one at a page boundary. To keep a copy up
+    /// to date, use a [`CatchUp`](crate::CatchUp), which does not filter.
     pub fn pages(mut self) -> BoxStream<'static, Result<Page<R::Item>, Error>> {
         self.limit.get_or_insert(MAX_PAGE_LIMIT);
         stream::try_unfold(Some(self), async |state: Option<Self>| {
@@ -119,7 +118,7 @@ impl<R: Resource> List<R> {
         .boxed()
     }
 
-    /// Reads item after item, over all pages. See [`pages`](Self::pages) for what happens while records change.
+    /// Reads all items of all pages. [`pages`](Self::pages) describes the effect of concurrent changes.
     pub fn stream(self) -> BoxStream<'static, Result<R::Item, Error>> {
         self.pages().map_ok(|page| stream::iter(page.data.into_iter().map(Ok))).try_flatten().boxed()
     }
@@ -140,12 +139,14 @@ impl<R: Resource> List<R> {
         if self.offset > 0 {
             query.push(("offset", self.offset.to_string()));
         }
-        Call::get(R::LIST, format!("/{}", R::NAME)).with_query(query).observed(self.observer.clone())
+        Call::get(R::LIST_OPERATION, format!("/{}", R::NAME))
+            .with_query(query)
+            .with_observer(self.observer.clone())
     }
 }
 
-/// How far the next page is: as many items as came. An empty page that is not the last would lead back to itself, so
-/// its whole width is passed over.
+/// Distance to the next page: the number of items received. An empty page that is not the last counts with its limit,
+/// as the same page would be read again otherwise.
 fn step<T>(page: &Page<T>) -> u64 {
     match page.data.len() {
         0 => u64::from(page.pagination.limit.max(1)),
@@ -154,36 +155,36 @@ fn step<T>(page: &Page<T>) -> u64 {
 }
 
 impl List<Quotes> {
-    /// Only quotes in this state.
+    /// Only quotes with this status.
     pub fn status(self, status: QuoteStatus) -> Self {
         self.filter("status", status)
     }
 
-    /// With the lines of each quote; answers become much larger.
+    /// Includes the lines of each quote. Responses become much larger.
     pub fn include_lines(self) -> Self {
         self.with_lines()
     }
 }
 
 impl List<Invoices> {
-    /// Only invoices in this state.
+    /// Only invoices with this status.
     pub fn status(self, status: InvoiceStatus) -> Self {
         self.filter("status", status)
     }
 
-    /// With the lines of each invoice; answers become much larger.
+    /// Includes the lines of each invoice. Responses become much larger.
     pub fn include_lines(self) -> Self {
         self.with_lines()
     }
 }
 
 impl List<Clients> {
-    /// Only clients whose name, e-mail or city contains this text, whatever the case and the accents.
+    /// Only clients whose name, e-mail or city contains this text, ignoring case and accents.
     pub fn q(self, text: &str) -> Self {
         self.filter("q", text)
     }
 
-    /// Only the client with exactly this identifier of the caller's own.
+    /// Only the client with exactly this `externalId`.
     pub fn external_id(self, external_id: &str) -> Self {
         self.filter("externalId", external_id)
     }

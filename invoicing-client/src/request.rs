@@ -1,4 +1,4 @@
-//! A call about to be made: what it asks, what it may take, and how its answer is read.
+//! [`Request`]: a call that is not sent yet, its limits, and how its response is parsed.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -8,19 +8,19 @@ use futures_core::future::BoxFuture;
 use serde::de::DeserializeOwned;
 
 use crate::call::Call;
-use crate::client::Shared;
+use crate::client::ClientInner;
 use crate::config::{Limits, MAX_ATTEMPTS};
-use crate::send::Answer;
+use crate::response::ApiResponse;
 use crate::{Error, InvoicingClient};
 
-/// A call about to be made, whose answer is a `T`. Nothing is sent before it is awaited or [sent](Self::send).
+/// A call that returns a `T`. Nothing is sent until it is awaited or [sent](Self::send).
 ///
 /// ```no_run
 /// # use std::time::Duration;
 /// # use invoicing_client::{Error, InvoicingClient, Quote, QuoteId};
 /// # async fn example(client: InvoicingClient, id: QuoteId) -> Result<(), Error> {
 /// let quote = client.quotes().get(id).await?;
-/// // A user is waiting for this one.
+/// // A user waits for this call.
 /// let quote = client.quotes().get(id).deadline(Duration::from_secs(3)).no_retries().send().await?;
 /// # Ok(())
 /// # }
@@ -29,26 +29,25 @@ use crate::{Error, InvoicingClient};
 /// # Errors
 ///
 /// See [`ErrorKind`](crate::ErrorKind).
-#[must_use = "nothing is sent before `.await` or `send`"]
+#[must_use = "nothing is sent until `.await` or `send`"]
 pub struct Request<T> {
     client: InvoicingClient,
     call: Result<Call, Error>,
-    options: Options,
-    read: Box<Read<T>>,
+    options: CallOptions,
+    parse: Box<Parse<T>>,
 }
 
-type Read<T> = dyn FnOnce(&Shared, Answer) -> Result<T, Error> + Send;
+type Parse<T> = dyn FnOnce(&ClientInner, ApiResponse) -> Result<T, Error> + Send;
 
-/// What one call may take, where that is not what the client's settings say.
+/// Limits of one call that replace the client's.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Options {
+pub(crate) struct CallOptions {
     pub(crate) deadline: Option<Duration>,
     pub(crate) attempts: Option<u32>,
 }
 
-impl Options {
-    /// The client's settings with these in their place.
-    pub(crate) fn over(self, limits: Limits) -> Limits {
+impl CallOptions {
+    pub(crate) fn or_default(self, limits: Limits) -> Limits {
         Limits {
             deadline: self.deadline.unwrap_or(limits.deadline),
             max_attempts: self
@@ -59,8 +58,8 @@ impl Options {
     }
 }
 
-/// The settings that every call has, for a type with a field `options`.
-macro_rules! per_call {
+/// The setters of [`CallOptions`], for a type with a field `options`.
+macro_rules! call_options {
     ($each:literal) => {
         #[doc = concat!("Longest time for ", $each, ", with all its attempts and waits, instead of the client's")]
         /// [`deadline`](crate::ClientBuilder::deadline).
@@ -70,7 +69,7 @@ macro_rules! per_call {
         }
 
         #[doc = concat!("Most attempts for ", $each, ", 1 to 4, instead of the client's")]
-        /// [`max_attempts`](crate::ClientBuilder::max_attempts). What is beyond is brought to the nearest end.
+        /// [`max_attempts`](crate::ClientBuilder::max_attempts). A value out of range is clamped.
         pub fn attempts(mut self, attempts: u32) -> Self {
             self.options.attempts = Some(attempts);
             self
@@ -83,30 +82,30 @@ macro_rules! per_call {
     };
 }
 
-pub(crate) use per_call;
+pub(crate) use call_options;
 
 impl<T> Request<T> {
-    per_call!("this call");
+    call_options!("this call");
 
-    /// A call whose answer is read in its own way.
+    /// A call whose response is parsed by `parse`.
     pub(crate) fn new(
         client: &InvoicingClient,
         call: Result<Call, Error>,
-        read: impl FnOnce(&Shared, Answer) -> Result<T, Error> + Send + 'static,
+        parse: impl FnOnce(&ClientInner, ApiResponse) -> Result<T, Error> + Send + 'static,
     ) -> Self {
-        Self { client: client.clone(), call, options: Options::default(), read: Box::new(read) }
+        Self { client: client.clone(), call, options: CallOptions::default(), parse: Box::new(parse) }
     }
 
-    /// A call whose answer is JSON.
+    /// A call whose response is JSON.
     pub(crate) fn json(client: &InvoicingClient, call: Call) -> Self
     where
         T: DeserializeOwned,
     {
-        Self::new(client, Ok(call), |shared, answer| shared.read(&answer))
+        Self::new(client, Ok(call), |client, response| client.parse(&response))
     }
 
-    /// Reads the answer's JSON into a type of the caller's own, such as `serde_json::Value`: for members that this
-    /// version does not know, which the types of this crate ignore.
+    /// Parses the JSON of the response into another type, such as `serde_json::Value`. This gives access to members
+    /// that the types of this crate ignore.
     ///
     /// ```no_run
     /// # use invoicing_client::{Error, InvoicingClient, QuoteId};
@@ -118,18 +117,18 @@ impl<T> Request<T> {
     /// ```
     pub fn decode<U: DeserializeOwned>(self) -> Request<U> {
         let Self { client, call, options, .. } = self;
-        Request { client, call, options, read: Box::new(|shared, answer| shared.read(&answer)) }
+        Request { client, call, options, parse: Box::new(|client, response| client.parse(&response)) }
     }
 
-    pub(crate) fn with_options(self, options: Options) -> Self {
+    pub(crate) fn with_options(self, options: CallOptions) -> Self {
         Self { options, ..self }
     }
 
     /// Carries the call out. Awaiting the request does the same.
     pub async fn send(self) -> Result<T, Error> {
-        let shared = self.client.shared();
-        let answer = shared.send(&self.call?, self.options).await?;
-        (self.read)(shared, answer)
+        let client = self.client.inner();
+        let response = client.send(&self.call?, self.options).await?;
+        (self.parse)(client, response)
     }
 }
 
@@ -144,7 +143,7 @@ impl<T: 'static> IntoFuture for Request<T> {
 
 impl<T> fmt::Debug for Request<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the body: it is private, as in the log.
+        // The body may hold personal data and is left out, as in the log.
         f.debug_struct("Request")
             .field("operation", &self.call.as_ref().map_or_else(Error::operation, |call| call.operation))
             .field("path", &self.call.as_ref().map_or("", |call| call.path()))

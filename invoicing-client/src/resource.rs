@@ -1,4 +1,4 @@
-//! What the three listed resources have in common.
+//! [`Resource`]: the common interface of the three listed resources.
 
 use invoicing_core::Timestamp;
 use serde::de::DeserializeOwned;
@@ -7,40 +7,40 @@ use uuid::Uuid;
 
 use crate::{Clients, Invoices, Quotes};
 
-/// Quotes, invoices or clients. Implemented here and nowhere else.
+/// Quotes, invoices or clients. This trait is sealed.
 pub trait Resource: sealed::Sealed + Send + Sync + 'static {
-    /// A record as a list shows it.
+    /// A record in a list.
     type Item: DeserializeOwned + Send + 'static;
 
-    /// The name, as in the path: `quotes`.
+    /// The name in the path, such as `quotes`.
     const NAME: &'static str;
 
     /// Whether a list can include lines.
     const HAS_LINES: bool;
 
-    /// The name of the list call in errors and logs.
+    /// Name of the list operation in errors and logs.
     #[doc(hidden)]
-    const LIST: &'static str;
+    const LIST_OPERATION: &'static str;
 
-    /// The name of the call that reads one, in errors and logs.
+    /// Name of the operation that reads one record, in errors and logs.
     #[doc(hidden)]
-    const DETAIL: &'static str;
+    const GET_OPERATION: &'static str;
 
-    /// What the names of the events begin with that tell of a record that can be read by its id.
+    /// Prefix of the events about this resource. `None` if there are none, or if records cannot be read by id.
     #[doc(hidden)]
-    const EVENTS: Option<&'static str>;
+    const EVENT_PREFIX: Option<&'static str>;
 
-    /// Which version of which record it is.
-    fn version(item: &Self::Item) -> Version;
+    /// Identifies the record and its version.
+    fn version(item: &Self::Item) -> RecordVersion;
 }
 
-/// A version of a record: what duplicates are recognised by.
+/// Identifies one version of one record, to recognise duplicates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Version {
-    /// When it came to be. First, so that versions sort by age.
+pub struct RecordVersion {
+    /// Modification stamp of this version. The first field, so that versions sort by age.
     pub updated_at: Timestamp,
-    /// The record.
+    /// Id of the record.
     pub id: Uuid,
 }
 
@@ -56,13 +56,13 @@ macro_rules! resource {
             type Item = $item;
             const NAME: &'static str = $name;
             const HAS_LINES: bool = $lines;
-            const LIST: &'static str = $list;
-            const DETAIL: &'static str = $detail;
-            const EVENTS: Option<&'static str> = $events;
+            const LIST_OPERATION: &'static str = $list;
+            const GET_OPERATION: &'static str = $detail;
+            const EVENT_PREFIX: Option<&'static str> = $events;
 
-            fn version(item: &$item) -> Version {
+            fn version(item: &$item) -> RecordVersion {
                 let stamps = &item$(.$stamps)?;
-                Version { updated_at: stamps.updated_at, id: stamps.id.0 }
+                RecordVersion { updated_at: stamps.updated_at, id: stamps.id.0 }
             }
         }
     };
@@ -70,5 +70,5 @@ macro_rules! resource {
 
 resource!(Quotes, crate::QuoteItem, "quotes", "quotes.list", "quotes.get", events: Some("quote."), lines: true, stamps: summary);
 resource!(Invoices, crate::InvoiceItem, "invoices", "invoices.list", "invoices.get", events: Some("invoice."), lines: true, stamps: summary);
-// No event tells of clients, and none is read by its id.
+// There are no events about clients, and no endpoint reads one by id.
 resource!(Clients, crate::Client, "clients", "clients.list", "clients.get", events: None, lines: false);

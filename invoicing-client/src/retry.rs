@@ -1,109 +1,111 @@
-//! The decision after an attempt: done, again, or give up. Pure; waiting and sending are done elsewhere.
+//! The decision after an attempt: succeed, retry or give up. No I/O: `send` waits and sends.
 //!
-//! The rules are those of the contract (section 11): `GET`, `PATCH` and `POST` with an `externalId` are repeated after
-//! connect errors, timeouts, 408, 429 and 5xx.
+//! The rules are those of the API contract: `GET`, `PATCH` and `POST` with an `externalId` are retried after connect
+//! errors, timeouts, 408, 429 and 5xx.
 
 use std::time::Duration;
 
-/// Ceiling of the first backoff; it doubles with every attempt.
-const BACKOFF_START: Duration = Duration::from_millis(500);
-/// Ceiling of every backoff.
-const BACKOFF_CEILING: Duration = Duration::from_secs(8);
-/// A longer `Retry-After` is the caller's business.
-pub(crate) const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(90);
+/// Upper bound of the first backoff. It doubles with every attempt.
+const INITIAL_BACKOFF: Duration = Duration::from_millis(500);
+/// Upper bound of every backoff.
+const MAX_BACKOFF: Duration = Duration::from_secs(8);
+/// A longer `Retry-After` is returned to the caller instead of waited for.
+pub(crate) const MAX_RETRY_AFTER: Duration = Duration::from_secs(90);
 
 /// How an attempt ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    /// The service, or something in front of it, answered.
-    Answered {
+pub(crate) enum AttemptOutcome {
+    /// The service, or an intermediary, answered.
+    Response {
         /// HTTP status.
         status: u16,
-        /// What the answer asks for.
+        /// `Retry-After` of the response.
         retry_after: Option<Duration>,
     },
-    /// No whole answer: connect error, timeout, broken connection.
-    Unanswered,
-    /// There was an answer, and another would be no better: too large, redirected.
+    /// No complete response: connect error, timeout, broken connection.
+    NoResponse,
+    /// A response that a retry would not improve: too large, redirected.
     Unusable,
 }
 
-/// Everything that the decision depends on.
+/// The inputs of the decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Attempt {
-    /// Whether doing it twice is the same as doing it once.
-    pub(crate) repeatable: bool,
-    /// Which attempt it was, from 1.
+    /// Repeating the call has the same effect as making it once.
+    pub(crate) is_idempotent: bool,
+    /// Number of this attempt, from 1.
     pub(crate) number: u32,
-    /// How many there may be.
-    pub(crate) max: u32,
-    /// How it ended.
-    pub(crate) outcome: Outcome,
-    /// What is left of the call's deadline.
+    pub(crate) max_attempts: u32,
+    pub(crate) outcome: AttemptOutcome,
+    /// Time left until the call's deadline.
     pub(crate) remaining: Duration,
-    /// Random bits, for the jitter.
+    /// Random bits for the jitter.
     pub(crate) random: u64,
 }
 
-/// What to do next.
+/// What follows an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// A success: hand it over.
-    Done,
-    /// Wait, then try again.
-    Again {
-        /// How long.
+pub(crate) enum Decision {
+    /// Return the response.
+    Succeed,
+    /// Wait, then make another attempt.
+    Retry {
+        /// How long to wait.
         after: Duration,
     },
-    /// Hand over the failure.
-    GiveUp(GiveUp),
+    /// Return the failure.
+    GiveUp(GiveUpReason),
 }
 
 /// Why there is no other attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GiveUp {
-    /// Another attempt would fail alike.
+pub(crate) enum GiveUpReason {
+    /// Another attempt would fail in the same way.
     Permanent,
-    /// The call might be carried out twice.
-    NotRepeatable,
-    /// There were as many as allowed.
-    AttemptsUsedUp,
-    /// The service asks for more patience than a call has.
+    /// The service might carry the call out twice.
+    NotIdempotent,
+    AttemptsExhausted,
+    /// `Retry-After` is above [`MAX_RETRY_AFTER`].
     RetryAfterTooLong,
-    /// The wait would pass the deadline.
+    /// The wait would end after the deadline.
     Deadline,
 }
 
 impl Attempt {
-    /// Decides.
-    pub(crate) fn next(&self) -> Next {
+    pub(crate) fn decide(&self) -> Decision {
         let retry_after = match self.outcome {
-            Outcome::Answered { status: 200..=299, .. } => return Next::Done,
-            Outcome::Answered { status: 408 | 429 | 500..=599, retry_after } => retry_after,
-            Outcome::Unanswered => None,
-            Outcome::Answered { .. } | Outcome::Unusable => return Next::GiveUp(GiveUp::Permanent),
+            AttemptOutcome::Response { status: 200..=299, .. } => return Decision::Succeed,
+            AttemptOutcome::Response { status: 408 | 429 | 500..=599, retry_after } => retry_after,
+            AttemptOutcome::NoResponse => None,
+            AttemptOutcome::Response { .. } | AttemptOutcome::Unusable => {
+                return Decision::GiveUp(GiveUpReason::Permanent);
+            }
         };
-        if !self.repeatable {
-            return Next::GiveUp(GiveUp::NotRepeatable);
+        if !self.is_idempotent {
+            return Decision::GiveUp(GiveUpReason::NotIdempotent);
         }
-        if self.number >= self.max {
-            return Next::GiveUp(GiveUp::AttemptsUsedUp);
+        if self.number >= self.max_attempts {
+            return Decision::GiveUp(GiveUpReason::AttemptsExhausted);
         }
-        let asked = retry_after.unwrap_or_default();
-        if asked > LONGEST_RETRY_AFTER {
-            return Next::GiveUp(GiveUp::RetryAfterTooLong);
+        let requested = retry_after.unwrap_or_default();
+        if requested > MAX_RETRY_AFTER {
+            return Decision::GiveUp(GiveUpReason::RetryAfterTooLong);
         }
-        let after = asked.max(backoff(self.number, self.random));
-        if after >= self.remaining { Next::GiveUp(GiveUp::Deadline) } else { Next::Again { after } }
+        let after = requested.max(backoff(self.number, self.random));
+        if after >= self.remaining {
+            Decision::GiveUp(GiveUpReason::Deadline)
+        } else {
+            Decision::Retry { after }
+        }
     }
 }
 
-/// Full jitter: anything between nothing and a ceiling that doubles from 0.5 s to 8 s.
+/// Full jitter: a random time between 0 and an upper bound that doubles from 0.5 s to 8 s.
 fn backoff(number: u32, random: u64) -> Duration {
     let doublings = number.saturating_sub(1).min(16);
-    let ceiling = BACKOFF_START.saturating_mul(1 << doublings).min(BACKOFF_CEILING);
-    let nanos = u128::from(random) * ceiling.as_nanos() / u128::from(u64::MAX);
-    // At most 8 s in nanoseconds, which 64 bits hold.
+    let bound = INITIAL_BACKOFF.saturating_mul(1 << doublings).min(MAX_BACKOFF);
+    let nanos = u128::from(random) * bound.as_nanos() / u128::from(u64::MAX);
+    // At most 8 s in nanoseconds, which fits 64 bits.
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
@@ -113,87 +115,93 @@ mod tests {
 
     use super::*;
 
-    fn attempt(outcome: Outcome) -> Attempt {
+    fn attempt(outcome: AttemptOutcome) -> Attempt {
         Attempt {
-            repeatable: true,
+            is_idempotent: true,
             number: 1,
-            max: 4,
+            max_attempts: 4,
             outcome,
             remaining: Duration::from_mins(2),
             random: u64::MAX,
         }
     }
 
-    fn answered(status: u16, retry_after: Option<u64>) -> Outcome {
-        Outcome::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
+    fn response(status: u16, retry_after: Option<u64>) -> AttemptOutcome {
+        AttemptOutcome::Response { status, retry_after: retry_after.map(Duration::from_secs) }
     }
 
     #[test]
-    fn only_what_may_pass_is_tried_again() {
+    fn only_transient_failures_are_retried() {
         for status in [408, 429, 500, 502, 503, 504, 599] {
-            assert!(matches!(attempt(answered(status, None)).next(), Next::Again { .. }), "{status}");
+            assert!(matches!(attempt(response(status, None)).decide(), Decision::Retry { .. }), "{status}");
         }
-        assert!(matches!(attempt(Outcome::Unanswered).next(), Next::Again { .. }));
+        assert!(matches!(attempt(AttemptOutcome::NoResponse).decide(), Decision::Retry { .. }));
         for status in [301, 307, 400, 401, 403, 404, 405, 409, 413, 600] {
             assert_eq!(
-                attempt(answered(status, Some(1))).next(),
-                Next::GiveUp(GiveUp::Permanent),
+                attempt(response(status, Some(1))).decide(),
+                Decision::GiveUp(GiveUpReason::Permanent),
                 "{status}"
             );
         }
-        assert_eq!(attempt(Outcome::Unusable).next(), Next::GiveUp(GiveUp::Permanent));
-        assert_eq!(attempt(answered(201, None)).next(), Next::Done);
+        assert_eq!(attempt(AttemptOutcome::Unusable).decide(), Decision::GiveUp(GiveUpReason::Permanent));
+        assert_eq!(attempt(response(201, None)).decide(), Decision::Succeed);
     }
 
     #[test]
-    fn the_ceilings_double_from_half_a_second_to_eight() {
-        let ceilings: Vec<_> = [1, 2, 3, 4, 5, 6, 60].map(|n| backoff(n, u64::MAX).as_millis()).into();
-        assert_eq!(ceilings, [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+    fn the_backoff_bound_doubles_from_half_a_second_to_eight() {
+        let bounds: Vec<_> = [1, 2, 3, 4, 5, 6, 60].map(|n| backoff(n, u64::MAX).as_millis()).into();
+        assert_eq!(bounds, [500, 1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
         assert_eq!(backoff(u32::MAX, 0), Duration::ZERO);
     }
 
     #[test]
-    fn ninety_seconds_are_waited_and_ninety_one_are_returned() {
-        assert_eq!(attempt(answered(429, Some(90))).next(), Next::Again { after: Duration::from_secs(90) });
-        assert_eq!(attempt(answered(429, Some(91))).next(), Next::GiveUp(GiveUp::RetryAfterTooLong));
+    fn a_retry_after_of_90_s_is_waited_for_and_one_of_91_s_is_returned() {
+        assert_eq!(
+            attempt(response(429, Some(90))).decide(),
+            Decision::Retry { after: Duration::from_secs(90) }
+        );
+        assert_eq!(
+            attempt(response(429, Some(91))).decide(),
+            Decision::GiveUp(GiveUpReason::RetryAfterTooLong)
+        );
     }
 
-    fn outcomes() -> impl Strategy<Value = Outcome> {
+    fn outcomes() -> impl Strategy<Value = AttemptOutcome> {
         prop_oneof![
             (100..=999_u16, proptest::option::of(0..200_u64))
-                .prop_map(|(status, wait)| answered(status, wait)),
-            Just(Outcome::Unanswered),
-            Just(Outcome::Unusable),
+                .prop_map(|(status, wait)| response(status, wait)),
+            Just(AttemptOutcome::NoResponse),
+            Just(AttemptOutcome::Unusable),
         ]
     }
 
     proptest! {
         #[test]
-        fn every_repetition_keeps_the_rules(
-            repeatable: bool,
+        fn every_retry_obeys_the_rules(
+            is_idempotent: bool,
             number in 1..8_u32,
-            max in 1..=4_u32,
+            max_attempts in 1..=4_u32,
             outcome in outcomes(),
             remaining in 0..200_000_u64,
             random: u64,
         ) {
             let remaining = Duration::from_millis(remaining);
-            let next = Attempt { repeatable, number, max, outcome, remaining, random }.next();
-            if let Next::Again { after } = next {
-                prop_assert!(repeatable && number < max && after < remaining);
-                prop_assert!(after <= LONGEST_RETRY_AFTER);
+            let decision = Attempt { is_idempotent, number, max_attempts, outcome, remaining, random }.decide();
+            if let Decision::Retry { after } = decision {
+                prop_assert!(is_idempotent && number < max_attempts && after < remaining);
+                prop_assert!(after <= MAX_RETRY_AFTER);
                 match outcome {
-                    Outcome::Answered { status, retry_after } => {
+                    AttemptOutcome::Response { status, retry_after } => {
                         prop_assert!(matches!(status, 408 | 429 | 500..=599));
                         prop_assert!(after >= retry_after.unwrap_or_default());
-                        prop_assert!(after <= retry_after.unwrap_or_default().max(BACKOFF_CEILING));
+                        prop_assert!(after <= retry_after.unwrap_or_default().max(MAX_BACKOFF));
                     }
-                    Outcome::Unanswered => prop_assert!(after <= BACKOFF_CEILING),
-                    Outcome::Unusable => prop_assert!(false),
+                    AttemptOutcome::NoResponse => prop_assert!(after <= MAX_BACKOFF),
+                    AttemptOutcome::Unusable => prop_assert!(false),
                 }
             }
-            let success = matches!(outcome, Outcome::Answered { status: 200..=299, .. });
-            prop_assert_eq!(next == Next::Done, success);
+            let is_success = matches!(outcome, AttemptOutcome::Response { status: 200..=299, .. });
+            prop_assert_eq!(decision == Decision::Succeed, is_success);
         }
     }
 }

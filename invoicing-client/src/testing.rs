@@ -1,12 +1,13 @@
-//! A fake of the service for tests: honest about the contract, and as faulty as a test asks for.
+//! A fake of the service for tests, with fault injection.
 //!
-//! [`FakeServer`] listens on loopback and keeps its records in memory. Left alone it answers as the contract says: lists
-//! with their filters and order, details, links, idempotent creation, documents, errors. On request it is overloaded,
-//! slow, cut off, or talks nonsense: once per request by a [script](FakeServer::script), or at random from a seed
-//! ([`chaos`](FakeServer::chaos)). It runs on a thread of its own, so it serves tests with and without an async runtime,
-//! and it needs nothing of this crate's client: any program that speaks HTTP can be tested against it.
+//! [`FakeServer`] listens on loopback and holds its records in memory. By default it implements the API contract: lists
+//! with filters and order, single records, links, idempotent creation, documents and errors. A test can inject
+//! [faults](Fault) such as overload, delays, broken connections and invalid responses: into the next requests by a
+//! [script](FakeServer::script), or at random from a seed ([`chaos`](FakeServer::chaos)). The server has its own thread,
+//! so that it serves tests with and without an async runtime. It does not depend on this crate's client: any HTTP
+//! program can be tested against it.
 //!
-//! What it leaves out: plans, limits of text lengths, and the speed of a real one.
+//! It does not implement plans, limits of text lengths, or a realistic speed.
 //!
 //! ```
 //! use invoicing_client::QuoteStatus;
@@ -16,7 +17,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let server = FakeServer::start();
 //! let id = server.store(|store| store.add_quote(QuoteStatus::Sent));
-//! // The first request is cut off after the service has carried it out; the second is answered.
+//! // The service carries out the first request, but its connection breaks. The second request succeeds.
 //! server.script([Fault::CutBeforeHeaders]);
 //!
 //! let client = server.client().build()?;
@@ -44,123 +45,124 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, Uri};
 
-use crate::own_thread::OwnThread;
+use crate::runtime_thread::RuntimeThread;
 use crate::{ClientBuilder, InvoicingClient};
 
 pub use fault::Fault;
-pub use query::Position;
-use state::Shared;
+pub use query::SortKey;
+use state::SharedState;
 pub use store::Store;
 
-/// The fake service. Dropping it ends it, with every connection.
+/// The fake service. Dropping it closes all connections.
 pub struct FakeServer {
     url: String,
-    shared: Arc<Shared>,
-    _thread: OwnThread,
+    state: Arc<SharedState>,
+    _thread: RuntimeThread,
 }
 
-/// A request as it arrived.
+/// A request that the server received.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ReceivedRequest {
     /// The method.
     pub method: Method,
     /// The path and the query.
     pub uri: Uri,
-    /// The headers, the key among them.
+    /// The headers, including the key.
     pub headers: HeaderMap,
-    /// The whole body.
+    /// The body.
     pub body: Bytes,
 }
 
 impl ReceivedRequest {
-    /// A parameter of the query, decoded.
+    /// A decoded parameter of the query.
     pub fn parameter(&self, name: &str) -> Option<String> {
         query::pairs(&self.uri).find_map(|(known, value)| (known == name).then(|| value.into_owned()))
     }
 }
 
 impl FakeServer {
-    /// The key that it accepts.
+    /// The only valid key.
     pub const KEY: &'static str = "isk_fake0123456789abcdefghijklmnopqrstuvwxyzABCD";
 
-    /// Starts on a free port of loopback, without any records.
+    /// Starts on a free loopback port, without records.
     ///
     /// # Panics
     ///
-    /// If there is no port or no thread to be had.
+    /// If no port or no thread is available.
     pub fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port on loopback");
         let url = format!("http://{}", listener.local_addr().expect("the port's number"));
-        let thread = OwnThread::start("fake-server").expect("a thread");
-        let shared = Arc::new(Shared::new(&url));
-        thread.begin(serve::accept(listener, shared.clone()));
-        Self { url, shared, _thread: thread }
+        let thread = RuntimeThread::start("fake-server").expect("a thread");
+        let state = Arc::new(SharedState::new(&url));
+        thread.spawn(serve::accept(listener, state.clone()));
+        Self { url, state, _thread: thread }
     }
 
-    /// Its address, without `/api/v1`.
+    /// The base URL, without `/api/v1`.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// Begins a client with its address and its key.
+    /// Starts building a client with this server's base URL and key.
     pub fn client(&self) -> ClientBuilder {
         InvoicingClient::builder(&self.url, Self::KEY)
     }
 
-    /// Looks at the records, or changes them. No request is served meanwhile.
+    /// Reads or changes the records. No request is served meanwhile.
     pub fn store<T>(&self, work: impl FnOnce(&mut Store) -> T) -> T {
-        self.shared.with(|state| work(&mut state.store))
+        self.state.with(|state| work(&mut state.store))
     }
 
-    /// What happens to the next requests, one each; [`Fault::None`] leaves one alone. Added behind what is still to
-    /// come.
+    /// Appends faults for the next requests, one for each. [`Fault::None`] serves a request normally.
     pub fn script(&self, faults: impl IntoIterator<Item = Fault>) {
-        self.shared.with(|state| state.plan.script(faults));
+        self.state.with(|state| state.fault_plan.script(faults));
     }
 
-    /// From now on, what happens to each request that the script says nothing of: each fault with its probability, at
-    /// most one. The same seed makes the same choices, as long as requests come in the same order. Nothing ends it.
+    /// Injects faults at random into each request without a scripted fault: at most one, each with its probability.
+    ///
+    /// The same seed makes the same choices if the requests arrive in the same order. An empty list ends it.
     ///
     /// ```
     /// # use invoicing_client::testing::{FakeServer, Fault};
     /// # let server = FakeServer::start();
     /// server.chaos(7, [(0.1, Fault::CutInBody), (0.2, Fault::status(503))]);
-    /// server.chaos(7, []); // all is well again
+    /// server.chaos(7, []); // no more faults
     /// ```
     pub fn chaos(&self, seed: u64, chances: impl IntoIterator<Item = (f64, Fault)>) {
-        self.shared.with(|state| state.plan.chaos(seed, chances));
+        self.state.with(|state| state.fault_plan.chaos(seed, chances));
     }
 
-    /// Calls this before each request is answered, faulty or not: for changes that happen between two requests.
+    /// Sets a hook that runs before each request is served, with a fault or without: for changes between two requests.
     ///
     /// The hook must not call this server's methods.
     pub fn before_each(&self, hook: impl FnMut(&ReceivedRequest, &mut Store) + Send + 'static) {
-        self.shared.with(|state| state.before = Some(Box::new(hook)));
+        self.state.with(|state| state.before_each = Some(Box::new(hook)));
     }
 
-    /// Calls this with each answer that is not a fault's: for a service that is not quite this one.
+    /// Sets a hook that can change each response that is not a fault's, to imitate other servers.
     ///
     /// The hook must not call this server's methods.
     pub fn rewrite(&self, hook: impl FnMut(&ReceivedRequest, &mut Response<Bytes>) + Send + 'static) {
-        self.shared.with(|state| state.rewrite = Some(Box::new(hook)));
+        self.state.with(|state| state.rewrite = Some(Box::new(hook)));
     }
 
-    /// Puts lists into another order than the contract's, whatever their filters.
-    pub fn order_by(&self, order: impl FnMut(&Position, &Position) -> Ordering + Send + 'static) {
-        self.shared.with(|state| state.order = Some(Box::new(order)));
+    /// Sorts all lists in another order than the contract's.
+    pub fn order_by(&self, order: impl FnMut(&SortKey, &SortKey) -> Ordering + Send + 'static) {
+        self.state.with(|state| state.order = Some(Box::new(order)));
     }
 
-    /// Keeps a real quota: so many requests in any 60 s, the rest is refused with 429.
+    /// Enforces a quota: this many requests in any 60 s. Further requests are refused with 429.
     ///
-    /// Without this none is refused, and the answers' `RateLimit-Limit` is a million, so that a client's own pace does
-    /// not slow a test down.
+    /// By default no request is refused and `RateLimit-Limit` is a million, so that the client's rate limiter does not
+    /// slow a test down.
     pub fn quota(&self, limit: u32) {
-        self.shared.with(|state| state.quota = Some(limit));
+        self.state.with(|state| state.quota = Some(limit));
     }
 
-    /// Every request so far, in the order in which they arrived.
+    /// All requests so far, in the order of arrival.
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        self.shared.with(|state| state.received.clone())
+        self.state.with(|state| state.received.clone())
     }
 }
 

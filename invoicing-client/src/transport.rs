@@ -1,21 +1,21 @@
-//! Carrying one request to the service and one answer back. No retries, no meaning: those are decided elsewhere.
+//! [`Transport`]: sends one request and reads one response. Retries and interpretation are up to the caller.
 
 use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 use futures_core::future::BoxFuture;
 
-/// The cause of a failure, as other libraries report it.
+/// The cause of a failure, as an error of another library.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// What carries requests: the network, or what a test or a host puts in its place.
+/// Sends requests over the network, or to a replacement that a test or a host supplies.
 ///
-/// It is given one attempt at a time. Retries, deadlines, the pace and the reading of answers stand above it, and it
-/// should add none of its own. The future may be dropped at any time, by a time limit or by the caller. Redirects must
-/// not be followed: they would carry the key elsewhere.
+/// A transport makes a single attempt. The client adds retries, deadlines, rate limiting and the parsing of responses,
+/// so a transport should have none of its own. The client may drop the future at any time. A transport must not follow
+/// redirects, which would send the key to another server.
 ///
-/// The request's URI is absolute. Its `Authorization` header holds the key and is marked as sensitive; a document's
-/// download has none, but its URI is a permission: neither belongs in a log.
+/// The URI of the request is absolute. Its `Authorization` header holds the key and is marked as sensitive. The download
+/// of a document has no such header, but its URI is a credential. Neither may be logged.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -24,7 +24,7 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 /// use futures_core::future::BoxFuture;
 /// use invoicing_client::{InvoicingClient, Transport, TransportError};
 ///
-/// /// A service without any records.
+/// /// A service without records.
 /// #[derive(Debug)]
 /// struct Empty;
 ///
@@ -49,7 +49,7 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 /// # }
 /// ```
 pub trait Transport: fmt::Debug + Send + Sync {
-    /// Sends the request and reads the whole answer, whatever its status, if its body has at most `limit` bytes.
+    /// Sends the request and reads the response with any status, if its body has at most `limit` bytes.
     fn send(
         &self,
         request: http::Request<Bytes>,
@@ -57,74 +57,72 @@ pub trait Transport: fmt::Debug + Send + Sync {
     ) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>>;
 }
 
-/// Why there is no whole answer.
+/// There is no complete response.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}")]
 pub struct TransportError {
-    /// The kind of failure.
-    pub(crate) kind: TransportFailure,
-    /// What the library below says.
+    pub(crate) kind: TransportErrorKind,
     #[source]
     pub(crate) cause: Option<Cause>,
 }
 
-/// The kinds of failure that the client treats differently.
+/// The kinds of failure that the client distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum TransportFailure {
-    /// No connection, or none in time: name resolution, refused, TLS. The service has not seen the request.
+pub enum TransportErrorKind {
+    /// No connection, or none in time: name resolution, refused, TLS. The service has not received the request.
     Connect,
-    /// No answer in time. The service may have seen the request.
+    /// No response in time. The service may have received the request.
     Timeout,
-    /// The connection broke, or what came was not HTTP. The service may have seen the request.
+    /// The connection broke, or the response was not HTTP. The service may have received the request.
     Interrupted,
-    /// The body is over the limit.
+    /// The body exceeds the limit.
     TooLarge,
-    /// The HTTP client followed a redirect, which an API that has none does not send.
+    /// The HTTP client followed a redirect. The API sends none.
     Redirected,
 }
 
-impl fmt::Display for TransportFailure {
+impl fmt::Display for TransportErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         crate::ErrorKind::from(*self).fmt(f)
     }
 }
 
 impl TransportError {
-    /// A failure without a cause from elsewhere.
-    pub fn new(kind: TransportFailure) -> Self {
+    /// A failure without a cause.
+    pub fn new(kind: TransportErrorKind) -> Self {
         Self { kind, cause: None }
     }
 
-    /// Adds what the library below says. It becomes the source of the call's [`Error`](crate::Error), so it must
-    /// hold neither the key nor a document's URL.
+    /// Adds the cause. It becomes the source of the call's [`Error`](crate::Error), so it must contain neither the key
+    /// nor the URL of a document.
     #[must_use]
     pub fn caused_by(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self { cause: Some(cause.into()), ..self }
     }
 
     /// The kind of failure.
-    pub fn kind(&self) -> TransportFailure {
+    pub fn kind(&self) -> TransportErrorKind {
         self.kind
     }
 
-    /// Takes an error of reqwest, without the URL: a document's URL is a permission.
+    /// Converts an error of reqwest and removes its URL: that of a document is a credential.
     fn from_reqwest(error: reqwest::Error) -> Self {
-        // A connection that is not there in time is both, and nothing was sent.
+        // A connect timeout is both, and nothing was sent: `is_connect` comes first.
         let kind = if error.is_connect() {
-            TransportFailure::Connect
+            TransportErrorKind::Connect
         } else if error.is_timeout() {
-            TransportFailure::Timeout
+            TransportErrorKind::Timeout
         } else if error.is_redirect() {
-            TransportFailure::Redirected
+            TransportErrorKind::Redirected
         } else {
-            TransportFailure::Interrupted
+            TransportErrorKind::Interrupted
         };
         Self::new(kind).caused_by(error.without_url())
     }
 }
 
-/// The real network.
+/// The network, by reqwest.
 #[derive(Debug)]
 pub(crate) struct HttpTransport(pub(crate) reqwest::Client);
 
@@ -134,37 +132,37 @@ impl Transport for HttpTransport {
         request: http::Request<Bytes>,
         limit: usize,
     ) -> BoxFuture<'_, Result<http::Response<Bytes>, TransportError>> {
-        Box::pin(async move { self.exchange(request, limit).await })
+        Box::pin(async move { self.execute(request, limit).await })
     }
 }
 
 impl HttpTransport {
-    async fn exchange(
+    async fn execute(
         &self,
         request: http::Request<Bytes>,
         limit: usize,
     ) -> Result<http::Response<Bytes>, TransportError> {
         let request = reqwest::Request::try_from(request).map_err(TransportError::from_reqwest)?;
-        let asked = request.url().clone();
-        let mut answer = self.0.execute(request).await.map_err(TransportError::from_reqwest)?;
-        if *answer.url() != asked {
-            return Err(TransportError::new(TransportFailure::Redirected));
+        let requested = request.url().clone();
+        let mut received = self.0.execute(request).await.map_err(TransportError::from_reqwest)?;
+        if *received.url() != requested {
+            return Err(TransportError::new(TransportErrorKind::Redirected));
         }
-        let body = read(&mut answer, limit).await?;
+        let body = read_body(&mut received, limit).await?;
         let mut response = http::Response::new(body);
-        *response.status_mut() = answer.status();
-        *response.headers_mut() = std::mem::take(answer.headers_mut());
+        *response.status_mut() = received.status();
+        *response.headers_mut() = std::mem::take(received.headers_mut());
         Ok(response)
     }
 }
 
-async fn read(answer: &mut reqwest::Response, limit: usize) -> Result<Bytes, TransportError> {
-    let too_large = || TransportError::new(TransportFailure::TooLarge);
-    if answer.content_length().is_some_and(|length| length > limit as u64) {
+async fn read_body(response: &mut reqwest::Response, limit: usize) -> Result<Bytes, TransportError> {
+    let too_large = || TransportError::new(TransportErrorKind::TooLarge);
+    if response.content_length().is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
     let mut body = BytesMut::new();
-    while let Some(chunk) = answer.chunk().await.map_err(TransportError::from_reqwest)? {
+    while let Some(chunk) = response.chunk().await.map_err(TransportError::from_reqwest)? {
         if chunk.len() > limit - body.len() {
             return Err(too_large());
         }

@@ -67,6 +67,7 @@ mod proof;
 mod quota;
 mod quote;
 mod quote_states;
+pub mod retry_after;
 mod text;
 mod timestamp;
 mod totals;

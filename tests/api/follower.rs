@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures_util::stream;
-use invoicing_client::{CatchUp, InvoicingClient, MemoryCheckpoint, Notice, Resource, Version};
+use invoicing_client::{CatchUp, ChangeEvent, InvoicingClient, MemoryCheckpoint, RecordVersion, Resource};
 use invoicing_core::EventKind;
 use invoicing_server::{NewWebhook, ServeLimits, serve};
 use invoicing_tests::{Receiver, World, on_each_database};
@@ -41,7 +41,8 @@ impl Served {
         let mut served = JoinSet::new();
         let service = world.invoicing.service();
         served.spawn(serve(listener, service, ServeLimits::default(), std::future::pending()));
-        let client = InvoicingClient::builder(address, world.key.as_str()).pacing(false).build().unwrap();
+        let client =
+            InvoicingClient::builder(address, world.key.as_str()).rate_limiting(false).build().unwrap();
         Self { world, client, _server: served }
     }
 
@@ -71,11 +72,11 @@ impl Served {
 struct Copy {
     newest: BTreeMap<String, String>,
     /// What came since the process began.
-    seen: HashSet<Version>,
+    seen: HashSet<RecordVersion>,
 }
 
 impl Copy {
-    fn store(&mut self, version: Version) {
+    fn store(&mut self, version: RecordVersion) {
         assert!(self.seen.insert(version), "{version:?} twice in one process");
         self.newest.insert(version.id.to_string(), version.updated_at.to_string());
     }
@@ -144,11 +145,11 @@ fn a_catch_up_over_http_beside_writers_misses_nothing() {
 }
 
 /// Delivers what is due, and passes on what a receiver got of it, but for every so-many-th.
-async fn pump(world: &World, receiver: &Receiver, notices: mpsc::Sender<Notice>, lost: usize) {
+async fn pump(world: &World, receiver: &Receiver, notices: mpsc::Sender<ChangeEvent>, lost: usize) {
     for number in 1_usize.. {
         world.dispatch().await;
         for (n, received) in receiver.take().into_iter().enumerate() {
-            let notice = Notice::from_body(&received.body).unwrap();
+            let notice = ChangeEvent::from_body(&received.body).unwrap();
             if (n + number) % lost != 0 && notices.send(notice).await.is_err() {
                 return;
             }
@@ -179,7 +180,7 @@ async fn follow_until(
     let mut follow = served.client.quotes().follow(MemoryCheckpoint::new()).interval(interval);
     let run = follow.run(stream::poll_fn(move |cx| notices.poll_recv(cx)), |quote| {
         assert!(quote.lines.is_some(), "a quote comes with its lines, whoever brought it");
-        copy.lock().unwrap().store(Version { id: quote.summary.id.0, updated_at: quote.summary.updated_at });
+        copy.lock().unwrap().store(RecordVersion { id: quote.summary.id.0, updated_at: quote.summary.updated_at });
         delivered.send_replace(());
         ready(Ok::<(), io::Error>(()))
     });

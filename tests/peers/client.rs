@@ -171,7 +171,7 @@ async fn a_quota_of_three() {
         client.quotes().list().send().await.unwrap();
     }
     // It would wait for a minute, which the deadline does not allow.
-    assert_eq!(client.quotes().list().send().await.unwrap_err().kind(), ErrorKind::Pace);
+    assert_eq!(client.quotes().list().send().await.unwrap_err().kind(), ErrorKind::LocalRateLimit);
     assert_eq!(server.requests().len(), 3);
 
     let server = limited();

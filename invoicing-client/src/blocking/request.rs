@@ -1,4 +1,4 @@
-//! Requests that block, around those that do not.
+//! [`Request`]: the blocking form of an async request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,32 +9,31 @@ use futures_core::stream::BoxStream;
 use futures_util::StreamExt;
 use invoicing_core::{InvoiceStatus, Page, QuoteStatus, Timestamp};
 
-use crate::own_thread::OwnThread;
+use crate::runtime_thread::RuntimeThread;
 use crate::{Clients, DownloadDocument, Error, Invoices, List, Quotes, Resource};
 
-/// A call about to be made, as its async form `C` describes it. Nothing is sent before [`send`](Self::send).
+/// A call with the async form `C`. Nothing is sent until [`send`](Self::send).
 #[derive(Clone)]
-#[must_use = "nothing is sent before `send`"]
+#[must_use = "nothing is sent until `send`"]
 pub struct Request<C> {
     call: C,
-    thread: Arc<OwnThread>,
+    thread: Arc<RuntimeThread>,
 }
 
-/// The async form of a request. Implemented here and nowhere else.
-pub trait Call:
+/// The async form of a request. This trait is sealed.
+pub trait AsyncRequest:
     IntoFuture<
-        Output = Result<Self::Answer, Error>,
-        IntoFuture = BoxFuture<'static, Result<Self::Answer, Error>>,
+        Output = Result<Self::Response, Error>,
+        IntoFuture = BoxFuture<'static, Result<Self::Response, Error>>,
     > + sealed::Settings
 {
-    /// What a successful call brings.
-    type Answer: Send + 'static;
+    /// Result of a successful call.
+    type Response: Send + 'static;
 }
 
 mod sealed {
     use std::time::Duration;
 
-    /// What can be set for a single call.
     pub trait Settings: Sized {
         #[must_use]
         fn with_deadline(self, deadline: Duration) -> Self;
@@ -55,8 +54,8 @@ macro_rules! call {
             }
         }
 
-        impl$(<$($bound)*>)? Call for $call {
-            type Answer = $answer;
+        impl$(<$($bound)*>)? AsyncRequest for $call {
+            type Response = $answer;
         }
     };
 }
@@ -65,8 +64,8 @@ call!(crate::Request<T> => T, where T: Send + 'static);
 call!(List<R> => Page<R::Item>, where R: Resource);
 call!(DownloadDocument => crate::Document);
 
-impl<C: Call> Request<C> {
-    pub(super) fn new(call: C, thread: Arc<OwnThread>) -> Self {
+impl<C: AsyncRequest> Request<C> {
+    pub(super) fn new(call: C, thread: Arc<RuntimeThread>) -> Self {
         Self { call, thread }
     }
 
@@ -85,9 +84,9 @@ impl<C: Call> Request<C> {
         self.attempts(1)
     }
 
-    /// Carries the call out.
-    pub fn send(self) -> Result<C::Answer, Error> {
-        self.thread.run(self.call.into_future())
+    /// Carries the call out and waits for the response.
+    pub fn send(self) -> Result<C::Response, Error> {
+        self.thread.block_on(self.call.into_future())
     }
 
     fn map(self, change: impl FnOnce(C) -> C) -> Self {
@@ -111,12 +110,12 @@ impl<R: Resource> Request<List<R>> {
         self.map(|list| list.since(since))
     }
 
-    /// Page after page, each read when it is asked for. See [`List::pages`].
+    /// Iterates over all pages, each read on demand. See [`List::pages`].
     pub fn pages(self) -> Iter<Page<R::Item>> {
         Iter { stream: Some(self.call.pages()), thread: self.thread }
     }
 
-    /// Item after item, over all pages. See [`List::stream`].
+    /// Iterates over all items of all pages. See [`List::stream`].
     pub fn iter(self) -> Iter<R::Item> {
         Iter { stream: Some(self.call.stream()), thread: self.thread }
     }
@@ -173,12 +172,12 @@ impl<C: fmt::Debug> fmt::Debug for Request<C> {
     }
 }
 
-/// What a list brings, one after another. Ends after an error.
-#[must_use = "nothing is sent before `next`"]
+/// Iterator over a list. It ends after an error.
+#[must_use = "nothing is sent until `next`"]
 pub struct Iter<T> {
-    /// `None` where there is no more.
+    /// `None` after the end.
     stream: Option<BoxStream<'static, Result<T, Error>>>,
-    thread: Arc<OwnThread>,
+    thread: Arc<RuntimeThread>,
 }
 
 impl<T: Send + 'static> Iterator for Iter<T> {
@@ -186,7 +185,7 @@ impl<T: Send + 'static> Iterator for Iter<T> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut stream = self.stream.take()?;
-        let (item, stream) = self.thread.run(async move { (stream.next().await, stream) });
+        let (item, stream) = self.thread.block_on(async move { (stream.next().await, stream) });
         self.stream = item.is_some().then_some(stream);
         item
     }

@@ -1,41 +1,41 @@
-//! Why a pass ended early.
+//! Errors of a pass.
 
 use std::convert::Infallible;
 
-use crate::{CheckpointError, Error, Version};
+use crate::{CheckpointError, Error, RecordVersion};
 
-/// A pass ended early. The checkpoint has not moved: the next pass begins where this one did, or goes on reading.
+/// A pass ended early. The checkpoint has not moved; the next pass repeats or continues this one.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatchUpError<E = Infallible> {
-    /// A page could not be read. Nothing of it was delivered; the next pass goes on with it.
-    #[error("a page cannot be read")]
+    /// A page could not be read. None of its records was delivered; the next pass continues with it.
+    #[error("cannot read a page")]
     Read(#[source] Error),
-    /// The list moved by more than the overlap between too many pairs of pages, so that records may have been left
-    /// out. Only with [`overlap`](crate::CatchUp::overlap): a larger one, or a quieter moment, helps.
-    #[error("the list moves faster than it can be read with this overlap ({steps_back} steps back)")]
-    Unsettled {
-        /// How often the pass went back to find its place again.
+    /// Too often, records moved by more than the [`overlap`](crate::CatchUp::overlap) between two pages. Occurs only with
+    /// an overlap; a larger one, or a time with fewer changes, helps.
+    #[error("the list changes too fast for this overlap ({steps_back} steps back)")]
+    UnstableList {
+        /// How often the pass stepped back.
         steps_back: u32,
     },
-    /// The handler refused a record. Those before it were acknowledged; it and those after it come again.
+    /// The handler failed. The records before this one are acknowledged; it and the following ones are delivered again.
     #[error("the handler failed on {}", version.id)]
     Handler {
-        /// The record that it failed on.
-        version: Version,
-        /// What the handler says.
+        /// The version that the handler failed on.
+        version: RecordVersion,
+        /// The error of the handler.
         source: E,
     },
-    /// The checkpoint could not be read or kept.
-    #[error("the checkpoint failed")]
+    /// The checkpoint could not be loaded or saved.
+    #[error("cannot load or save the checkpoint")]
     Checkpoint(#[source] CheckpointError),
 }
 
-/// What can go wrong before a handler is asked.
+/// An error before any delivery.
 #[derive(Debug)]
 pub(crate) enum ReadError {
     Request(Error),
-    Unsettled { steps_back: u32 },
+    UnstableList { steps_back: u32 },
 }
 
 impl From<Error> for ReadError {
@@ -48,7 +48,7 @@ impl<E> From<ReadError> for CatchUpError<E> {
     fn from(error: ReadError) -> Self {
         match error {
             ReadError::Request(error) => Self::Read(error),
-            ReadError::Unsettled { steps_back } => Self::Unsettled { steps_back },
+            ReadError::UnstableList { steps_back } => Self::UnstableList { steps_back },
         }
     }
 }

@@ -1,66 +1,67 @@
-//! How far a pass has come, told to whoever wants to show it. Decides nothing.
+//! [`Progress`] of a pass, reported to a listener.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-/// How far a pass has come. The service states no total, so that only the pages behind are known.
+use parking_lot::Mutex;
+
+/// Progress of a pass. The service states no total, so there is no percentage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Pages read, those that were read again included.
+    /// Pages read, including repeated reads.
     pub pages: u64,
-    /// Versions read that are to be delivered.
+    /// Versions read that have to be delivered.
     pub records: u64,
-    /// Of these, those that the handler has acknowledged.
+    /// Versions that the handler has acknowledged.
     pub delivered: u64,
-    /// How long the wait that begins now is, where the key's quota asks for one.
+    /// Duration of the wait for the key's quota that begins now, if one does.
     pub waiting_for_quota: Option<Duration>,
 }
 
-/// Is told when a call begins to wait for the key's quota. Carried by the calls of a catch-up.
+/// Receives the beginning of each wait for the key's quota. The calls of a catch-up carry one.
 pub(crate) trait WaitObserver: fmt::Debug + Send + Sync {
-    /// A wait of this length begins.
     fn waiting(&self, wait: Duration);
 }
 
-/// Counts, and tells one listener.
+/// Counts, and reports to one listener.
 #[derive(Clone, Default)]
-pub(crate) struct Reporter(Arc<Mutex<State>>);
+pub(crate) struct ProgressReporter(Arc<Mutex<ReporterState>>);
 
 #[derive(Default)]
-struct State {
+struct ReporterState {
     progress: Progress,
     listener: Option<Box<dyn FnMut(Progress) + Send>>,
 }
 
-impl Reporter {
+impl ProgressReporter {
     pub(crate) fn to(listener: impl FnMut(Progress) + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(ReporterState {
             progress: Progress::default(),
             listener: Some(Box::new(listener)),
         })))
     }
 
-    /// A pass begins. Nobody is told before there is something to tell.
+    /// Resets the counts for a new pass. The listener is called with the first page.
     pub(crate) fn begin(&self) {
         self.with(|state| state.progress = Progress::default());
     }
 
     pub(crate) fn page(&self) {
-        self.tell(|progress| progress.pages += 1);
+        self.report(|progress| progress.pages += 1);
     }
 
     pub(crate) fn records(&self, count: usize) {
-        self.tell(|progress| progress.records += count as u64);
+        self.report(|progress| progress.records += count as u64);
     }
 
     pub(crate) fn delivered(&self) {
-        self.tell(|progress| progress.delivered += 1);
+        self.report(|progress| progress.delivered += 1);
     }
 
-    /// Changes the counts and tells them. Whatever happens, no wait goes on.
-    fn tell(&self, change: impl FnOnce(&mut Progress)) {
+    /// Changes the counts and reports them. Any progress ends a wait.
+    fn report(&self, change: impl FnOnce(&mut Progress)) {
         self.with(|state| {
             state.progress.waiting_for_quota = None;
             change(&mut state.progress);
@@ -70,20 +71,19 @@ impl Reporter {
         });
     }
 
-    fn with(&self, work: impl FnOnce(&mut State)) {
-        // A listener that panicked takes its pass with it; the counts of the next pass begin anew.
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    fn with(&self, work: impl FnOnce(&mut ReporterState)) {
+        work(&mut self.0.lock());
     }
 }
 
-impl WaitObserver for Reporter {
+impl WaitObserver for ProgressReporter {
     fn waiting(&self, wait: Duration) {
-        self.tell(|progress| progress.waiting_for_quota = Some(wait));
+        self.report(|progress| progress.waiting_for_quota = Some(wait));
     }
 }
 
-impl fmt::Debug for Reporter {
+impl fmt::Debug for ProgressReporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Reporter")
+        f.write_str("ProgressReporter")
     }
 }

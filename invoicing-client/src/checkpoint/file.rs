@@ -1,62 +1,65 @@
-//! A checkpoint in a file: readable JSON, replaced as a whole.
+//! [`FileCheckpoint`]: a JSON file that is replaced atomically.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::lock::{Lock, Refused};
+use super::lock::{FileLock, LockError};
 use super::{Checkpoint, CheckpointError, CheckpointStore};
 
 /// The version of the file's format.
 const FORMAT: u32 = 1;
 
-/// One resource's checkpoint in one file.
+/// The checkpoint of one resource in one file.
 ///
-/// It is written beside the file, synced to disk and renamed over it, so that a crash leaves the old or the new one.
-/// The folder must exist. A file of the same name with `.lock` behind it is locked from the first use until the last
-/// clone is dropped: a second process, or a second `FileCheckpoint` for the same path, gets
-/// [`CheckpointError::InUse`]. It stays behind, and may be removed when nothing uses it. Where a future was dropped
-/// while the file was being written, dropping the last clone waits until that is done, so that the next finds it free.
+/// A save writes a temporary file, syncs it to disk and renames it, so that a crash leaves the old or the new
+/// checkpoint. The folder must exist.
 ///
-/// The content is JSON with a version. Fields that this release does not know are ignored; a file that is damaged, or of
-/// a version that it does not know, is an error and never a new beginning.
+/// A lock file, with the suffix `.lock`, is locked from the first use until the last clone is dropped. A second process,
+/// or a second `FileCheckpoint` for the same path, gets [`CheckpointError::InUse`]. The lock file is not removed; it may
+/// be deleted while unused. If a future was dropped during a write, dropping the last clone waits for the end of that
+/// write. The lock is free afterwards.
+///
+/// The content is JSON with a version. Unknown fields are ignored. A damaged file, or one with an unknown version, is an
+/// error and never a new start.
 #[derive(Debug, Clone)]
 pub struct FileCheckpoint(Arc<Owner>);
 
-/// What the clones share. Work off the thread has its own hold of what is inside, and may outlive it.
+/// Shared by the clones. A blocking task holds the inner `Arc`, and may outlive the last clone.
 #[derive(Debug)]
-struct Owner(Arc<Inner>);
+struct Owner(Arc<SharedFile>);
 
 #[derive(Debug)]
-struct Inner {
+struct SharedFile {
     path: PathBuf,
-    /// Whoever reads or writes holds the mutex: a save that was abandoned half-way is through before the next begins.
-    state: Mutex<State>,
-    /// Saves that were asked for.
+    /// Locked during each read and write, so that an abandoned save ends before the next one begins.
+    state: Mutex<LockState>,
+    /// Number of saves requested.
     saves: AtomicU64,
 }
 
 #[derive(Debug)]
-enum State {
-    Unused,
+enum LockState {
+    Unlocked,
     Locked {
-        _lock: Lock,
-        /// Which save was the last one: one that was abandoned and begins late does not put an older checkpoint over it.
-        saved: u64,
+        _lock: FileLock,
+        /// Number of the last save. An abandoned save that begins late must not overwrite a newer checkpoint.
+        last_save: u64,
     },
-    /// Nobody has it any more, and another one may have the file.
+    /// All clones are dropped; another `FileCheckpoint` may use the file.
     Closed,
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        *self.0.state() = State::Closed;
+        *self.0.state.lock() = LockState::Closed;
     }
 }
 
@@ -69,18 +72,18 @@ struct Content {
     checkpoint: Checkpoint,
 }
 
-/// What every version of the format has.
+/// The part that all versions of the format have in common.
 #[derive(Deserialize)]
 struct Header {
     version: u32,
 }
 
 impl FileCheckpoint {
-    /// Keeps the checkpoint at this path. Nothing is read or written yet.
+    /// Uses this path. Nothing is read or written yet.
     pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Owner(Arc::new(Inner {
+        Self(Arc::new(Owner(Arc::new(SharedFile {
             path: path.into(),
-            state: Mutex::new(State::Unused),
+            state: Mutex::new(LockState::Unlocked),
             saves: AtomicU64::new(0),
         }))))
     }
@@ -89,7 +92,7 @@ impl FileCheckpoint {
 impl CheckpointStore for FileCheckpoint {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
         let resource = resource.to_owned();
-        Box::pin(async move { self.off_thread("read", move |path, _| read(path, resource)).await })
+        Box::pin(async move { self.run_blocking("read", move |path, _| read(path, resource)).await })
     }
 
     fn save<'a>(
@@ -102,59 +105,56 @@ impl CheckpointStore for FileCheckpoint {
         Box::pin(async move {
             let Owner(inner) = &*self.0;
             let number = inner.saves.fetch_add(1, Ordering::Relaxed) + 1;
-            let save = move |path: &Path, saved: &mut u64| {
-                if number > *saved {
+            let save = move |path: &Path, last_save: &mut u64| {
+                if number > *last_save {
                     write(path, &content).map_err(io_error(path, "written"))?;
-                    *saved = number;
+                    *last_save = number;
                 }
                 Ok(())
             };
-            self.off_thread("written", save).await
+            self.run_blocking("written", save).await
         })
     }
 }
 
 impl FileCheckpoint {
-    /// Runs file work where it may block.
-    async fn off_thread<T: Send + 'static>(
+    /// Runs file operations on a thread for blocking work.
+    async fn run_blocking<T: Send + 'static>(
         &self,
         action: &'static str,
         work: impl FnOnce(&Path, &mut u64) -> Result<T, CheckpointError> + Send + 'static,
     ) -> Result<T, CheckpointError> {
         let Owner(inner) = &*self.0;
         let shared = Arc::clone(inner);
-        let done = tokio::task::spawn_blocking(move || shared.alone(work)).await;
+        let done = tokio::task::spawn_blocking(move || shared.with_lock(work)).await;
         done.map_err(|error| io_error(&inner.path, action)(io::Error::other(error)))?
     }
 }
 
-impl Inner {
-    /// Does some work while nobody else uses the file.
-    fn alone<T>(
+impl SharedFile {
+    /// Runs file operations under the lock, which is acquired at the first use.
+    fn with_lock<T>(
         &self,
         work: impl FnOnce(&Path, &mut u64) -> Result<T, CheckpointError>,
     ) -> Result<T, CheckpointError> {
-        let mut state = self.state();
-        if let State::Unused = *state {
-            *state = State::Locked { _lock: self.lock()?, saved: 0 };
+        let mut state = self.state.lock();
+        if let LockState::Unlocked = *state {
+            *state = LockState::Locked { _lock: self.lock()?, last_save: 0 };
         }
         match &mut *state {
-            State::Locked { saved, .. } => work(&self.path, saved),
-            // Only work that was abandoned before it began comes here: nobody hears of it.
-            State::Unused | State::Closed => Err(CheckpointError::InUse { path: self.path.clone() }),
+            LockState::Locked { last_save, .. } => work(&self.path, last_save),
+            // Only an abandoned task runs this late, and its result is discarded.
+            LockState::Unlocked | LockState::Closed => {
+                Err(CheckpointError::InUse { path: self.path.clone() })
+            }
         }
     }
 
-    fn lock(&self) -> Result<Lock, CheckpointError> {
-        Lock::take(&self.path).map_err(|refused| match refused {
-            Refused::InUse => CheckpointError::InUse { path: self.path.clone() },
-            Refused::Io(error) => io_error(&self.path, "locked")(error),
+    fn lock(&self) -> Result<FileLock, CheckpointError> {
+        FileLock::acquire(&self.path).map_err(|error| match error {
+            LockError::InUse => CheckpointError::InUse { path: self.path.clone() },
+            LockError::Io(error) => io_error(&self.path, "locked")(error),
         })
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // A panic while it is held leaves a state that is right.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -167,7 +167,7 @@ fn read(path: &Path, resource: String) -> Result<Option<Checkpoint>, CheckpointE
     let damaged = |source| CheckpointError::Damaged { path: path.to_owned(), source };
     let Header { version } = serde_json::from_slice(&bytes).map_err(damaged)?;
     if version != FORMAT {
-        return Err(CheckpointError::UnknownVersion { path: path.to_owned(), version });
+        return Err(CheckpointError::UnsupportedVersion { path: path.to_owned(), version });
     }
     let content: Content = serde_json::from_slice(&bytes).map_err(damaged)?;
     if content.resource == resource {
@@ -184,7 +184,7 @@ fn write(path: &Path, content: &Content) -> io::Result<()> {
     file.write_all(&serde_json::to_vec(content)?)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    // The rename itself lives in the folder. Other systems neither need nor allow this.
+    // Makes the rename durable. Other systems neither need nor allow the sync of a folder.
     if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }
 

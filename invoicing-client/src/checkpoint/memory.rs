@@ -1,13 +1,13 @@
-//! Checkpoints that end with the process.
+//! [`MemoryCheckpoint`]: lost with the process.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_core::future::BoxFuture;
+use parking_lot::Mutex;
 
 use super::{Checkpoint, CheckpointError, CheckpointStore};
 
-/// Checkpoints in memory: for tests, and for a copy that is kept in memory itself.
+/// Checkpoints in memory, for tests and for copies that are in memory too.
 #[derive(Debug, Default)]
 pub struct MemoryCheckpoint(Mutex<HashMap<String, Checkpoint>>);
 
@@ -16,16 +16,11 @@ impl MemoryCheckpoint {
     pub fn new() -> Self {
         Self::default()
     }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Checkpoint>> {
-        // Each use is a single call, so a panic elsewhere cannot leave the map half changed.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl CheckpointStore for MemoryCheckpoint {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
-        Box::pin(async move { Ok(self.lock().get(resource).cloned()) })
+        Box::pin(async move { Ok(self.0.lock().get(resource).cloned()) })
     }
 
     fn save<'a>(
@@ -34,7 +29,7 @@ impl CheckpointStore for MemoryCheckpoint {
         checkpoint: &'a Checkpoint,
     ) -> BoxFuture<'a, Result<(), CheckpointError>> {
         Box::pin(async move {
-            self.lock().insert(resource.to_owned(), checkpoint.clone());
+            self.0.lock().insert(resource.to_owned(), checkpoint.clone());
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! The endpoints, as the contract describes them.
+//! The endpoints of the API contract.
 
 use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -12,34 +12,34 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::ReceivedRequest;
-use super::query::{Position, Query};
-use super::state::Order;
+use super::query::{Query, SortKey};
+use super::state::ListOrder;
 use super::store::Store;
 use crate::{ClientId, InvoiceId, InvoiceItem, QuoteId, QuoteItem};
 
-/// What stands before every path.
-const PREFIX: &str = "/api/v1/";
-/// What stands before the path of a document.
-const DOCUMENTS: &str = "/documents/";
-/// How long a document's link is said to be good (contract, "Limits").
-const LINK_MS: i64 = 5 * 60 * 1_000;
+/// Path prefix of every endpoint.
+const API_PREFIX: &str = "/api/v1/";
+/// Path prefix of documents.
+const DOCUMENTS_PREFIX: &str = "/documents/";
+/// Stated validity of a document's link, as in the API contract.
+const LINK_VALIDITY_MS: i64 = 5 * 60 * 1_000;
 
-type Answered = Result<Response<Bytes>, Refused>;
+type ApiResult = Result<Response<Bytes>, ApiError>;
 
-/// Why a request is not carried out.
-struct Refused(ErrorCode, String);
+/// Code and message of an error response.
+struct ApiError(ErrorCode, String);
 
-/// Answers a request that was let in.
-pub(super) fn answer(
+/// Serves an authorised request.
+pub(super) fn respond(
     request: &ReceivedRequest,
     store: &mut Store,
-    order: Option<&mut Order>,
+    order: Option<&mut ListOrder>,
     url: &str,
 ) -> Response<Bytes> {
-    let path = request.uri.path().strip_prefix(PREFIX).unwrap_or_default();
+    let path = request.uri.path().strip_prefix(API_PREFIX).unwrap_or_default();
     let segments: Vec<&str> = path.split('/').collect();
     let method = if request.method == Method::HEAD { Method::GET } else { request.method.clone() };
-    let answered = match (method.as_str(), &segments[..]) {
+    let result = match (method.as_str(), &segments[..]) {
         ("GET", ["quotes"]) => quotes(request, store, order),
         ("GET", ["quotes", id]) => quote(store, id),
         ("PATCH", ["quotes", id]) => link(request, store, id),
@@ -50,10 +50,10 @@ pub(super) fn answer(
         ("POST", ["clients"]) => create(request, store),
         (_, segments) => allowed(segments).map(method_not_allowed).ok_or_else(not_found),
     };
-    answered.unwrap_or_else(|Refused(code, message)| refusal(code, &message))
+    result.unwrap_or_else(|ApiError(code, message)| error_response(code, &message))
 }
 
-/// The methods of a path, as `Allow` lists them.
+/// The methods of a path, in the format of `Allow`.
 fn allowed(segments: &[&str]) -> Option<&'static str> {
     match segments {
         ["clients"] => Some("GET, HEAD, POST"),
@@ -63,19 +63,19 @@ fn allowed(segments: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// The document behind a link, if that is what is asked for.
+/// Serves a document. `None` if the path is not that of a document.
 pub(super) fn document(request: &ReceivedRequest, store: &Store) -> Option<Response<Bytes>> {
-    let id = request.uri.path().strip_prefix(DOCUMENTS)?;
+    let id = request.uri.path().strip_prefix(DOCUMENTS_PREFIX)?;
     let document = store.document(QuoteId(id.parse().ok()?));
     let Some(document) = document else {
-        return Some(refusal(ErrorCode::NotFound, "no such document"));
+        return Some(error_response(ErrorCode::NotFound, "no such document"));
     };
     let mut response = Response::new(document);
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/pdf"));
     Some(response)
 }
 
-fn quotes(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+fn quotes(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let statuses: Vec<_> = QuoteStatus::ALL.iter().map(|status| status.as_str()).collect();
     let query =
         Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
@@ -83,14 +83,13 @@ fn quotes(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -
         store.quotes.iter().filter(|quote| matches(query.status.as_deref(), &quote.summary.status));
     let items = matching.map(|quote| {
         let summary = quote.summary.clone();
-        let at =
-            Position { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
+        let at = SortKey { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
         (at, QuoteItem { summary, lines: query.lines.then(|| quote.lines.clone()) })
     });
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
 
-fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let statuses: Vec<_> = InvoiceStatus::ALL.iter().map(|status| status.as_str()).collect();
     let query =
         Query::read(&request.uri, &["status", "include"], &statuses).map_err(|text| invalid(&text))?;
@@ -98,14 +97,13 @@ fn invoices(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>)
         store.invoices.iter().filter(|invoice| matches(query.status.as_deref(), &invoice.summary.status));
     let items = matching.map(|invoice| {
         let summary = invoice.summary.clone();
-        let at =
-            Position { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
+        let at = SortKey { id: summary.id.0, created_at: summary.created_at, updated_at: summary.updated_at };
         (at, InvoiceItem { summary, lines: query.lines.then(|| invoice.lines.clone()) })
     });
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
 
-fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) -> Answered {
+fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut ListOrder>) -> ApiResult {
     let query = Query::read(&request.uri, &["q", "externalId"], &[]).map_err(|text| invalid(&text))?;
     let text = query.text.as_deref().map(fold_for_search);
     let matching = store.clients.iter().filter(|client| {
@@ -113,23 +111,23 @@ fn clients(request: &ReceivedRequest, store: &Store, order: Option<&mut Order>) 
             && (query.external_id.is_none() || query.external_id == client.external_id)
     });
     let items = matching.map(|client| {
-        let at = Position { id: client.id.0, created_at: client.created_at, updated_at: client.updated_at };
+        let at = SortKey { id: client.id.0, created_at: client.created_at, updated_at: client.updated_at };
         (at, client.clone())
     });
     Ok(json(StatusCode::OK, &query.page(items.collect(), store.last_stamp(), order)))
 }
 
-fn quote(store: &mut Store, id: &str) -> Answered {
+fn quote(store: &mut Store, id: &str) -> ApiResult {
     let quote = store.quote(QuoteId(parse(id)?)).ok_or_else(not_found)?;
     Ok(json(StatusCode::OK, quote))
 }
 
-fn invoice(store: &mut Store, id: &str) -> Answered {
+fn invoice(store: &mut Store, id: &str) -> ApiResult {
     let invoice = store.invoice(InvoiceId(parse(id)?)).ok_or_else(not_found)?;
     Ok(json(StatusCode::OK, invoice))
 }
 
-fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> Answered {
+fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> ApiResult {
     let id = QuoteId(parse(id)?);
     let current = store.quote(id).ok_or_else(not_found)?.summary.external_id.clone();
     let body = body(request)?;
@@ -144,18 +142,19 @@ fn link(request: &ReceivedRequest, store: &mut Store, id: &str) -> Answered {
     Ok(json(StatusCode::OK, &ExternalLink { id, external_id }))
 }
 
-fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &str) -> Answered {
+fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &str) -> ApiResult {
     if request.parameter("type").is_some_and(|kind| kind != "pdf") {
         return Err(invalid("type: must be pdf"));
     }
     let id = QuoteId(parse(id)?);
     let number = store.quote(id).ok_or_else(not_found)?.summary.number.clone();
-    let document =
-        store.document(id).ok_or_else(|| refused(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
+    let document = store
+        .document(id)
+        .ok_or_else(|| api_error(ErrorCode::DocumentUnavailable, "the quote is a draft"))?;
     let sha256 = sha256_hex(&document);
     let link = DocumentLink {
-        url: format!("{url}{DOCUMENTS}{id}?proof={sha256}"),
-        expires_at: store.last_stamp().plus_millis(LINK_MS),
+        url: format!("{url}{DOCUMENTS_PREFIX}{id}?proof={sha256}"),
+        expires_at: store.last_stamp().plus_millis(LINK_VALIDITY_MS),
         document_type: "pdf".to_owned(),
         file_name: format!("{number}.pdf"),
         content_type: "application/pdf".to_owned(),
@@ -165,7 +164,7 @@ fn document_link(request: &ReceivedRequest, store: &mut Store, id: &str, url: &s
     Ok(json(StatusCode::OK, &link))
 }
 
-fn create(request: &ReceivedRequest, store: &mut Store) -> Answered {
+fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
     let body = Value::Object(body(request)?);
     let new: NewClient = serde_json::from_value(body).map_err(|error| invalid(&error.to_string()))?;
     let fields = new.check().map_err(|error| invalid(&error.to_string()))?;
@@ -175,13 +174,13 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> Answered {
     if let Some(known) = known {
         return Ok(json(StatusCode::OK, known));
     }
-    let id = store.add_client(kept(fields));
+    let id = store.add_client(normalised(fields));
     let client = store.client(id).ok_or_else(not_found)?;
     Ok(json(StatusCode::CREATED, client))
 }
 
-/// Checked fields as a record holds them: trimmed and normalised.
-fn kept(fields: ClientFields) -> NewClient {
+/// The checked fields as a record holds them: trimmed and normalised.
+fn normalised(fields: ClientFields) -> NewClient {
     let record = fields.create(ClientId(Uuid::nil()), Timestamp::EARLIEST);
     let Client { name, email, phone, address, city, zip_code, client_type, notes, external_id, .. } = record;
     NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id }
@@ -191,60 +190,61 @@ fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {
     wanted.is_none_or(|wanted| status.to_string() == wanted)
 }
 
-fn body(request: &ReceivedRequest) -> Result<serde_json::Map<String, Value>, Refused> {
+fn body(request: &ReceivedRequest) -> Result<serde_json::Map<String, Value>, ApiError> {
     let kind = request.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match serde_json::from_slice(&request.body) {
         Ok(Value::Object(body)) if kind.starts_with("application/json") => Ok(body),
-        _ => Err(refused(ErrorCode::BadRequest, "the body must be a JSON object")),
+        _ => Err(api_error(ErrorCode::BadRequest, "the body must be a JSON object")),
     }
 }
 
-/// A malformed id is answered like an unknown one.
-fn parse(id: &str) -> Result<Uuid, Refused> {
+/// A malformed id is not found, like an unknown one.
+fn parse(id: &str) -> Result<Uuid, ApiError> {
     id.parse().map_err(|_| not_found())
 }
 
-fn not_found() -> Refused {
-    refused(ErrorCode::NotFound, "no such record")
+fn not_found() -> ApiError {
+    api_error(ErrorCode::NotFound, "no such record")
 }
 
-fn invalid(message: &str) -> Refused {
-    refused(ErrorCode::ValidationError, message)
+fn invalid(message: &str) -> ApiError {
+    api_error(ErrorCode::ValidationError, message)
 }
 
-fn refused(code: ErrorCode, message: &str) -> Refused {
-    Refused(code, message.to_owned())
+fn api_error(code: ErrorCode, message: &str) -> ApiError {
+    ApiError(code, message.to_owned())
 }
 
-/// A refusal in the usual shape, with the status that goes with the code.
-pub(super) fn refusal(code: ErrorCode, message: &str) -> Response<Bytes> {
+/// An error response in the usual shape, with the status of its code.
+pub(super) fn error_response(code: ErrorCode, message: &str) -> Response<Bytes> {
     let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
     let error = ApiErrorDetail { code, message: message.to_owned() };
     json(status.unwrap_or(StatusCode::BAD_REQUEST), &ApiErrorBody { error })
 }
 
 fn method_not_allowed(allow: &'static str) -> Response<Bytes> {
-    let mut response = refusal(ErrorCode::MethodNotAllowed, "no such method here");
+    let mut response = error_response(ErrorCode::MethodNotAllowed, "method not allowed");
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
     response
 }
 
-/// A refusal of whoever has no key.
+/// The response to a request without a valid key.
 pub(super) fn unauthorized() -> Response<Bytes> {
-    let mut response = refusal(ErrorCode::Unauthorized, "no valid key");
+    let mut response = error_response(ErrorCode::Unauthorized, "no valid key");
     response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     response
 }
 
-/// A refusal in the quota's flat shape.
+/// The error response in the flat shape of the quota.
 pub(super) fn too_many_requests() -> Response<Bytes> {
     let message = "the quota of this key is used up".to_owned();
     json(StatusCode::TOO_MANY_REQUESTS, &TooManyRequests { code: ErrorCode::TooManyRequests, message })
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(super) fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes> {
-    let body = serde_json::to_vec(body).unwrap_or_else(|error| panic!("a record that is no JSON: {error}"));
+    let body =
+        serde_json::to_vec(body).unwrap_or_else(|error| panic!("a record cannot be serialised: {error}"));
     let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();

@@ -1,4 +1,4 @@
-//! What can go wrong with a request, and when.
+//! [`Fault`]: what can go wrong with a request, and the plan of when it does.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -8,55 +8,55 @@ use http::header::{CONTENT_TYPE, LOCATION, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use invoicing_core::ErrorCode;
 
-use super::api::{json, refusal, too_many_requests};
+use super::api::{error_response, json, too_many_requests};
 
 /// What happens to a request.
 ///
-/// Where the request *is carried out*, the service has changed what it was asked to change, and only its answer suffers:
-/// the case that makes retries delicate.
+/// If the request *is carried out*, the service has made the change and only the response fails. Retries must handle
+/// this case.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Fault {
-    /// Nothing: it is answered.
+    /// No fault.
     #[default]
     None,
-    /// This answer, instead of carrying the request out.
-    Answer(Response<Bytes>),
-    /// 429 with the contract's flat body, instead of carrying it out. `Retry-After` is written as it stands: seconds, an
-    /// HTTP date or nonsense; `None` leaves it out.
+    /// This response. The request is not carried out.
+    Response(Response<Bytes>),
+    /// 429 with the contract's flat body. The request is not carried out. `Retry-After` is sent verbatim, valid or not;
+    /// `None` omits it.
     TooManyRequests {
         /// The value of `Retry-After`.
         retry_after: Option<String>,
     },
-    /// The connection is closed without a word, instead of carrying the request out.
+    /// The connection is closed without a response. The request is not carried out.
     CutBeforeRequest,
-    /// It is carried out; the connection is closed before the answer begins.
+    /// The request is carried out. The connection is closed before the response.
     CutBeforeHeaders,
-    /// It is carried out; the connection is closed after the answer's headers.
+    /// The request is carried out. The connection is closed after the response's headers.
     CutAfterHeaders,
-    /// It is carried out; the connection is closed in the middle of the answer's body.
+    /// The request is carried out. The connection is closed in the middle of the response's body.
     CutInBody,
-    /// It is not carried out, and no answer ever comes.
+    /// There is no response, and the connection stays open. The request is not carried out.
     Hang,
-    /// It is carried out; the answer's body comes in this many pieces, with a pause before each.
+    /// The request is carried out. The response's body is sent in pieces, with a pause before each.
     Slow {
-        /// Into how many pieces the body is cut.
+        /// Number of pieces.
         pieces: usize,
-        /// How long each of them takes.
+        /// Pause before each piece.
         pause: Duration,
     },
-    /// It is carried out; the answer is JSON of quite another shape.
+    /// The request is carried out. The response is JSON of another shape.
     WrongJson,
-    /// It is carried out; the answer's JSON ends in the middle, and `Content-Length` agrees with that.
+    /// The request is carried out. The response's JSON is truncated, with a matching `Content-Length`.
     TruncatedJson,
-    /// It is carried out; the answer is a page for a browser, with status 200.
+    /// The request is carried out. The response is an HTML page with status 200.
     WrongContentType,
-    /// It is carried out; the answer has a body of this many bytes.
+    /// The request is carried out. The response has a body of this many bytes.
     Huge {
         /// Length of the body.
         bytes: u64,
     },
-    /// 307 to this URL, instead of carrying it out.
+    /// 307 to this URL. The request is not carried out.
     Redirect {
         /// The value of `Location`.
         to: String,
@@ -64,18 +64,18 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// A failure of the service with this status, instead of carrying the request out: `storage_unavailable` for 503,
-    /// else `server_error`.
+    /// An error response with this status and the code `storage_unavailable` for 503, else `server_error`. The request is
+    /// not carried out.
     ///
     /// # Panics
     ///
-    /// If that is no HTTP status.
+    /// If the number is not an HTTP status.
     pub fn status(status: u16) -> Self {
         let code = if status == 503 { ErrorCode::StorageUnavailable } else { ErrorCode::ServerError };
-        let mut response = refusal(code, "the test asks for this");
+        let mut response = error_response(code, "injected fault");
         *response.status_mut() =
-            StatusCode::from_u16(status).unwrap_or_else(|_| panic!("no status: {status}"));
-        Self::Answer(response)
+            StatusCode::from_u16(status).unwrap_or_else(|_| panic!("not an HTTP status: {status}"));
+        Self::Response(response)
     }
 
     /// 429 with `Retry-After` in seconds.
@@ -83,78 +83,82 @@ impl Fault {
         Self::TooManyRequests { retry_after: Some(seconds.to_string()) }
     }
 
-    /// What is put on the wire; `answer` carries the request out.
-    pub(super) fn apply(self, answer: impl FnOnce() -> Response<Bytes>) -> Wire {
+    /// The faulty response. `respond` carries the request out.
+    pub(super) fn apply(self, respond: impl FnOnce() -> Response<Bytes>) -> WireResponse {
         match self {
-            Self::None => Wire::Whole(answer()),
-            Self::Answer(response) => Wire::Whole(response),
-            Self::TooManyRequests { retry_after } => Wire::Whole(storm(retry_after.as_deref())),
-            Self::CutBeforeRequest => Wire::Cut,
-            Self::Hang => Wire::Hang,
-            Self::Redirect { to } => Wire::Whole(redirect(&to)),
-            carried_out => carried_out.spoil(answer()),
+            Self::None => WireResponse::Whole(respond()),
+            Self::Response(response) => WireResponse::Whole(response),
+            Self::TooManyRequests { retry_after } => {
+                WireResponse::Whole(too_many_requests_with(retry_after.as_deref()))
+            }
+            Self::CutBeforeRequest => WireResponse::Cut,
+            Self::Hang => WireResponse::Hang,
+            Self::Redirect { to } => WireResponse::Whole(redirect(&to)),
+            carried_out => carried_out.corrupt(respond()),
         }
     }
 
-    fn spoil(self, answer: Response<Bytes>) -> Wire {
+    fn corrupt(self, response: Response<Bytes>) -> WireResponse {
         match self {
-            Self::CutAfterHeaders => Wire::CutAt(0, answer),
-            Self::CutInBody => Wire::CutAt(answer.body().len() / 2, answer),
-            Self::Slow { pieces, pause } => Wire::Slow { answer, pieces, pause },
-            Self::WrongJson => Wire::Whole(answer.map(|_| Bytes::from_static(br#"{"unexpected": [true]}"#))),
-            Self::TruncatedJson => Wire::Whole(answer.map(|body| body.slice(..body.len() / 2))),
+            Self::CutAfterHeaders => WireResponse::CutAt(0, response),
+            Self::CutInBody => WireResponse::CutAt(response.body().len() / 2, response),
+            Self::Slow { pieces, pause } => WireResponse::Slow { response, pieces, pause },
+            Self::WrongJson => {
+                WireResponse::Whole(response.map(|_| Bytes::from_static(br#"{"unexpected": [true]}"#)))
+            }
+            Self::TruncatedJson => WireResponse::Whole(response.map(|body| body.slice(..body.len() / 2))),
             Self::WrongContentType => {
                 let page = "<!doctype html><title>Log in</title>";
-                let mut answer = answer.map(|_| Bytes::from_static(page.as_bytes()));
-                *answer.status_mut() = StatusCode::OK;
-                answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
-                Wire::Whole(answer)
+                let mut response = response.map(|_| Bytes::from_static(page.as_bytes()));
+                *response.status_mut() = StatusCode::OK;
+                response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/html"));
+                WireResponse::Whole(response)
             }
-            Self::Huge { bytes } => Wire::Huge { answer, bytes },
-            _ => Wire::Cut,
+            Self::Huge { bytes } => WireResponse::Huge { response, bytes },
+            _ => WireResponse::Cut,
         }
     }
 }
 
-/// What is put on the wire.
-pub(super) enum Wire {
-    /// An answer.
+/// A response on the wire.
+pub(super) enum WireResponse {
+    /// A complete response.
     Whole(Response<Bytes>),
-    /// Nothing, and the connection is closed.
+    /// No response; the connection is closed.
     Cut,
-    /// An answer up to this byte of its body; then the connection is closed.
+    /// A response up to this byte of its body; then the connection is closed.
     CutAt(usize, Response<Bytes>),
-    /// Nothing, and the connection stays open.
+    /// No response; the connection stays open.
     Hang,
-    /// An answer in pieces.
-    Slow { answer: Response<Bytes>, pieces: usize, pause: Duration },
-    /// An answer with another, long body.
-    Huge { answer: Response<Bytes>, bytes: u64 },
+    /// A response whose body is sent in pieces.
+    Slow { response: Response<Bytes>, pieces: usize, pause: Duration },
+    /// A response with a long body.
+    Huge { response: Response<Bytes>, bytes: u64 },
 }
 
-/// Which fault befalls which request.
+/// Assigns faults to requests.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct FaultPlan {
     script: VecDeque<Fault>,
     chances: Vec<(f64, Fault)>,
-    chance: fastrand::Rng,
+    random: fastrand::Rng,
 }
 
-impl Plan {
+impl FaultPlan {
     pub(super) fn script(&mut self, faults: impl IntoIterator<Item = Fault>) {
         self.script.extend(faults);
     }
 
     pub(super) fn chaos(&mut self, seed: u64, chances: impl IntoIterator<Item = (f64, Fault)>) {
         self.chances = chances.into_iter().collect();
-        self.chance = fastrand::Rng::with_seed(seed);
+        self.random = fastrand::Rng::with_seed(seed);
     }
 
     pub(super) fn next(&mut self) -> Fault {
         if let Some(fault) = self.script.pop_front() {
             return fault;
         }
-        let mut drawn = self.chance.f64();
+        let mut drawn = self.random.f64();
         for (probability, fault) in &self.chances {
             if drawn < *probability {
                 return fault.clone();
@@ -165,7 +169,7 @@ impl Plan {
     }
 }
 
-fn storm(retry_after: Option<&str>) -> Response<Bytes> {
+fn too_many_requests_with(retry_after: Option<&str>) -> Response<Bytes> {
     let mut response = too_many_requests();
     if let Some(value) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, header(value));
@@ -180,5 +184,5 @@ fn redirect(to: &str) -> Response<Bytes> {
 }
 
 fn header(value: &str) -> HeaderValue {
-    HeaderValue::from_str(value).unwrap_or_else(|_| panic!("no header can carry {value:?}"))
+    HeaderValue::from_str(value).unwrap_or_else(|_| panic!("not a valid header value: {value:?}"))
 }

@@ -1,4 +1,4 @@
-//! The query of a list: checked, applied, and the page that comes of it.
+//! The query of a list: its check, and the page that it selects.
 
 use std::cmp::Reverse;
 
@@ -7,20 +7,21 @@ use invoicing_core::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination, Times
 use url::form_urlencoded;
 use uuid::Uuid;
 
-use super::state::Order;
+use super::state::ListOrder;
 
-/// Where a record stands in time: what a list is ordered by.
+/// The properties of a record that lists are sorted by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
-    /// The record.
+#[non_exhaustive]
+pub struct SortKey {
+    /// Id of the record.
     pub id: Uuid,
-    /// When it was created.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was last modified.
+    /// Time of the last modification.
     pub updated_at: Timestamp,
 }
 
-/// The parameters of a list, each checked for its form.
+/// The checked parameters of a list.
 #[derive(Debug, Default)]
 pub(super) struct Query {
     limit: Option<u32>,
@@ -37,20 +38,18 @@ pub(super) fn pairs(uri: &Uri) -> form_urlencoded::Parse<'_> {
 }
 
 impl Query {
-    /// Reads the query of a list that knows these parameters besides the common ones. The error names the parameter.
+    /// Parses the query of a list with these parameters and the common ones. The error names the parameter.
     pub(super) fn read(uri: &Uri, own: &[&str], statuses: &[&str]) -> Result<Self, String> {
         let mut query = Self::default();
         let mut seen = Vec::new();
         for (name, value) in pairs(uri) {
             if seen.contains(&name) {
-                return Err(format!("{name}: must be given once"));
+                return Err(format!("{name}: must not be repeated"));
             }
             if !["limit", "offset", "since"].contains(&&*name) && !own.contains(&&*name) {
-                return Err(format!("{name}: is not a parameter of this list"));
+                return Err(format!("{name}: unknown parameter"));
             }
-            query
-                .take(&name, &value, statuses)
-                .ok_or_else(|| format!("{name}: is not acceptable: {value}"))?;
+            query.take(&name, &value, statuses).ok_or_else(|| format!("{name}: invalid value: {value}"))?;
             seen.push(name);
         }
         Ok(query)
@@ -71,12 +70,12 @@ impl Query {
         Some(())
     }
 
-    /// The page of these records, which match the other filters.
+    /// Sorts and pages these records, which match the other filters.
     pub(super) fn page<T>(
         &self,
-        matching: Vec<(Position, T)>,
+        matching: Vec<(SortKey, T)>,
         as_of: Timestamp,
-        order: Option<&mut Order>,
+        order: Option<&mut ListOrder>,
     ) -> Page<T> {
         let mut records = matching;
         records.retain(|(at, _)| self.since.is_none_or(|since| at.updated_at >= since));

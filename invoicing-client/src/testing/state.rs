@@ -1,90 +1,88 @@
-//! What the fake server holds, and how a request becomes what is put on the wire.
+//! The state of the fake server, and how it serves a request.
 
 use std::cmp::Ordering;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, HeaderValue, Response};
 use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::api;
-use super::fault::{Plan, Wire};
-use super::query::Position;
+use super::fault::{FaultPlan, WireResponse};
+use super::query::SortKey;
 use super::store::Store;
 use super::{FakeServer, ReceivedRequest};
-use crate::call::X_REQUEST_ID;
+use crate::request_factory::X_REQUEST_ID;
 
-/// The limit that is stated where none is kept.
+/// The stated limit if no quota is enforced.
 const NO_QUOTA: u32 = 1_000_000;
 
-/// The first id of a request that has none of its own; the others count up from it.
+/// Request ids that the server generates count up from this one.
 const FIRST_REQUEST_ID: u128 = 0x0192_35a0_0000_7000_9000_0000_0000_0000;
 
-/// The state behind its lock.
-pub(super) struct Shared(Mutex<State>);
+pub(super) struct SharedState(Mutex<ServerState>);
 
-pub(super) struct State {
+pub(super) struct ServerState {
     url: String,
     started: Instant,
     window: QuotaWindow,
     pub(super) quota: Option<u32>,
     pub(super) store: Store,
-    pub(super) plan: Plan,
-    pub(super) before: Option<Box<Before>>,
+    pub(super) fault_plan: FaultPlan,
+    pub(super) before_each: Option<Box<BeforeEach>>,
     pub(super) rewrite: Option<Box<Rewrite>>,
-    pub(super) order: Option<Box<Order>>,
+    pub(super) order: Option<Box<ListOrder>>,
     pub(super) received: Vec<ReceivedRequest>,
 }
 
-type Before = dyn FnMut(&ReceivedRequest, &mut Store) + Send;
+type BeforeEach = dyn FnMut(&ReceivedRequest, &mut Store) + Send;
 type Rewrite = dyn FnMut(&ReceivedRequest, &mut Response<Bytes>) + Send;
-pub(super) type Order = dyn FnMut(&Position, &Position) -> Ordering + Send;
+pub(super) type ListOrder = dyn FnMut(&SortKey, &SortKey) -> Ordering + Send;
 
-impl Shared {
+impl SharedState {
     pub(super) fn new(url: &str) -> Self {
-        Self(Mutex::new(State {
+        Self(Mutex::new(ServerState {
             url: url.to_owned(),
             started: Instant::now(),
             window: QuotaWindow::default(),
             quota: None,
             store: Store::default(),
-            plan: Plan::default(),
-            before: None,
+            fault_plan: FaultPlan::default(),
+            before_each: None,
             rewrite: None,
             order: None,
             received: Vec::new(),
         }))
     }
 
-    /// A hook that panicked has failed its test; what it left is still shown.
-    pub(super) fn with<T>(&self, work: impl FnOnce(&mut State) -> T) -> T {
-        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut ServerState) -> T) -> T {
+        work(&mut self.0.lock())
     }
 }
 
-impl State {
-    /// Serves one request: the hook, the fault, the answer.
-    pub(super) fn serve(&mut self, request: &ReceivedRequest) -> Wire {
+impl ServerState {
+    /// Serves one request: hook, fault, response.
+    pub(super) fn serve(&mut self, request: &ReceivedRequest) -> WireResponse {
         self.received.push(request.clone());
-        if let Some(before) = &mut self.before {
-            before(request, &mut self.store);
+        if let Some(hook) = &mut self.before_each {
+            hook(request, &mut self.store);
         }
-        self.plan.next().apply(|| self.answer(request))
+        self.fault_plan.next().apply(|| self.respond(request))
     }
 
-    fn answer(&mut self, request: &ReceivedRequest) -> Response<Bytes> {
-        let mut response = self.admitted(request);
+    fn respond(&mut self, request: &ReceivedRequest) -> Response<Bytes> {
+        let mut response = self.authorised(request);
         response.headers_mut().insert(X_REQUEST_ID, self.request_id(request));
-        if let Some(rewrite) = &mut self.rewrite {
-            rewrite(request, &mut response);
+        if let Some(hook) = &mut self.rewrite {
+            hook(request, &mut response);
         }
         response
     }
 
-    /// The request's own id where it has a valid one, else a new one.
+    /// The id of the request if it is valid, else a generated one.
     fn request_id(&self, request: &ReceivedRequest) -> HeaderValue {
         let is_valid = |id: &&HeaderValue| {
             (1..=128).contains(&id.len())
@@ -96,8 +94,8 @@ impl State {
         })
     }
 
-    /// Key, quota, and then what was asked for. A document's URL carries its own proof.
-    fn admitted(&mut self, request: &ReceivedRequest) -> Response<Bytes> {
+    /// Checks key and quota, then serves the request. The URL of a document needs no key.
+    fn authorised(&mut self, request: &ReceivedRequest) -> Response<Bytes> {
         if let Some(document) = api::document(request, &self.store) {
             return document;
         }
@@ -107,7 +105,7 @@ impl State {
         let (admission, rate) = self.admit();
         let mut response = match admission {
             QuotaDecision::Accepted { .. } => {
-                api::answer(request, &mut self.store, self.order.as_deref_mut(), &self.url)
+                api::respond(request, &mut self.store, self.order.as_deref_mut(), &self.url)
             }
             QuotaDecision::Refused { .. } => too_many(rate["ratelimit-reset"].clone()),
         };

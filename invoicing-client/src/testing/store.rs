@@ -1,4 +1,4 @@
-//! The records of the fake server, and how a test makes them.
+//! [`Store`]: the records of the fake server.
 
 use bytes::Bytes;
 use invoicing_core::{
@@ -9,14 +9,14 @@ use uuid::Uuid;
 
 use crate::{Client, ClientId, Invoice, InvoiceId, InvoiceStatus, OpenEnum, Quote, QuoteId, QuoteStatus};
 
-/// 2026-09-14T09:41:07.000Z: the time at which nothing has happened yet.
+/// 2026-09-14T09:41:07.000Z, the time before the first change.
 const START_MS: i64 = 1_789_378_867_000;
-/// The first id; the others count up from it.
+/// Ids count up from this one.
 const FIRST_ID: u128 = 0x0192_35a0_0000_7000_8000_0000_0000_0000;
 
-/// The records. They are plain values: a test may put in whatever it likes, also what the contract does not know yet.
+/// The records. They are plain values: a test can store any of them, including some beyond the contract.
 ///
-/// Time stands still but for [`stamp`](Self::stamp), which every change calls: a millisecond is a change.
+/// The clock advances only by [`stamp`](Self::stamp), which every change calls: one millisecond per change.
 #[derive(Debug, Clone, Default)]
 pub struct Store {
     /// Quotes, in any order.
@@ -30,7 +30,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// The next modification stamp, a millisecond after the last.
+    /// The next modification stamp, one millisecond after the last.
     pub fn stamp(&mut self) -> Timestamp {
         self.stamps += 1;
         self.last_stamp()
@@ -62,8 +62,9 @@ impl Store {
         id
     }
 
-    /// Adds a quote in this state, with two lines and a document unless it is a draft, for the client that was added
-    /// last. Where there is none, one is added.
+    /// Adds a quote with this status and two lines, for the client added last. A client is added if there is none.
+    ///
+    /// Every quote except a draft has a document.
     pub fn add_quote(&mut self, status: QuoteStatus) -> QuoteId {
         if self.clients.is_empty() {
             self.add_client(NewClient::named("Dupont SARL"));
@@ -103,7 +104,7 @@ impl Store {
         id
     }
 
-    /// Adds an invoice of this quote, issued and not paid; `None` if there is no such quote.
+    /// Adds an issued, unpaid invoice of this quote. `None` if the quote does not exist.
     pub fn add_invoice(&mut self, quote: QuoteId) -> Option<InvoiceId> {
         let quote = self.quote(quote)?.clone();
         let (id, now) = (InvoiceId(self.id()), self.stamp());
@@ -136,22 +137,22 @@ impl Store {
         Some(id)
     }
 
-    /// A quote.
+    /// Finds a quote.
     pub fn quote(&mut self, id: QuoteId) -> Option<&mut Quote> {
         self.quotes.iter_mut().find(|quote| quote.summary.id == id)
     }
 
-    /// An invoice.
+    /// Finds an invoice.
     pub fn invoice(&mut self, id: InvoiceId) -> Option<&mut Invoice> {
         self.invoices.iter_mut().find(|invoice| invoice.summary.id == id)
     }
 
-    /// A client.
+    /// Finds a client.
     pub fn client(&mut self, id: ClientId) -> Option<&mut Client> {
         self.clients.iter_mut().find(|client| client.id == id)
     }
 
-    /// Changes a quote and gives it the next stamp. `false` if there is none.
+    /// Changes a quote and gives it the next stamp. `false` if it does not exist.
     pub fn change_quote(&mut self, id: QuoteId, change: impl FnOnce(&mut Quote)) -> bool {
         let now = self.stamp();
         let found = self.quote(id).map(|quote| {
@@ -161,7 +162,7 @@ impl Store {
         found.is_some()
     }
 
-    /// Changes an invoice and gives it the next stamp. `false` if there is none.
+    /// Changes an invoice and gives it the next stamp. `false` if it does not exist.
     pub fn change_invoice(&mut self, id: InvoiceId, change: impl FnOnce(&mut Invoice)) -> bool {
         let now = self.stamp();
         let found = self.invoice(id).map(|invoice| {
@@ -171,7 +172,7 @@ impl Store {
         found.is_some()
     }
 
-    /// Changes a client and gives it the next stamp. `false` if there is none.
+    /// Changes a client and gives it the next stamp. `false` if it does not exist.
     pub fn change_client(&mut self, id: ClientId, change: impl FnOnce(&mut Client)) -> bool {
         let now = self.stamp();
         let found = self.client(id).map(|client| {
@@ -181,7 +182,7 @@ impl Store {
         found.is_some()
     }
 
-    /// The frozen document of a quote; a draft has none.
+    /// The frozen document of a quote. A draft has none.
     pub(super) fn document(&self, id: QuoteId) -> Option<Bytes> {
         let quote = self.quotes.iter().find(|quote| quote.summary.id == id)?;
         let is_draft = quote.summary.status == QuoteStatus::Draft;

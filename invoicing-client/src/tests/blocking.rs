@@ -1,4 +1,4 @@
-//! The blocking client: anywhere, also where blocking is not allowed.
+//! The blocking client, outside and inside async runtimes.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ fn client(server: &FakeServer) -> InvoicingClient {
     server.client().build_blocking().unwrap()
 }
 
-/// Makes every kind of call, and drops the client.
-fn use_it() {
+/// Makes each kind of call, and drops the client.
+fn use_every_call() {
     let server = FakeServer::start();
     let id = server.store(|store| {
         for _ in 0..5 {
@@ -37,19 +37,19 @@ fn use_it() {
 }
 
 #[test]
-fn without_a_runtime() {
-    use_it();
+fn it_works_without_a_runtime() {
+    use_every_call();
 }
 
 #[tokio::test]
-async fn inside_a_runtime_of_one_thread() {
-    use_it();
+async fn it_works_inside_a_single_threaded_runtime() {
+    use_every_call();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn inside_a_runtime_of_several_threads() {
-    use_it();
-    tokio::task::spawn_blocking(use_it).await.unwrap();
+async fn it_works_inside_a_multi_threaded_runtime() {
+    use_every_call();
+    tokio::task::spawn_blocking(use_every_call).await.unwrap();
 }
 
 #[test]
@@ -65,16 +65,16 @@ fn calls_have_settings_and_errors() {
     server.chaos(0, [(1.0, Fault::WrongJson)]);
     let items: Vec<_> = client.quotes().list().into_iter().collect();
     assert_eq!(items.len(), 1);
-    assert_eq!(items[0].as_ref().unwrap_err().kind(), ErrorKind::Unreadable);
+    assert_eq!(items[0].as_ref().unwrap_err().kind(), ErrorKind::InvalidResponse);
     assert!(!format!("{client:?} {:?}", client.quotes().list()).contains(FakeServer::KEY));
 }
 
 #[test]
-fn calls_of_several_threads_go_side_by_side() {
+fn calls_of_several_threads_run_concurrently() {
     let server = FakeServer::start();
     server.script([Fault::None, Fault::Hang]);
     let client = client(&server);
-    // The first one of all is waited for.
+    // The first call of a client runs alone.
     client.quotes().list().send().unwrap();
     std::thread::scope(|scope| {
         let slow = scope.spawn(|| client.quotes().list().deadline(Duration::from_secs(2)).send());
@@ -88,7 +88,7 @@ fn calls_of_several_threads_go_side_by_side() {
 }
 
 #[test]
-fn async_code_runs_with_it_and_its_panics_come_back() {
+fn async_code_runs_on_the_thread_and_its_panics_are_resumed() {
     let server = FakeServer::start();
     server.store(|store| store.add_quote(QuoteStatus::Sent));
     let client = client(&server);
@@ -102,8 +102,8 @@ fn async_code_runs_with_it_and_its_panics_come_back() {
         let inner = inner.clone();
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             client.block_on(|_| async move {
-                assert!(nested, "told to panic");
-                // Would wait for itself.
+                assert!(nested, "injected panic");
+                // A nested blocking call would wait for itself and panics.
                 inner.quotes().list().send().unwrap();
             });
         }));
@@ -116,7 +116,7 @@ fn async_code_runs_with_it_and_its_panics_come_back() {
 }
 
 #[test]
-fn the_last_clone_may_end_on_its_own_thread() {
+fn the_last_clone_can_be_dropped_on_its_own_thread() {
     let server = FakeServer::start();
     let client = client(&server);
     let inner = client.clone();

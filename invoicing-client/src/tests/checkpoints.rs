@@ -1,4 +1,4 @@
-//! Checkpoints in files: kept whole, and never silently started over.
+//! Checkpoints in files: atomic, and never replaced silently by a new start.
 
 use std::fs;
 use std::path::Path;
@@ -7,11 +7,12 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::{
-    Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint, Timestamp, Version,
+    Checkpoint, CheckpointError, CheckpointStore, FileCheckpoint, MemoryCheckpoint, RecordVersion, Timestamp,
 };
 
 fn checkpoint(since: i64, ids: &[u128]) -> Checkpoint {
-    let version = |id: &u128| Version { updated_at: Timestamp::from_millis(since), id: Uuid::from_u128(*id) };
+    let version =
+        |id: &u128| RecordVersion { updated_at: Timestamp::from_millis(since), id: Uuid::from_u128(*id) };
     Checkpoint { since: Timestamp::from_millis(since), delivered: ids.iter().map(version).collect() }
 }
 
@@ -20,7 +21,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_file_keeps_what_was_saved_last() {
+async fn a_file_keeps_the_last_save() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
     let store = FileCheckpoint::new(&path);
@@ -34,7 +35,7 @@ async fn a_file_keeps_what_was_saved_last() {
     let mut names: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     names.sort();
-    assert_eq!(names, ["quotes.json", "quotes.json.lock"], "no temporary file stays behind");
+    assert_eq!(names, ["quotes.json", "quotes.json.lock"], "no temporary file is left");
     assert_eq!(
         fs::read_to_string(&path).unwrap(),
         r#"{"version":1,"resource":"quotes","since":"1970-01-01T00:00:00.007Z","delivered":[{"updatedAt":"1970-01-01T00:00:00.007Z","id":"00000000-0000-0000-0000-000000000001"}]}"#
@@ -42,7 +43,7 @@ async fn a_file_keeps_what_was_saved_last() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_no_checkpoint_is_an_error() {
+async fn a_file_that_is_not_a_checkpoint_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
     let store = FileCheckpoint::new(&path);
@@ -51,7 +52,10 @@ async fn a_file_that_is_no_checkpoint_is_an_error() {
         assert!(matches!(store.load("quotes").await, Err(CheckpointError::Damaged { .. })), "{damaged}");
     }
     fs::write(&path, r#"{"version":2,"since":"soon"}"#).unwrap();
-    assert!(matches!(store.load("quotes").await, Err(CheckpointError::UnknownVersion { version: 2, .. })));
+    assert!(matches!(
+        store.load("quotes").await,
+        Err(CheckpointError::UnsupportedVersion { version: 2, .. })
+    ));
 
     store.save("invoices", &checkpoint(1, &[])).await.unwrap();
     let error = store.load("quotes").await.unwrap_err();
@@ -60,12 +64,12 @@ async fn a_file_that_is_no_checkpoint_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_reached_is_an_error() {
+async fn an_inaccessible_file_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let missing = FileCheckpoint::new(folder.path().join("missing/quotes.json"));
     let error = missing.save("quotes", &checkpoint(1, &[])).await.unwrap_err();
     assert!(matches!(error, CheckpointError::Io { action: "locked", .. }), "{error}");
-    // Nor is there nothing to read: what is stored would be delivered only to be forgotten.
+    // `None` would be wrong: deliveries would start although the checkpoint cannot be saved.
     let error = missing.load("quotes").await.unwrap_err();
     assert!(matches!(error, CheckpointError::Io { action: "locked", .. }), "{error}");
     // A folder is not a file.
@@ -78,11 +82,11 @@ async fn a_file_that_cannot_be_reached_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_file_is_used_by_one_at_a_time() {
+async fn a_file_has_one_user_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
     let first = FileCheckpoint::new(&path);
-    // Nothing is used yet.
+    // A `FileCheckpoint` takes the lock at its first use.
     FileCheckpoint::new(&path).save("quotes", &checkpoint(1, &[])).await.unwrap();
     first.load("quotes").await.unwrap();
 
@@ -100,16 +104,16 @@ async fn a_file_is_used_by_one_at_a_time() {
     assert_eq!(second.load("quotes").await.unwrap(), Some(checkpoint(3, &[])));
 }
 
-/// As where a catch-up is aborted and begun again in the same process.
+/// A catch-up may be aborted and restarted in the same process.
 #[tokio::test]
-async fn a_file_is_free_once_dropped_though_a_save_was_abandoned() {
+async fn a_file_is_free_after_the_drop_of_an_abandoned_save() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("quotes.json");
     for since in 1..=50 {
         let store = FileCheckpoint::new(&path);
         let read = store.load("quotes").await.unwrap();
         assert!(read.is_none_or(|read| read.since.as_millis() < since));
-        // Polled once each: the work has been given to other threads, and is in whatever state when it is abandoned.
+        // Each save is polled once: its task runs on another thread, in any state, when it is abandoned.
         let checkpoint = checkpoint(since, &[1]);
         for _ in 0..3 {
             tokio::select! {
@@ -122,7 +126,7 @@ async fn a_file_is_free_once_dropped_though_a_save_was_abandoned() {
 }
 
 #[tokio::test]
-async fn a_save_that_was_abandoned_does_not_come_after_a_later_one() {
+async fn an_abandoned_save_does_not_overwrite_a_later_one() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileCheckpoint::new(folder.path().join("quotes.json"));
     for round in 0..100 {
@@ -135,7 +139,7 @@ async fn a_save_that_was_abandoned_does_not_come_after_a_later_one() {
             }
         }
         store.save("quotes", &last).await.unwrap();
-        // Whatever was abandoned is through when this is answered, or comes later and is seen the next time.
+        // An abandoned save has ended by now, or would be detected in the next round.
         assert_eq!(store.load("quotes").await.unwrap(), Some(last));
     }
 }
@@ -168,7 +172,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn a_file_is_read_as_it_was_written_or_refused(
+    fn a_file_is_read_unchanged_or_refused(
         since in 0..4_102_444_800_000_i64,
         ids in proptest::collection::vec(any::<u128>(), 0..5),
         keep in 0..600_usize,

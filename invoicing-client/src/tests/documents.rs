@@ -1,8 +1,8 @@
-//! Documents: the link, the check of the bytes, and links that expire.
+//! Documents: links, the check of the bytes, and expired links.
 
 use serde_json::{Value, json};
 
-use super::server::{Reply, Seen, Server, json as answer, text};
+use super::stub_server::{RecordedRequest, Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, error_json};
 use crate::{DocumentLink, ErrorCode, ErrorKind};
 
@@ -17,18 +17,18 @@ fn link_json(url: &str) -> Value {
     })
 }
 
-fn is_link(seen: &Seen) -> bool {
+fn is_link(seen: &RecordedRequest) -> bool {
     seen.uri.path().starts_with("/api/v1")
 }
 
-/// Links to documents on this server; the documents are answered as told, in order.
-async fn serving(documents: Vec<Reply>) -> Server {
+/// A server with links to documents. The documents are served in this order.
+async fn serving(documents: Vec<Reply>) -> StubServer {
     let links = std::sync::atomic::AtomicUsize::new(0);
-    Server::start(move |number, seen| {
+    StubServer::start(move |number, seen| {
         if is_link(seen) {
             let link = links.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
             // Relative to the service, so that the server need not know its own address.
-            return answer(200, &link_json(&format!("/documents/{link}?proof=1")));
+            return reply(200, &link_json(&format!("/documents/{link}?proof=1")));
         }
         documents[number - links.load(std::sync::atomic::Ordering::Relaxed)].clone()
     })
@@ -40,7 +40,7 @@ fn pdf(bytes: &str) -> Reply {
 }
 
 fn gone() -> Reply {
-    answer(404, &error_json("not_found", "no such document"))
+    reply(404, &error_json("not_found", "no such document"))
 }
 
 #[tokio::test]
@@ -50,14 +50,14 @@ async fn a_document_is_downloaded_without_the_key() {
     let document = client.quotes().download_document(ID.parse().unwrap()).await.unwrap();
     assert_eq!(document.bytes, PDF);
     assert_eq!(document.link.file_name, "DEV-2026-0042.pdf");
-    let seen = server.seen();
+    let seen = server.requests();
     assert_eq!(seen[0].uri.to_string(), format!("/api/v1/quotes/{ID}/document?type=pdf"));
     assert_eq!(seen[1].uri, "/documents/0?proof=1");
     assert!(!seen[1].headers.values().any(|value| value.to_str().unwrap().contains(KEY)));
 }
 
 #[tokio::test]
-async fn other_bytes_are_refused() {
+async fn bytes_that_do_not_match_the_link_are_refused() {
     for wrong in ["%PDF-1.7 frozeN", "%PDF-1.7 frozen ", "%PDF", ""] {
         let server = serving(vec![pdf(wrong)]).await;
         let (client, _) = client(&server);
@@ -67,7 +67,7 @@ async fn other_bytes_are_refused() {
 }
 
 #[test]
-fn both_size_and_hash_must_fit() {
+fn size_and_hash_must_match() {
     let link: DocumentLink = serde_json::from_value(link_json("/d")).unwrap();
     assert!(link.matches(PDF.as_bytes()));
     assert!(DocumentLink { sha256: SHA256.to_uppercase(), ..link.clone() }.matches(PDF.as_bytes()));
@@ -86,20 +86,20 @@ async fn an_expired_link_is_renewed_once() {
     let (client, _) = super::client(&server);
     let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
     assert!(error.is_not_found());
-    assert_eq!(server.seen().len(), 4);
+    assert_eq!(server.requests().len(), 4);
 }
 
 #[tokio::test]
 async fn a_draft_has_no_document() {
-    let server = Server::script([answer(409, &error_json("document_unavailable", "still a draft"))]).await;
+    let server = StubServer::script([reply(409, &error_json("document_unavailable", "still a draft"))]).await;
     let (client, _) = client(&server);
     let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::DocumentUnavailable));
 }
 
 #[tokio::test]
-async fn a_failing_store_is_tried_again_and_its_url_not_shown() {
-    let failed = answer(503, &error_json("storage_unavailable", "later"));
+async fn a_failing_download_is_retried_and_its_url_is_not_shown() {
+    let failed = reply(503, &error_json("storage_unavailable", "later"));
     let server = serving(vec![failed, Reply::CutBody, Reply::Cut, Reply::Cut]).await;
     let (client, env) = client(&server);
     let error = client.quotes().download_document(ID.parse().unwrap()).await.unwrap_err();
@@ -109,13 +109,13 @@ async fn a_failing_store_is_tried_again_and_its_url_not_shown() {
 
 #[tokio::test]
 async fn a_link_is_checked_before_it_is_followed() {
-    let server = Server::script([]).await;
+    let server = StubServer::script([]).await;
     let (client, _) = client(&server);
     let link: DocumentLink = serde_json::from_value(link_json("file:///etc/passwd")).unwrap();
     let error = client.quotes().download(&link).await.unwrap_err();
-    assert_eq!((error.kind(), error.attempts()), (ErrorKind::Request, 0));
+    assert_eq!((error.kind(), error.attempts()), (ErrorKind::InvalidRequest, 0));
 
     let huge = DocumentLink { size_bytes: u64::MAX, ..serde_json::from_value(link_json("/d")).unwrap() };
     assert_eq!(client.quotes().download(&huge).await.unwrap_err().kind(), ErrorKind::TooLarge);
-    assert!(server.seen().is_empty());
+    assert!(server.requests().is_empty());
 }

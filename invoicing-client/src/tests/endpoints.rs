@@ -1,4 +1,4 @@
-//! Every endpoint: what is sent, and what becomes of the answer.
+//! Every endpoint: the request, and the result of the response.
 
 use std::error::Error as _;
 
@@ -6,7 +6,7 @@ use http::Method;
 use invoicing_core::{ClientType, NewClient, QuoteStatus};
 use serde_json::{Value, json};
 
-use super::server::{Reply, Server, json as answer, text};
+use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, client_json, error_json, page_json};
 use crate::{ConfigError, ErrorCode, ErrorKind, InvoicingClient, OpenEnum};
 
@@ -49,14 +49,14 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
         "lines": [line_json()], "retentionRate": 5, "retentionAmount": 72.03, "signature": null,
         "vatBreakdown": [{"tvaRate": 20, "baseHT": 1200.5, "amountTVA": 240.1}],
     });
-    let server = Server::script([answer(200, &with(quote_json("ON_HOLD"), more))]).await;
+    let server = StubServer::script([reply(200, &with(quote_json("ON_HOLD"), more))]).await;
     let (client, _) = client(&server);
     let quote = client.quotes().get(ID.parse().unwrap()).await.unwrap();
     assert_eq!(quote.summary.status, OpenEnum::Other("ON_HOLD".into()));
     assert_eq!(quote.lines[0].description, "Paint");
     assert_eq!(quote.summary.total_ht.to_string(), "1200.5");
 
-    let seen = &server.seen()[0];
+    let seen = &server.requests()[0];
     assert_eq!((&seen.method, seen.uri.path()), (&Method::GET, &*format!("/api/v1/quotes/{ID}")));
     assert_eq!(seen.headers["authorization"], format!("Bearer {KEY}"));
     assert_eq!(seen.headers["accept"], "application/json");
@@ -65,16 +65,15 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
 
 #[tokio::test]
 async fn lists_send_their_filters() {
-    let page =
-        answer(200, &page_json(&[with(quote_json("SENT"), json!({"lines": [line_json()]}))], 3, false));
-    let server = Server::script([page]).await;
+    let page = reply(200, &page_json(&[with(quote_json("SENT"), json!({"lines": [line_json()]}))], 3, false));
+    let server = StubServer::script([page]).await;
     let (client, _) = client(&server);
     let since = "2026-09-14T09:41:07.123Z".parse().unwrap();
     let list = client.quotes().list().status(QuoteStatus::Draft).status(QuoteStatus::Sent).since(since);
     let page = list.include_lines().limit(2).offset(3).send().await.unwrap();
     assert_eq!(page.data[0].lines.as_ref().unwrap().len(), 1);
     assert_eq!(
-        server.seen()[0].uri.query(),
+        server.requests()[0].uri.query(),
         Some("status=SENT&since=2026-09-14T09%3A41%3A07.123Z&include=lines&limit=2&offset=3")
     );
 }
@@ -83,7 +82,7 @@ async fn lists_send_their_filters() {
 async fn invoices_are_read() {
     let detail = with(invoice_json("PAID"), json!({"lines": [line_json()], "vatBreakdown": []}));
     let list = page_json(&[invoice_json("DISPUTED")], 0, false);
-    let server = Server::script([answer(200, &detail), answer(200, &list)]).await;
+    let server = StubServer::script([reply(200, &detail), reply(200, &list)]).await;
     let (client, _) = client(&server);
     let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
     assert_eq!((invoice.summary.amount_due.to_string().as_str(), invoice.lines.len()), ("114", 1));
@@ -94,16 +93,16 @@ async fn invoices_are_read() {
 
 #[tokio::test]
 async fn quotes_are_linked_and_unlinked() {
-    let linked = answer(200, &json!({"id": ID, "externalId": "crm-1"}));
-    let unlinked = answer(200, &json!({"id": ID, "externalId": null}));
-    let server = Server::script([linked, unlinked]).await;
+    let linked = reply(200, &json!({"id": ID, "externalId": "crm-1"}));
+    let unlinked = reply(200, &json!({"id": ID, "externalId": null}));
+    let server = StubServer::script([linked, unlinked]).await;
     let (client, _) = client(&server);
     let id = ID.parse().unwrap();
     let link = client.quotes().link(id, Some("crm-1")).await.unwrap();
     assert_eq!(link.external_id.as_deref(), Some("crm-1"));
     assert_eq!(client.quotes().unlink(id).await.unwrap().external_id, None);
 
-    let seen = server.seen();
+    let seen = server.requests();
     assert!(seen.iter().all(|seen| seen.method == Method::PATCH));
     assert_eq!(seen[0].body, r#"{"externalId":"crm-1"}"#);
     assert_eq!(seen[1].body, r#"{"externalId":null}"#);
@@ -112,8 +111,8 @@ async fn quotes_are_linked_and_unlinked() {
 
 #[tokio::test]
 async fn clients_are_created_or_found() {
-    let replies = [answer(201, &client_json("Dupont")), answer(200, &client_json("Durand"))];
-    let server = Server::script(replies).await;
+    let replies = [reply(201, &client_json("Dupont")), reply(200, &client_json("Durand"))];
+    let server = StubServer::script(replies).await;
     let (client, _) = client(&server);
     let new = NewClient {
         client_type: Some(ClientType::Professionnel),
@@ -125,27 +124,27 @@ async fn clients_are_created_or_found() {
     let existing = client.clients().create(&new).await.unwrap();
     assert!(!existing.is_created());
     assert_eq!(existing.into_client().name, "Durand");
-    let body: Value = serde_json::from_slice(&server.seen()[0].body).unwrap();
+    let body: Value = serde_json::from_slice(&server.requests()[0].body).unwrap();
     assert_eq!(body, json!({"name": "Dupont", "type": "PROFESSIONNEL", "externalId": "crm-1"}));
 }
 
 #[tokio::test]
 async fn clients_are_looked_up() {
-    let found = answer(200, &page_json(&[client_json("Dupont")], 0, false));
-    let none = answer(200, &page_json(&[], 0, false));
-    let server = Server::script([found.clone(), none, found]).await;
+    let found = reply(200, &page_json(&[client_json("Dupont")], 0, false));
+    let none = reply(200, &page_json(&[], 0, false));
+    let server = StubServer::script([found.clone(), none, found]).await;
     let (client, _) = client(&server);
     assert_eq!(client.clients().find("a&b").await.unwrap().unwrap().name, "Dupont");
     assert_eq!(client.clients().find("x").await.unwrap(), None);
     client.clients().list().q("Lefèvre 100%").send().await.unwrap();
-    assert_eq!(server.seen()[0].uri.query(), Some("externalId=a%26b"));
-    assert_eq!(server.seen()[2].uri.query(), Some("q=Lef%C3%A8vre+100%25"));
+    assert_eq!(server.requests()[0].uri.query(), Some("externalId=a%26b"));
+    assert_eq!(server.requests()[2].uri.query(), Some("q=Lef%C3%A8vre+100%25"));
 }
 
 #[tokio::test]
-async fn errors_carry_what_the_service_says() {
-    let refusal = answer(409, &error_json("brand_new_code", "not now")).with("x-request-id", "r-42");
-    let server = Server::script([refusal]).await;
+async fn errors_contain_code_message_and_request_id() {
+    let refusal = reply(409, &error_json("brand_new_code", "not now")).with("x-request-id", "r-42");
+    let server = StubServer::script([refusal]).await;
     let (client, _) = client(&server);
     let error = client.quotes().get(ID.parse().unwrap()).await.unwrap_err();
     assert_eq!(error.code(), Some(&ErrorCode::Other("brand_new_code".into())));
@@ -157,18 +156,18 @@ async fn errors_carry_what_the_service_says() {
 }
 
 #[tokio::test]
-async fn answers_of_others_are_not_mistaken() {
+async fn responses_of_intermediaries_are_not_taken_for_the_service() {
     let html = text(404, "text/html", &format!("<h1>no route for Bearer {KEY}</h1>"));
     let portal = text(200, "text/html", "<h1>Please log in</h1>");
     let trailing = text(200, "application/json", "{} {}");
-    let server = Server::script([html, portal, trailing]).await;
+    let server = StubServer::script([html, portal, trailing]).await;
     let (client, _) = client(&server);
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!((error.code(), error.is_not_found()), (None, true));
     assert!(error.message().unwrap().contains("text/html"));
     for _ in 0..2 {
         let error = client.quotes().list().send().await.unwrap_err();
-        assert_eq!((error.kind(), error.status()), (ErrorKind::Unreadable, Some(200)));
+        assert_eq!((error.kind(), error.status()), (ErrorKind::InvalidResponse, Some(200)));
     }
 }
 
@@ -176,7 +175,7 @@ async fn answers_of_others_are_not_mistaken() {
 async fn an_unreadable_field_is_named() {
     let mut record = client_json("Dupont");
     record["createdAt"] = json!("yesterday");
-    let server = Server::script([answer(200, &page_json(&[record], 0, false))]).await;
+    let server = StubServer::script([reply(200, &page_json(&[record], 0, false))]).await;
     let (client, _) = client(&server);
     let error = client.clients().list().send().await.unwrap_err();
     assert!(error.message().unwrap().contains("data[0].createdAt"), "{error}");
@@ -185,7 +184,7 @@ async fn an_unreadable_field_is_named() {
 #[tokio::test]
 async fn bodies_are_bounded() {
     let long = text(200, "application/json", &" ".repeat(2_000));
-    let server = Server::script([long]).await;
+    let server = StubServer::script([long]).await;
     let client = super::builder(&server).max_response_bytes(1_999).build().unwrap();
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::TooLarge, 1));
@@ -194,8 +193,8 @@ async fn bodies_are_bounded() {
 #[tokio::test]
 async fn the_key_is_shown_nowhere() {
     let echo =
-        answer(400, &error_json(&format!("bad {KEY}"), &format!("you sent {KEY}"))).with("x-request-id", KEY);
-    let server = Server::script([echo, Reply::Cut]).await;
+        reply(400, &error_json(&format!("bad {KEY}"), &format!("you sent {KEY}"))).with("x-request-id", KEY);
+    let server = StubServer::script([echo, Reply::Cut]).await;
     let builder = super::builder(&server).max_attempts(1);
     assert!(!format!("{builder:?}").contains(KEY));
     let client = builder.build().unwrap();

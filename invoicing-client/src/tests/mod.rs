@@ -1,19 +1,19 @@
-//! The client against servers that misbehave. The network is a loopback socket or a model; the clock is moved by hand.
+//! The client against conforming and faulty servers, on loopback or in memory, with a manual clock.
 
 mod blocking;
 mod catch_up;
 mod checkpoints;
 mod documents;
 mod endpoints;
-mod fake;
+mod fake_server;
 mod follow;
 mod lists;
-mod logs;
-mod model;
+mod log_output;
 mod requests;
 mod retries;
-mod server;
+mod service_model;
 mod spans;
+mod stub_server;
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
@@ -23,12 +23,12 @@ use serde_json::{Value, json};
 
 use crate::env::Env;
 use crate::{ClientBuilder, InvoicingClient};
-use server::Server;
+use stub_server::StubServer;
 
 pub(crate) const KEY: &str = "isk_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 const ID: &str = "019235a0-0000-7000-8000-000000000001";
 
-/// A clock that waits by moving, and remembers how often.
+/// A clock that a sleep advances at once. It records the sleeps.
 #[derive(Debug)]
 pub(crate) struct ManualEnv {
     started: Instant,
@@ -54,7 +54,7 @@ impl Env for ManualEnv {
         httpdate::parse_http_date("Mon, 14 Sep 2026 09:41:00 GMT").unwrap()
     }
 
-    /// Every backoff takes its full length.
+    /// Selects the longest backoff.
     fn random(&self) -> u64 {
         u64::MAX
     }
@@ -65,11 +65,11 @@ impl Env for ManualEnv {
     }
 }
 
-fn builder(server: &Server) -> ClientBuilder {
+fn builder(server: &StubServer) -> ClientBuilder {
     InvoicingClient::builder(server.url(), KEY)
 }
 
-fn client(server: &Server) -> (InvoicingClient, Arc<ManualEnv>) {
+fn client(server: &StubServer) -> (InvoicingClient, Arc<ManualEnv>) {
     let env = ManualEnv::new();
     (builder(server).build_in(env.clone()).unwrap(), env)
 }

@@ -1,4 +1,4 @@
-//! Settings of a single call, transports and proxies of the caller's own.
+//! Settings of a single call; custom transports and proxies.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use http::{Request, Response};
 
-use super::server::{Reply, Server, json as answer, text};
+use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, client, error_json, page_json};
 use crate::testing::{FakeServer, Fault};
 use crate::{ConfigError, ErrorKind, InvoicingClient, NewClient, QuoteStatus, Transport, TransportError};
@@ -52,7 +52,7 @@ async fn a_call_has_a_deadline_of_its_own() {
 
 #[tokio::test]
 async fn a_request_shows_neither_key_nor_body() {
-    let server = Server::script([]).await;
+    let server = StubServer::script([]).await;
     let (client, _) = client(&server);
     let new = NewClient { external_id: Some("private".into()), ..NewClient::named("Jeanne Secret") };
     let request = client.clients().create(&new);
@@ -71,7 +71,7 @@ async fn a_request_shows_neither_key_nor_body() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_not_sent_is_not_sent() {
+async fn a_dropped_request_is_not_sent() {
     let server = FakeServer::start();
     let client = server.client().build().unwrap();
     drop(client.clients().create(&NewClient::named("Dupont")));
@@ -79,7 +79,7 @@ async fn a_request_that_is_not_sent_is_not_sent() {
     assert!(server.requests().is_empty());
 }
 
-/// Remembers what it was given.
+/// Records the requests.
 #[derive(Clone, Default)]
 struct Recorder(Arc<Mutex<Vec<Request<Bytes>>>>);
 
@@ -101,7 +101,7 @@ impl fmt::Debug for Recorder {
 }
 
 #[tokio::test]
-async fn a_transport_sees_what_would_be_sent() {
+async fn a_transport_receives_the_complete_request() {
     let recorder = Recorder::default();
     let client = InvoicingClient::builder("https://quotes.example.com", KEY);
     let client = client.transport(Arc::new(recorder.clone())).build().unwrap();
@@ -109,32 +109,32 @@ async fn a_transport_sees_what_would_be_sent() {
     let sent = recorder.0.lock().unwrap();
     assert_eq!(sent[0].uri(), "https://quotes.example.com/api/v1/quotes?limit=7");
     assert!(sent[0].headers()["authorization"].is_sensitive());
-    // Not even the whole request shows the key.
+    // The `Debug` output of the request does not show the key.
     assert!(!format!("{:?}", sent[0]).contains(KEY));
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_instead() {
-    let proxy = Server::start(|_, seen| {
+async fn requests_go_through_the_proxy() {
+    let proxy = StubServer::start(|_, seen| {
         assert_eq!(seen.uri.host(), Some("quotes.example.com"));
-        answer(200, &page_json(&[], 0, false))
+        reply(200, &page_json(&[], 0, false))
     })
     .await;
     let builder = || InvoicingClient::builder("http://quotes.example.com", KEY);
     let address = proxy.url().replace("http://", "http://me:password@");
     builder().proxy(address).build().unwrap().quotes().list().await.unwrap();
-    assert_eq!(proxy.seen()[0].headers["proxy-authorization"], "Basic bWU6cGFzc3dvcmQ=");
+    assert_eq!(proxy.requests()[0].headers["proxy-authorization"], "Basic bWU6cGFzc3dvcmQ=");
     let bad = builder().proxy("http://me:password@").build().unwrap_err();
     assert!(matches!(bad, ConfigError::Proxy));
     assert!(!format!("{bad} {bad:?}").contains("password"));
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_names_the_place() {
+async fn the_error_of_an_invalid_response_names_the_field() {
     let mut page = page_json(&[super::client_json("a"), super::client_json("b")], 0, false);
     page["data"][1]["updatedAt"] = "soon".into();
     let trailing = format!("{} x", page_json(&[], 0, false));
-    let server = Server::script([answer(200, &page), text(200, "application/json", &trailing)]).await;
+    let server = StubServer::script([reply(200, &page), text(200, "application/json", &trailing)]).await;
     let (client, _) = client(&server);
     let error = client.clients().list().await.unwrap_err();
     assert!(error.message().unwrap().starts_with("data[1].updatedAt: "), "{error}");
@@ -143,16 +143,16 @@ async fn an_answer_that_cannot_be_read_names_the_place() {
 }
 
 #[tokio::test]
-async fn a_retry_that_has_no_turn_in_time_ends_with_its_failure() {
-    let unavailable = answer(503, &error_json("storage_unavailable", "later")).with("ratelimit-limit", "1");
-    let server = Server::script([unavailable, Reply::Cut]).await;
+async fn a_retry_without_capacity_before_the_deadline_returns_the_last_failure() {
+    let unavailable = reply(503, &error_json("storage_unavailable", "later")).with("ratelimit-limit", "1");
+    let server = StubServer::script([unavailable, Reply::Cut]).await;
     let (client, _) = client(&server);
     let error = client.quotes().list().deadline(Duration::from_secs(20)).await.unwrap_err();
-    assert_eq!((error.status(), error.attempts(), server.seen().len()), (Some(503), 1, 1));
+    assert_eq!((error.status(), error.attempts(), server.requests().len()), (Some(503), 1, 1));
 }
 
 #[tokio::test]
-async fn what_is_not_known_can_be_read_all_the_same() {
+async fn unknown_members_can_be_decoded() {
     let known = FakeServer::start();
     let id = known.store(|store| store.add_quote(QuoteStatus::Sent));
     known.rewrite(|_, answer| {

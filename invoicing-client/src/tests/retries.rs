@@ -1,4 +1,4 @@
-//! The retry rules of the contract (section 11), seen from outside.
+//! The retry rules of the API contract, as a caller and a server observe them.
 
 use std::time::{Duration, Instant};
 
@@ -6,37 +6,36 @@ use invoicing_core::NewClient;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::server::{Reply, Server, json as answer, text};
+use super::stub_server::{Reply, StubServer, json as reply, text};
 use super::{ID, KEY, builder, client, client_json, error_json, page_json};
 use crate::{ClientCreation, ErrorCode, ErrorKind, InvoicingClient};
 
 const SECOND: Duration = Duration::from_secs(1);
 
 fn quota(retry_after: &str) -> Reply {
-    answer(429, &json!({"code": "TOO_MANY_REQUESTS", "message": "slow down"}))
-        .with("retry-after", retry_after)
+    reply(429, &json!({"code": "TOO_MANY_REQUESTS", "message": "slow down"})).with("retry-after", retry_after)
 }
 
 fn empty_page() -> Reply {
-    answer(200, &page_json(&[], 0, false))
+    reply(200, &page_json(&[], 0, false))
 }
 
 fn unavailable() -> Reply {
-    answer(503, &error_json("storage_unavailable", "try later"))
+    reply(503, &error_json("storage_unavailable", "try later"))
 }
 
 #[tokio::test]
-async fn a_wait_is_as_long_as_the_service_asks() {
+async fn a_wait_is_as_long_as_retry_after_states() {
     let dated = quota("Mon, 14 Sep 2026 09:41:30 GMT").with("date", "Mon, 14 Sep 2026 09:41:10 GMT");
-    let server = Server::script([quota("7"), dated, empty_page()]).await;
+    let server = StubServer::script([quota("7"), dated, empty_page()]).await;
     let (client, env) = client(&server);
     client.quotes().list().send().await.unwrap();
     assert_eq!(env.slept(), [7 * SECOND, 20 * SECOND]);
 }
 
 #[tokio::test]
-async fn a_wait_is_real() {
-    let server = Server::script([quota("1"), empty_page()]).await;
+async fn a_wait_takes_real_time() {
+    let server = StubServer::script([quota("1"), empty_page()]).await;
     let client = builder(&server).build().unwrap();
     let started = Instant::now();
     client.quotes().list().send().await.unwrap();
@@ -44,24 +43,24 @@ async fn a_wait_is_real() {
 }
 
 #[tokio::test]
-async fn the_first_attempt_is_not_waited_for_and_later_ones_back_off() {
-    let server = Server::script(vec![unavailable(); 4]).await;
+async fn the_first_attempt_is_immediate_and_later_ones_back_off() {
+    let server = StubServer::script(vec![unavailable(); 4]).await;
     let (client, env) = client(&server);
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!(env.slept(), [SECOND / 2, SECOND, 2 * SECOND]);
     assert_eq!((error.attempts(), error.status()), (4, Some(503)));
     assert_eq!(error.code(), Some(&ErrorCode::StorageUnavailable));
-    assert_eq!(server.seen().len(), 4);
-    let ids: Vec<_> = server.seen().iter().map(|seen| seen.headers["x-request-id"].clone()).collect();
+    assert_eq!(server.requests().len(), 4);
+    let ids: Vec<_> = server.requests().iter().map(|seen| seen.headers["x-request-id"].clone()).collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
 }
 
 #[tokio::test]
-async fn passing_failures_pass() {
+async fn transient_failures_are_retried() {
     let failures =
         [unavailable(), Reply::Cut, Reply::CutBody, text(502, "text/html", "<h1>Bad gateway</h1>")];
     for failure in failures {
-        let server = Server::script([failure.clone(), empty_page()]).await;
+        let server = StubServer::script([failure.clone(), empty_page()]).await;
         let (client, env) = client(&server);
         client.invoices().list().send().await.unwrap();
         assert_eq!(env.slept().len(), 1, "{failure:?}");
@@ -70,23 +69,23 @@ async fn passing_failures_pass() {
 
 #[tokio::test]
 async fn an_attempt_has_a_time_limit() {
-    let server = Server::script([Reply::Hang, empty_page()]).await;
+    let server = StubServer::script([Reply::Hang, empty_page()]).await;
     let env = super::ManualEnv::new();
     let client = builder(&server).attempt_timeout(Duration::from_millis(100)).build_in(env.clone()).unwrap();
     client.clients().list().send().await.unwrap();
     assert_eq!(env.slept().len(), 1);
 
-    let server = Server::script([Reply::Hang]).await;
+    let server = StubServer::script([Reply::Hang]).await;
     let client = builder(&server).attempt_timeout(Duration::from_millis(50)).max_attempts(1);
     let error = client.build().unwrap().clients().list().send().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::Timeout, 1, None));
-    let sent = server.seen()[0].headers["x-request-id"].clone();
+    let sent = server.requests()[0].headers["x-request-id"].clone();
     assert_eq!(error.request_id().unwrap(), sent);
 }
 
 #[tokio::test]
-async fn a_refused_connection_is_tried_again() {
-    // A port that nobody listens on any more.
+async fn a_refused_connection_is_retried() {
+    // A port without a listener.
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let env = super::ManualEnv::new();
     let client = InvoicingClient::builder(format!("http://{address}"), KEY).build_in(env.clone()).unwrap();
@@ -96,8 +95,8 @@ async fn a_refused_connection_is_tried_again() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_there_in_time_has_sent_nothing() {
-    // Accepts, and never shakes hands.
+async fn a_connect_timeout_is_not_a_response_timeout() {
+    // Accepts connections without a TLS handshake.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = InvoicingClient::builder(format!("https://{}", silent.local_addr().unwrap()), KEY)
         .connect_timeout(Duration::from_millis(50))
@@ -108,37 +107,37 @@ async fn a_connection_that_is_not_there_in_time_has_sent_nothing() {
 }
 
 #[tokio::test]
-async fn linking_is_repeated() {
-    let linked = answer(200, &json!({"id": ID, "externalId": "crm-1"}));
-    let server = Server::script([Reply::Cut, linked]).await;
+async fn linking_is_retried() {
+    let linked = reply(200, &json!({"id": ID, "externalId": "crm-1"}));
+    let server = StubServer::script([Reply::Cut, linked]).await;
     let (client, _) = client(&server);
     client.quotes().link(ID.parse().unwrap(), "crm-1").await.unwrap();
-    assert_eq!(server.seen().len(), 2);
+    assert_eq!(server.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn creating_is_repeated_only_with_an_external_id() {
+async fn creation_is_retried_only_with_an_external_id() {
     for failure in [unavailable(), quota("1"), Reply::Cut] {
-        let server = Server::script([failure.clone(), answer(201, &client_json("Dupont"))]).await;
+        let server = StubServer::script([failure.clone(), reply(201, &client_json("Dupont"))]).await;
         let (client, env) = client(&server);
         let error = client.clients().create(&NewClient::named("Dupont")).await.unwrap_err();
-        assert_eq!((error.attempts(), server.seen().len()), (1, 1), "{failure:?}");
+        assert_eq!((error.attempts(), server.requests().len()), (1, 1), "{failure:?}");
         assert_eq!(env.slept(), []);
 
-        let server = Server::script([failure, answer(200, &client_json("Dupont"))]).await;
+        let server = StubServer::script([failure, reply(200, &client_json("Dupont"))]).await;
         let (client, _) = super::client(&server);
         let new = NewClient { external_id: Some("crm-1".into()), ..NewClient::named("Dupont") };
         let existing = client.clients().create(&new).await.unwrap();
         assert!(matches!(existing, ClientCreation::Existing(_)));
-        let bodies: Vec<_> = server.seen().into_iter().map(|seen| seen.body).collect();
+        let bodies: Vec<_> = server.requests().into_iter().map(|seen| seen.body).collect();
         assert_eq!(bodies.len(), 2);
         assert_eq!(bodies[0], bodies[1]);
     }
 }
 
 #[tokio::test]
-async fn more_than_ninety_seconds_are_returned_at_once() {
-    let server = Server::script([quota("91")]).await;
+async fn a_retry_after_above_90_s_is_returned_at_once() {
+    let server = StubServer::script([quota("91")]).await;
     let (client, env) = client(&server);
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!(error.retry_after(), Some(91 * SECOND));
@@ -150,7 +149,7 @@ async fn more_than_ninety_seconds_are_returned_at_once() {
 
 #[tokio::test]
 async fn a_wait_past_the_deadline_is_not_begun() {
-    let server = Server::script([quota("6"), quota("6")]).await;
+    let server = StubServer::script([quota("6"), quota("6")]).await;
     let env = super::ManualEnv::new();
     let client = builder(&server).deadline(10 * SECOND).build_in(env.clone()).unwrap();
     let error = client.quotes().list().send().await.unwrap_err();
@@ -159,8 +158,8 @@ async fn a_wait_past_the_deadline_is_not_begun() {
 }
 
 #[tokio::test]
-async fn the_deadline_cuts_an_attempt_short() {
-    let server = Server::script([Reply::Hang]).await;
+async fn the_deadline_ends_an_attempt() {
+    let server = StubServer::script([Reply::Hang]).await;
     let client = builder(&server).deadline(Duration::from_millis(100)).build().unwrap();
     let started = Instant::now();
     let error = client.quotes().list().send().await.unwrap_err();
@@ -173,7 +172,7 @@ async fn refusals_are_final() {
     for (status, code) in
         [(400, "validation_error"), (401, "unauthorized"), (403, "plan_required"), (409, "new")]
     {
-        let server = Server::script([answer(status, &error_json(code, "no"))]).await;
+        let server = StubServer::script([reply(status, &error_json(code, "no"))]).await;
         let (client, env) = client(&server);
         let error = client.quotes().list().send().await.unwrap_err();
         assert_eq!((error.status(), error.attempts()), (Some(status), 1));
@@ -184,18 +183,18 @@ async fn refusals_are_final() {
 
 #[tokio::test]
 async fn redirects_are_not_followed() {
-    let elsewhere = Server::script([empty_page()]).await;
+    let elsewhere = StubServer::script([empty_page()]).await;
     let redirect = text(307, "text/plain", "").with("location", elsewhere.url());
-    let server = Server::script([redirect.clone()]).await;
+    let server = StubServer::script([redirect.clone()]).await;
     let (client, _) = client(&server);
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!((error.kind(), error.status()), (ErrorKind::Status, Some(307)));
-    assert!(elsewhere.seen().is_empty());
+    assert!(elsewhere.requests().is_empty());
 
-    // A client of the caller's own that follows them is noticed.
-    let server = Server::script([redirect]).await;
+    // A redirect that the caller's own client follows is detected.
+    let server = StubServer::script([redirect]).await;
     let client = builder(&server).reqwest_client(reqwest::Client::new()).build().unwrap();
     let error = client.quotes().list().send().await.unwrap_err();
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::Redirected, 1));
-    assert!(elsewhere.seen().iter().all(|seen| !seen.headers.contains_key("authorization")));
+    assert!(elsewhere.requests().iter().all(|seen| !seen.headers.contains_key("authorization")));
 }

@@ -17,7 +17,7 @@ struct Collector(Arc<Mutex<Collected>>);
 struct Collected {
     spans: u64,
     entered: Vec<u64>,
-    /// The span that each event happened in.
+    /// The span of each event.
     events: Vec<Option<u64>>,
 }
 
@@ -26,7 +26,7 @@ impl Collector {
         self.0.lock().unwrap()
     }
 
-    /// How many events there were in each span. There are none outside.
+    /// The number of events in each span. There are none outside.
     fn take(&self) -> Vec<usize> {
         let Collected { spans, entered, events } = std::mem::take(&mut *self.get());
         assert!(entered.is_empty() && events.iter().all(Option::is_some));
@@ -65,7 +65,7 @@ impl Subscriber for Collector {
 }
 
 #[tokio::test]
-async fn a_call_is_a_span_and_an_attempt_an_event() {
+async fn each_call_is_a_span_and_each_attempt_an_event() {
     let collector = Collector::default();
     let _guard = tracing::subscriber::set_default(collector.clone());
     let server = FakeServer::start();
@@ -84,12 +84,12 @@ async fn a_call_is_a_span_and_an_attempt_an_event() {
     client.quotes().download_document(id).await.unwrap();
     assert_eq!(collector.take(), [1, 1]);
 
-    // Where the quota has no room there is no attempt.
+    // Without capacity in the quota there is no attempt.
     let server = FakeServer::start();
     server.quota(1);
     let client = server.client().build().unwrap();
     client.quotes().list().await.unwrap();
     collector.take();
     let error = client.quotes().get(id).deadline(Duration::from_secs(1)).await.unwrap_err();
-    assert_eq!((error.kind(), collector.take()), (ErrorKind::Pace, vec![0]));
+    assert_eq!((error.kind(), collector.take()), (ErrorKind::LocalRateLimit, vec![0]));
 }

@@ -1,19 +1,19 @@
-//! Every way in which a few changes can fall between requests.
+//! All interleavings of a few changes with requests.
 //!
-//! A request is answered from one snapshot, so that all that matters of a change is between which two it falls.
+//! Each response shows one snapshot, so the only relevant property of a change is the pair of requests it falls between.
 
-use super::super::model::{Before, Change};
-use super::world::{Step, World};
+use super::super::service_model::{BeforeRequest, Change};
+use super::scenario::{PassPlan, Scenario};
 
-/// Whether this run is to be long: `PROPTEST_CASES` raises more than random cases.
+/// Whether the exhaustive tests run at full length. `PROPTEST_CASES` selects it too.
 pub(super) fn is_long() -> bool {
     std::env::var("PROPTEST_CASES").is_ok_and(|cases| cases.parse().is_ok_and(|cases: u32| cases >= 1_000))
 }
 
-/// A change and the request before which it becomes visible, in the order of the requests.
+/// Changes, each with the number of the request before which it becomes visible, in the order of the requests.
 pub(super) type Schedule = Vec<(usize, Change)>;
 
-/// All schedules of up to `most` of these changes before the first so many requests.
+/// All schedules of up to `most` of these changes before the first `requests` requests.
 pub(super) fn schedules(changes: &[Change], most: usize, requests: usize) -> Vec<Schedule> {
     let mut all = vec![Schedule::new()];
     let mut begins = 0;
@@ -34,27 +34,31 @@ pub(super) fn schedules(changes: &[Change], most: usize, requests: usize) -> Vec
     all
 }
 
-/// Runs a schedule over as many passes as it takes; the first is this one, its requests apart.
-pub(super) async fn run(world: &mut World, schedule: &Schedule, first: &Step) -> Result<(), String> {
-    let mut script = Vec::<Before>::new();
+/// Runs a schedule over as many passes as necessary. The first pass has the faults of `first`.
+pub(super) async fn run(
+    scenario: &mut Scenario,
+    schedule: &Schedule,
+    first: &PassPlan,
+) -> Result<(), String> {
+    let mut script = Vec::<BeforeRequest>::new();
     for (request, change) in schedule {
-        script.resize_with(script.len().max(request + 1), Before::default);
+        script.resize_with(script.len().max(request + 1), BeforeRequest::default);
         script[*request].changes.push(change.clone());
     }
-    let mut step = Step { requests: script, ..first.clone() };
+    let mut step = PassPlan { requests: script, ..first.clone() };
     loop {
-        world.pass(&step).await;
-        let rest: Vec<_> = world.model.state().script.drain(..).collect();
+        scenario.pass(&step).await;
+        let rest: Vec<_> = scenario.model.state().script.drain(..).collect();
         if rest.is_empty() {
-            return world.settle().await;
+            return scenario.settle().await;
         }
-        step = Step { requests: rest, ..Step::default() };
+        step = PassPlan { requests: rest, ..PassPlan::default() };
     }
 }
 
 #[test]
-fn every_schedule_is_there_once() {
-    let [a, b] = [Change::Elsewhere, Change::Create(1)];
+fn every_schedule_is_listed_once() {
+    let [a, b] = [Change::OtherResource, Change::Create(1)];
     let all = schedules(&[a.clone(), b.clone()], 2, 2);
     // None; one of 2 changes before 2 requests; two of them before requests (0, 0), (0, 1), (1, 1).
     assert_eq!(all.len(), 1 + 4 + 3 * 4);

@@ -1,4 +1,4 @@
-//! The fake server: honest where it is left alone, faulty as it was asked to be.
+//! The fake server: conforming by default, with injected faults on request.
 
 use std::time::{Duration, Instant};
 
@@ -49,7 +49,7 @@ async fn lists_filter_order_and_page() {
 }
 
 #[tokio::test]
-async fn every_endpoint_answers() {
+async fn every_endpoint_is_implemented() {
     let server = FakeServer::start();
     let (quote, draft, invoice) = server.store(|store| {
         let quote = store.add_quote(QuoteStatus::Accepted);
@@ -60,7 +60,7 @@ async fn every_endpoint_answers() {
     assert_eq!(client.quotes().link(quote, "deal").await.unwrap().external_id.as_deref(), Some("deal"));
     let linked = client.quotes().get(quote).await.unwrap();
     client.quotes().link(quote, "deal").await.unwrap();
-    // A change that changes nothing leaves the stamp.
+    // A link to the same identifier leaves the stamp unchanged.
     assert_eq!(client.quotes().get(quote).await.unwrap().summary.updated_at, linked.summary.updated_at);
     assert_eq!(client.quotes().unlink(quote).await.unwrap().external_id, None);
     let document = client.quotes().download_document(quote).await.unwrap();
@@ -86,7 +86,7 @@ async fn every_endpoint_answers() {
 }
 
 #[tokio::test]
-async fn refusals_are_those_of_the_contract() {
+async fn errors_conform_to_the_contract() {
     let server = FakeServer::start();
     let http = reqwest::Client::new();
     let ask = async |method: Method, path: &str, key: &str, body: &'static str| {
@@ -125,17 +125,17 @@ async fn refusals_are_those_of_the_contract() {
         ),
         (Method::PATCH, &*format!("/quotes/{id}"), key, "{}", 404, "not_found", ""),
     ] {
-        let (answered, answered_code, message) = ask(method, path, key, body).await;
-        assert_eq!((answered, &*answered_code), (status, code), "{path}");
+        let (actual, actual_code, message) = ask(method, path, key, body).await;
+        assert_eq!((actual, &*actual_code), (status, code), "{path}");
         assert!(message.contains(names), "{path}: {message}");
     }
 }
 
 #[tokio::test]
-async fn what_is_created_is_kept_as_it_was_checked() {
+async fn a_created_client_is_stored_normalised() {
     let server = FakeServer::start();
     let client = client(&server);
-    // The last letter of the name is an e and an accent.
+    // The last letter of the name is decomposed: an e and a combining accent.
     let new = NewClient {
         external_id: Some(" c-1 ".into()),
         city: Some("  ".into()),
@@ -150,7 +150,7 @@ async fn what_is_created_is_kept_as_it_was_checked() {
 }
 
 #[tokio::test]
-async fn refusals_and_answers_have_the_headers_of_the_service() {
+async fn all_responses_have_the_headers_of_the_service() {
     let server = FakeServer::start();
     let http = reqwest::Client::new();
     let ask = async |method: Method, path: &str, key: &str, id: &str| {
@@ -176,7 +176,7 @@ async fn refusals_and_answers_have_the_headers_of_the_service() {
 }
 
 #[tokio::test]
-async fn every_fault_is_what_it_says() {
+async fn every_fault_has_the_documented_effect() {
     let server = FakeServer::start();
     server.store(|store| store.add_quote(QuoteStatus::Sent));
     let status = |status| (ErrorKind::Status, Some(status));
@@ -190,9 +190,9 @@ async fn every_fault_is_what_it_says() {
         (Fault::CutBeforeHeaders, (ErrorKind::Interrupted, None)),
         (Fault::CutAfterHeaders, (ErrorKind::Interrupted, None)),
         (Fault::CutInBody, (ErrorKind::Interrupted, None)),
-        (Fault::WrongJson, (ErrorKind::Unreadable, Some(200))),
-        (Fault::TruncatedJson, (ErrorKind::Unreadable, Some(200))),
-        (Fault::WrongContentType, (ErrorKind::Unreadable, Some(200))),
+        (Fault::WrongJson, (ErrorKind::InvalidResponse, Some(200))),
+        (Fault::TruncatedJson, (ErrorKind::InvalidResponse, Some(200))),
+        (Fault::WrongContentType, (ErrorKind::InvalidResponse, Some(200))),
         (huge, (ErrorKind::TooLarge, None)),
     ] {
         server.script([fault.clone()]);
@@ -211,7 +211,7 @@ async fn every_fault_is_what_it_says() {
 }
 
 #[tokio::test]
-async fn a_cut_says_whether_the_request_was_carried_out() {
+async fn each_fault_determines_whether_the_request_is_carried_out() {
     for (fault, created) in [
         (Fault::CutBeforeRequest, 0),
         (Fault::status(503), 0),
@@ -227,7 +227,7 @@ async fn a_cut_says_whether_the_request_was_carried_out() {
 }
 
 #[tokio::test]
-async fn retry_after_comes_as_it_was_written() {
+async fn retry_after_is_sent_verbatim() {
     let server = FakeServer::start();
     for (value, seconds) in [("91", Some(91)), ("soon", None), ("Mon, 14 Sep 1998 09:41:30 GMT", Some(0))] {
         server.script([Fault::TooManyRequests { retry_after: Some(value.into()) }]);
@@ -238,7 +238,7 @@ async fn retry_after_comes_as_it_was_written() {
 }
 
 #[tokio::test]
-async fn chaos_is_the_same_for_the_same_seed_and_ends() {
+async fn chaos_is_reproducible_and_can_be_ended() {
     let outcomes = async |seed| {
         let server = FakeServer::start();
         server.chaos(seed, [(0.3, Fault::status(500)), (0.2, Fault::CutBeforeHeaders)]);
@@ -259,7 +259,7 @@ async fn chaos_is_the_same_for_the_same_seed_and_ends() {
 }
 
 #[tokio::test]
-async fn hooks_change_records_and_answers() {
+async fn hooks_change_records_and_responses() {
     let server = FakeServer::start();
     server.before_each(|request, store| {
         if request.method == Method::GET {
@@ -278,10 +278,10 @@ async fn hooks_change_records_and_answers() {
 }
 
 #[tokio::test]
-async fn a_quota_is_kept_where_it_is_asked_for() {
+async fn a_quota_is_enforced_on_request() {
     let server = FakeServer::start();
     server.quota(2);
-    let client = server.client().pacing(false).max_attempts(1).build().unwrap();
+    let client = server.client().rate_limiting(false).max_attempts(1).build().unwrap();
     for _ in 0..2 {
         client.quotes().list().await.unwrap();
     }
@@ -292,7 +292,7 @@ async fn a_quota_is_kept_where_it_is_asked_for() {
 }
 
 #[tokio::test]
-async fn ten_thousand_quotes_are_a_hundred_requests() {
+async fn ten_thousand_quotes_take_a_hundred_requests() {
     let server = FakeServer::start();
     server.store(|store| {
         for _ in 0..10_000 {
@@ -305,7 +305,7 @@ async fn ten_thousand_quotes_are_a_hundred_requests() {
 }
 
 #[test]
-fn it_ends_when_it_is_dropped() {
+fn dropping_the_server_closes_its_port() {
     let server = FakeServer::start();
     let address = server.url().trim_start_matches("http://").to_owned();
     server.script([Fault::Hang]);

@@ -1,5 +1,5 @@
-//! A thread with a runtime of its own: for callers without one, and for those who stand inside one and must not block
-//! or drop it. What runs on it is somebody else's business.
+//! [`RuntimeThread`]: a thread with its own runtime, for callers without one, and for callers inside one that must not
+//! be blocked or dropped.
 
 use std::io;
 #[cfg(feature = "blocking")]
@@ -12,50 +12,50 @@ use futures_util::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-/// The thread. Dropping this ends everything that runs on it and waits until it has ended.
+/// Dropping it cancels its tasks and waits for the end of the thread.
 #[derive(Debug)]
-pub(crate) struct OwnThread {
-    /// Taken by `drop`.
+pub(crate) struct RuntimeThread {
+    /// `None` only during `drop`.
     tasks: Option<UnboundedSender<BoxFuture<'static, ()>>>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl OwnThread {
+impl RuntimeThread {
     pub(crate) fn start(name: &str) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (tasks, received) = unbounded_channel();
         let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
             runtime.block_on(serve(received));
-            // Does not wait for a name resolution that nobody needs any more.
+            // Does not wait for a blocking name resolution.
             runtime.shutdown_background();
         })?;
         Ok(Self { tasks: Some(tasks), thread: Some(thread) })
     }
 
-    /// Begins a task, which ends with the thread at the latest.
-    pub(crate) fn begin(&self, task: impl Future<Output = ()> + Send + 'static) {
+    /// Spawns a task, which is cancelled at the end of the thread.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         if let Some(tasks) = &self.tasks {
-            // The thread receives for as long as this sender lives.
+            // The thread receives as long as this sender exists.
             let _ = tasks.send(Box::pin(task));
         }
     }
 
-    /// Runs the future on the thread and waits for what comes of it; a panic comes of it too.
+    /// Runs the future on the thread and waits for its result. A panic of the future is resumed here.
     ///
     /// # Panics
     ///
-    /// On the thread itself, which would wait for itself.
+    /// If called on the thread itself, which would wait for itself.
     #[cfg(feature = "blocking")]
-    pub(crate) fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
-        assert!(!self.is_current(), "a blocking call on the thread that would carry it out");
+    pub(crate) fn block_on<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
+        assert!(!self.is_current(), "a blocking call on the thread that has to carry it out");
         let (sender, result) = std::sync::mpsc::sync_channel(1);
-        self.begin(async move {
+        self.spawn(async move {
             let _ = sender.send(AssertUnwindSafe(future).catch_unwind().await);
         });
         match result.recv() {
             Ok(Ok(value)) => value,
             Ok(Err(panic)) => resume_unwind(panic),
-            Err(_) => unreachable!("tasks end early only when the handle is dropped, and it is borrowed"),
+            Err(_) => unreachable!("tasks are cancelled only by the drop of the handle, which is borrowed"),
         }
     }
 
@@ -64,23 +64,23 @@ impl OwnThread {
     }
 }
 
-impl Drop for OwnThread {
+impl Drop for RuntimeThread {
     fn drop(&mut self) {
         let is_current = self.is_current();
         self.tasks = None;
         if let Some(thread) = self.thread.take().filter(|_| !is_current) {
-            // A panic of the thread was already reported by whoever waited for it.
+            // `block_on` has already resumed a panic of a task.
             let _ = thread.join();
         }
     }
 }
 
-/// Runs tasks until there will be no more; those that have not ended then are dropped.
+/// Runs tasks until the channel closes, and then cancels those that have not ended.
 async fn serve(mut received: UnboundedReceiver<BoxFuture<'static, ()>>) {
     let mut running = JoinSet::new();
     while let Some(task) = received.recv().await {
         running.spawn(task);
-        // Forgets those that have ended.
+        // Frees tasks that have ended.
         while running.try_join_next().is_some() {}
     }
 }

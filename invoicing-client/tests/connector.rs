@@ -1,5 +1,4 @@
-//! How an integrator tests a connector against [`FakeServer`]: what it does on a good day, and what it leaves behind on
-//! a bad one.
+//! Example of an integration test with [`FakeServer`]: a connector with and without faults.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -9,8 +8,8 @@ use futures_util::TryStreamExt;
 use invoicing_client::testing::{FakeServer, Fault};
 use invoicing_client::{ErrorKind, InvoicingClient, NewClient, QuoteId, QuoteStatus};
 
-/// The connector under test: links each accepted quote to a deal, and makes sure that the CRM's contact is a client.
-async fn nightly(client: &InvoicingClient) -> Result<BTreeMap<QuoteId, String>, invoicing_client::Error> {
+/// The connector under test: links each accepted quote to a deal, and creates a client for the CRM's contact.
+async fn synchronise(client: &InvoicingClient) -> Result<BTreeMap<QuoteId, String>, invoicing_client::Error> {
     let contact = NewClient { external_id: Some("contact-1".into()), ..NewClient::named("Dupont SARL") };
     client.clients().create(&contact).await?;
     let mut deals = BTreeMap::new();
@@ -23,7 +22,7 @@ async fn nightly(client: &InvoicingClient) -> Result<BTreeMap<QuoteId, String>, 
     Ok(deals)
 }
 
-/// A service with some accepted quotes and others.
+/// A service with this many accepted quotes and as many drafts.
 fn server(accepted: usize) -> FakeServer {
     let server = FakeServer::start();
     server.store(|store| {
@@ -47,18 +46,18 @@ fn links(server: &FakeServer) -> BTreeMap<QuoteId, String> {
 }
 
 #[tokio::test]
-async fn a_good_night() -> Result<(), Box<dyn Error>> {
+async fn a_connector_links_every_accepted_quote() -> Result<(), Box<dyn Error>> {
     let server = server(3);
-    let deals = nightly(&server.client().build()?).await?;
+    let deals = synchronise(&server.client().build()?).await?;
     assert_eq!(deals.len(), 3);
     assert_eq!(deals, links(&server));
-    // One page, one client, three links.
+    // One client, one page, three links.
     assert_eq!(server.requests().len(), 5);
     Ok(())
 }
 
 #[tokio::test]
-async fn a_night_full_of_faults() -> Result<(), Box<dyn Error>> {
+async fn a_connector_survives_random_faults() -> Result<(), Box<dyn Error>> {
     for seed in 0..2 {
         let server = server(8);
         server.chaos(
@@ -73,24 +72,24 @@ async fn a_night_full_of_faults() -> Result<(), Box<dyn Error>> {
             ],
         );
         let client = server.client().build()?;
-        // The job is repeated until it has come to its end, as a real one is every night.
+        // The job is repeated until it succeeds, like a scheduled one.
         let deals = loop {
-            match nightly(&client).await {
+            match synchronise(&client).await {
                 Ok(deals) => break deals,
                 Err(error) => {
-                    assert!(error.kind() != ErrorKind::Unreadable && error.attempts() == 4, "{error}");
+                    assert!(error.kind() != ErrorKind::InvalidResponse && error.attempts() == 4, "{error}");
                 }
             }
         };
         assert_eq!((deals.len(), &deals), (8, &links(&server)), "seed {seed}");
-        // However often the creation was cut off after it was carried out.
+        // The creation was interrupted after the service had carried it out, and retried.
         assert_eq!(server.store(|store| store.clients.len()), 1, "seed {seed}");
     }
     Ok(())
 }
 
 #[test]
-fn a_job_without_a_runtime() -> Result<(), Box<dyn Error>> {
+fn a_blocking_connector_needs_no_runtime() -> Result<(), Box<dyn Error>> {
     let server = server(2);
     let client = server.client().build_blocking()?;
     let numbers: Result<Vec<_>, _> =

@@ -1,4 +1,4 @@
-//! The pace against the service's own window, in virtual time: clones, random latencies, other users of the key.
+//! The rate limiter against the service's quota window, in virtual time: clones, random latencies, other users of the key.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -14,16 +14,16 @@ use proptest::prelude::*;
 use tokio::task::JoinSet;
 
 use crate::env::Env;
-use crate::{Error, ErrorKind, InvoicingClient, Transport, TransportError, TransportFailure};
+use crate::{Error, ErrorKind, InvoicingClient, Transport, TransportError, TransportErrorKind};
 
 const SECOND: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// tokio's clock, which stands still while anything can run and then jumps to the next timer.
+/// tokio's paused clock, which jumps to the next timer when all tasks are idle.
 #[derive(Debug)]
-struct Virtual;
+struct VirtualClock;
 
-impl Env for Virtual {
+impl Env for VirtualClock {
     fn now(&self) -> Instant {
         tokio::time::Instant::now().into_std()
     }
@@ -41,19 +41,19 @@ impl Env for Virtual {
     }
 }
 
-/// The service: its window is exact, and a request is accepted somewhere between being sent and being answered.
+/// The service, with the exact quota window. It accepts a request between its sending and its response.
 #[derive(Clone)]
-struct Service(Arc<Mutex<State>>);
+struct Service(Arc<Mutex<ServiceState>>);
 
-struct State {
+struct ServiceState {
     started: tokio::time::Instant,
     limit: u32,
     window: QuotaWindow,
-    headers: bool,
-    /// Milliseconds to the service and back, over and over.
+    has_headers: bool,
+    /// Milliseconds to the service and back, used cyclically.
     latencies: Vec<(u64, u64)>,
     next: usize,
-    /// When requests of the client were accepted, and which path.
+    /// Acceptance times and paths of the client's requests.
     accepted: Vec<(Duration, String)>,
     refused: usize,
     failures: HashMap<usize, Failure>,
@@ -61,21 +61,21 @@ struct State {
 
 #[derive(Debug, Clone, Copy)]
 enum Failure {
-    /// Never reaches the service.
+    /// The request does not reach the service.
     Connect,
-    /// Accepted, and the answer is lost.
+    /// The request is accepted and the response lost.
     Lost,
-    /// Accepted, and answered with 503.
+    /// The request is accepted and the response is 503.
     Unavailable,
 }
 
 impl Service {
     fn new(limit: u32, latencies: Vec<(u64, u64)>) -> Self {
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(ServiceState {
             started: tokio::time::Instant::now(),
             limit,
             window: QuotaWindow::default(),
-            headers: true,
+            has_headers: true,
             latencies,
             next: 0,
             accepted: vec![],
@@ -84,7 +84,7 @@ impl Service {
         })))
     }
 
-    fn with<T>(&self, look: impl FnOnce(&mut State) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&mut ServiceState) -> T) -> T {
         look(&mut self.0.lock().unwrap())
     }
 
@@ -94,16 +94,16 @@ impl Service {
 
     fn build(&self, set: impl FnOnce(crate::ClientBuilder) -> crate::ClientBuilder) -> InvoicingClient {
         let builder = InvoicingClient::builder("http://in.memory", "isk_x").attempt_timeout(40 * SECOND);
-        set(builder).build_on(Arc::new(self.clone()), Arc::new(Virtual)).unwrap()
+        set(builder).build_on(Arc::new(self.clone()), Arc::new(VirtualClock)).unwrap()
     }
 
-    /// Another process uses the key, whether it may or not.
+    /// Another process sends requests with the key. Returns how many are accepted.
     fn used_by_another(&self, times: usize) -> usize {
-        (0..times).filter(|_| self.with(State::admit).0).count()
+        (0..times).filter(|_| self.with(ServiceState::admit).0).count()
     }
 }
 
-impl State {
+impl ServiceState {
     fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
@@ -117,7 +117,7 @@ impl State {
             QuotaDecision::Refused { wait_ms } => (0, seconds(wait_ms)),
         };
         let mut builder = Response::builder();
-        if self.headers {
+        if self.has_headers {
             builder = builder
                 .header("ratelimit-limit", self.limit)
                 .header("ratelimit-remaining", remaining)
@@ -139,7 +139,7 @@ impl State {
         let at = self.elapsed();
         self.accepted.push((at, path.to_owned()));
         match failure {
-            Some(Failure::Lost) => Err(TransportError::new(TransportFailure::Interrupted)),
+            Some(Failure::Lost) => Err(TransportError::new(TransportErrorKind::Interrupted)),
             Some(Failure::Unavailable) => Ok(builder.status(503).body(Bytes::new()).unwrap()),
             _ => Ok(builder
                 .body(Bytes::from(r#"{"id":"019235a0-0000-7000-8000-000000000001","externalId":null}"#))
@@ -161,7 +161,7 @@ impl Transport for Service {
         });
         Box::pin(async move {
             if let Some(Failure::Connect) = failure {
-                return Err(TransportError::new(TransportFailure::Connect));
+                return Err(TransportError::new(TransportErrorKind::Connect));
             }
             tokio::time::sleep(Duration::from_millis(there)).await;
             let answer = self.with(|state| state.arrive(request.uri().path(), failure));
@@ -191,7 +191,7 @@ async fn call(client: &InvoicingClient, number: usize) -> Result<(), Error> {
     client.quotes().unlink(id).await.map(drop)
 }
 
-/// Makes calls, so many at once, over clones of the client. Returns how long they took.
+/// Makes calls from clones of the client, `at_once` of them concurrently. Returns the duration.
 async fn bulk(client: &InvoicingClient, calls: usize, at_once: usize) -> Duration {
     let started = tokio::time::Instant::now();
     let mut done = stream::iter(0..calls)
@@ -207,7 +207,7 @@ async fn bulk(client: &InvoicingClient, calls: usize, at_once: usize) -> Duratio
 }
 
 #[test]
-fn a_burst_is_not_spread_and_then_every_place_is_used() {
+fn a_burst_is_not_spread_and_the_whole_quota_is_used() {
     run(async {
         let service = Service::new(30, vec![(20, 20)]);
         let client = service.client();
@@ -220,7 +220,7 @@ fn a_burst_is_not_spread_and_then_every_place_is_used() {
 }
 
 #[test]
-fn a_bulk_job_reaches_29_of_30() {
+fn a_bulk_job_uses_at_least_29_of_30_requests_per_minute() {
     for at_once in [1, 7, 30] {
         let per_minute = run(async {
             let service = Service::new(30, vec![(15, 25), (40, 10), (5, 5)]);
@@ -237,12 +237,12 @@ fn a_bulk_job_reaches_29_of_30() {
 }
 
 #[test]
-fn the_service_names_another_number() {
+fn another_limit_of_the_service_is_adopted() {
     run(async {
         for limit in [1, 5, 120] {
             let service = Service::new(limit, vec![(10, 10)]);
             let client = service.client();
-            // The number is known after the first answer.
+            // The limit is known after the first response.
             let per_window = limit as usize;
             let took = bulk(&client, 1 + 2 * per_window, 1).await;
             assert_eq!(service.with(|state| state.refused), 0);
@@ -251,18 +251,17 @@ fn the_service_names_another_number() {
     });
 }
 
-/// What may become of the first request, on which all others wait.
 #[test]
-fn whatever_becomes_of_the_first_request_the_others_go_on() {
+fn calls_continue_after_any_outcome_of_the_first_request() {
     for failure in [None, Some(Failure::Connect), Some(Failure::Lost), Some(Failure::Unavailable)] {
         run(async {
             let service = Service::new(9, vec![(100, 100)]);
             service.with(|state| state.failures.extend(failure.map(|failure| (1, failure))));
             service.used_by_another(2);
             let client = service.client();
-            // Where it does not fail, it is dropped when it is half-way back.
-            let patience = failure.map_or(Duration::from_millis(150), |_| MINUTE);
-            let first = tokio::time::timeout(patience, call(&client, 0));
+            // Without a failure, the call is dropped before its response.
+            let timeout = failure.map_or(Duration::from_millis(150), |_| MINUTE);
+            let first = tokio::time::timeout(timeout, call(&client, 0));
             let (first, took) = tokio::join!(first, bulk(&client, 5, 5));
             assert_eq!(first.is_err(), failure.is_none());
             assert!(took < 2 * SECOND, "{failure:?}: {took:?}");
@@ -272,7 +271,7 @@ fn whatever_becomes_of_the_first_request_the_others_go_on() {
 }
 
 #[test]
-fn nobody_waits_for_the_first_answer_past_the_deadline() {
+fn no_call_waits_for_the_first_response_past_its_deadline() {
     run(async {
         let service = Service::new(30, vec![(30_000, 1)]);
         let client = service.client();
@@ -280,7 +279,7 @@ fn nobody_waits_for_the_first_answer_past_the_deadline() {
         let hurried = async {
             let started = tokio::time::Instant::now();
             let error = client.quotes().unlink(id).deadline(5 * SECOND).await.unwrap_err();
-            assert_eq!((error.kind(), started.elapsed()), (ErrorKind::Pace, 5 * SECOND));
+            assert_eq!((error.kind(), started.elapsed()), (ErrorKind::LocalRateLimit, 5 * SECOND));
         };
         let (first, ()) = tokio::join!(call(&client, 0), hurried);
         first.unwrap();
@@ -288,17 +287,17 @@ fn nobody_waits_for_the_first_answer_past_the_deadline() {
 }
 
 #[test]
-fn nothing_is_known_without_headers_but_the_contract() {
+fn without_headers_the_limit_of_the_contract_is_used() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
-        service.with(|state| state.headers = false);
+        service.with(|state| state.has_headers = false);
         bulk(&service.client(), 90, 3).await;
         assert_eq!(service.with(|state| state.refused), 0);
     });
 }
 
 #[test]
-fn places_are_given_in_the_order_in_which_they_were_asked_for() {
+fn calls_are_sent_in_their_order() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         let client = service.build(|builder| builder.deadline(10 * MINUTE));
@@ -316,12 +315,12 @@ fn places_are_given_in_the_order_in_which_they_were_asked_for() {
 }
 
 #[test]
-fn whoever_stops_waiting_gives_the_place_back() {
+fn a_dropped_call_frees_its_place_in_the_queue() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         let client = service.client();
         bulk(&client, 30, 1).await;
-        // 30 wait for the next 30 places, and stop.
+        // 30 calls wait for the next window, and are dropped.
         let mut waiting = JoinSet::new();
         for number in 0..30 {
             let client = client.clone();
@@ -331,7 +330,7 @@ fn whoever_stops_waiting_gives_the_place_back() {
         waiting.shutdown().await;
         assert_eq!(service.with(|state| state.accepted.len()), 30);
         assert!(bulk(&client, 30, 30).await < MINUTE);
-        // Those in flight are another matter: the service may have accepted them.
+        // Calls in flight are different: the service may have accepted them.
         let mut in_flight = JoinSet::new();
         tokio::time::sleep(2 * MINUTE).await;
         for number in 0..30 {
@@ -346,7 +345,7 @@ fn whoever_stops_waiting_gives_the_place_back() {
 }
 
 #[test]
-fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
+fn a_wait_past_the_deadline_fails_at_once_and_states_its_end() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         let client = service.client();
@@ -355,13 +354,13 @@ fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
         let started = tokio::time::Instant::now();
         let error = client.quotes().unlink(id).deadline(20 * SECOND).await.unwrap_err();
         assert_eq!(started.elapsed(), Duration::ZERO);
-        assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::Pace, 0, None));
+        assert_eq!((error.kind(), error.attempts(), error.status()), (ErrorKind::LocalRateLimit, 0, None));
         let after = error.retry_after().unwrap();
         assert!(after > 59 * SECOND && after < 61 * SECOND, "{after:?}");
         tokio::time::sleep(after).await;
         client.quotes().unlink(id).deadline(SECOND).await.unwrap();
 
-        // With 29 places open, whoever comes behind 29 others has to wait for one of theirs.
+        // With capacity for 29 more, a call behind 29 others has to wait for one of them.
         let slow = Service::new(30, vec![(500, 500)]);
         let client = slow.client();
         let mut others = JoinSet::new();
@@ -371,13 +370,13 @@ fn a_wait_past_the_deadline_fails_at_once_and_says_when() {
         }
         tokio::task::yield_now().await;
         let error = client.quotes().unlink(id).deadline(50 * SECOND).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::Pace);
+        assert_eq!(error.kind(), ErrorKind::LocalRateLimit);
         others.join_all().await;
     });
 }
 
 #[test]
-fn a_refusal_caused_by_others_holds_up_all_clones() {
+fn a_refusal_caused_by_other_users_delays_all_clones() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         assert_eq!(service.used_by_another(40), 30);
@@ -385,30 +384,30 @@ fn a_refusal_caused_by_others_holds_up_all_clones() {
         let client = service.client();
         bulk(&client, 60, 10).await;
         let (refused, accepted) = service.with(|state| (state.refused, state.accepted.clone()));
-        assert_eq!(refused, 1, "the first; the others wait for its answer");
+        assert_eq!(refused, 1, "the first; the others wait for its response");
         assert!(accepted[0].0 > MINUTE && accepted[0].0 < 62 * SECOND, "{:?}", accepted[0]);
         assert!(accepted[59].0 < 3 * MINUTE, "{:?}", accepted[59]);
     });
 }
 
 #[test]
-fn the_headers_tell_what_others_hold() {
+fn usage_by_others_is_learned_from_the_headers() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         service.used_by_another(20);
         let client = service.client();
         let took = bulk(&client, 40, 1).await;
-        // 10 at once, 20 when the others' leave the window and then the last 10.
+        // 10 at once, 20 after those of the other user have left the window, then the last 10.
         assert_eq!(service.with(|state| state.refused), 0);
         assert!(took < 2 * MINUTE + 2 * SECOND, "{took:?}");
     });
 }
 
 #[test]
-fn pacing_can_be_turned_off() {
+fn rate_limiting_can_be_turned_off() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
-        let client = service.build(|builder| builder.pacing(false));
+        let client = service.build(|builder| builder.rate_limiting(false));
         stream::iter(0..31)
             .for_each_concurrent(None, |number| {
                 let client = &client;
@@ -420,7 +419,7 @@ fn pacing_can_be_turned_off() {
 }
 
 #[test]
-fn documents_do_not_count() {
+fn downloads_do_not_count_in_the_quota() {
     run(async {
         let service = Service::new(1_000, vec![(10, 10)]);
         let client = service.client();
@@ -429,7 +428,7 @@ fn documents_do_not_count() {
             "contentType": "application/pdf", "sizeBytes": 1, "sha256": "00",
         }))
         .unwrap();
-        service.with(|state| state.headers = false);
+        service.with(|state| state.has_headers = false);
         for _ in 0..100 {
             let error = client.quotes().download(&link).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::DocumentMismatch);
@@ -438,7 +437,7 @@ fn documents_do_not_count() {
     });
 }
 
-/// Milliseconds one way.
+/// Milliseconds in one direction.
 fn latency() -> impl Strategy<Value = u64> {
     prop_oneof![3 => 0..5_u64, 1 => 0..9_000_u64]
 }
@@ -452,10 +451,10 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn alone_nobody_is_ever_refused(
-        // Small numbers and short ways are where a place that is given too early shows.
+    fn without_other_users_no_request_is_refused(
+        // Small limits and short latencies reveal a request that is sent too early.
         limit in prop_oneof![1..6_u32, 1..=60_u32],
-        // An earlier process of the same job: when it sent, and how much of the quota.
+        // An earlier process with the same key: pauses and numbers of requests.
         earlier in proptest::collection::vec((0..50_000_u64, 0..60_usize), 0..4),
         latencies in proptest::collection::vec((latency(), latency()), 1..40),
         failures in failures(),
@@ -478,16 +477,16 @@ proptest! {
                 }).await;
                 tokio::time::sleep(Duration::from_millis(pause)).await;
             }
-            // The very first request cannot know that there is no place.
-            let most = usize::from(used >= limit as usize);
+            // Only the first request can be refused, as the earlier usage is unknown.
+            let allowed = usize::from(used >= limit as usize);
             let refused = service.with(|state| state.refused);
-            prop_assert!(refused <= most, "{refused} were refused");
+            prop_assert!(refused <= allowed, "{refused} were refused");
             Ok(())
         })?;
     }
 
     #[test]
-    fn with_others_every_call_ends_well(
+    fn with_other_users_every_call_succeeds(
         latencies in proptest::collection::vec((0..200_u64, 0..200_u64), 1..20),
         others in proptest::collection::vec((0..20_000_u64, 1..30_usize), 1..12),
         at_once in 1..30_usize,
@@ -515,7 +514,7 @@ proptest! {
             }
             let took = service.with(|state| state.elapsed());
             prop_assert_eq!(refused_for_good, 0);
-            // 120 requests are three waits; the others, who stop within four minutes, can take at most as much again.
+            // 120 requests need three waits. The other user, active for four minutes, can at most double them.
             prop_assert!(took < 9 * MINUTE, "{took:?}");
             Ok(())
         })?;

@@ -1,4 +1,4 @@
-//! A small HTTP server on loopback that answers as it is told, and sometimes does not answer.
+//! A small HTTP server on loopback with scripted responses and faults.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -13,52 +13,54 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-/// What the server does with a request.
+/// The reaction to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
-    /// Answers.
+    /// A response.
     Answer(Response<Bytes>),
-    /// Closes the connection without a word.
+    /// Closes the connection without a response.
     Cut,
     /// Closes the connection in the middle of a body.
     CutBody,
-    /// Never answers.
+    /// Never responds.
     Hang,
 }
 
-/// A request as it arrived.
+/// A request that the server received.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct RecordedRequest {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-type Handler = dyn Fn(usize, &Seen) -> Reply + Send + Sync;
+type Handler = dyn Fn(usize, &RecordedRequest) -> Reply + Send + Sync;
 
 /// Serves until it is dropped.
-pub(crate) struct Server {
+pub(crate) struct StubServer {
     url: String,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
     _tasks: JoinSet<()>,
 }
 
-impl Server {
-    /// Answers the first request with the first reply, and so on; a request too many is told off with 418.
+impl StubServer {
+    /// Uses one reply per request, in order. Further requests get 418.
     pub(crate) async fn script(replies: impl Into<Vec<Reply>>) -> Self {
         let replies = replies.into();
         Self::start(move |number, _| {
-            replies.get(number).cloned().unwrap_or_else(|| text(418, "", "one too many"))
+            replies.get(number).cloned().unwrap_or_else(|| text(418, "", "no more replies"))
         })
         .await
     }
 
-    /// Answers each request, with its number from 0, as the function says.
-    pub(crate) async fn start(handler: impl Fn(usize, &Seen) -> Reply + Send + Sync + 'static) -> Self {
+    /// Calls the handler for each request, with its number from 0.
+    pub(crate) async fn start(
+        handler: impl Fn(usize, &RecordedRequest) -> Reply + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let seen = Arc::<Mutex<Vec<Seen>>>::default();
+        let seen = Arc::<Mutex<Vec<RecordedRequest>>>::default();
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, seen.clone(), Arc::new(handler)));
         Self { url, seen, _tasks: tasks }
@@ -68,12 +70,12 @@ impl Server {
         &self.url
     }
 
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn requests(&self) -> Vec<RecordedRequest> {
         self.seen.lock().unwrap().clone()
     }
 }
 
-async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<Seen>>>, handler: Arc<Handler>) {
+async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<RecordedRequest>>>, handler: Arc<Handler>) {
     let mut connections = JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.unwrap();
@@ -89,12 +91,12 @@ async fn accept(listener: TcpListener, seen: Arc<Mutex<Vec<Seen>>>, handler: Arc
 
 async fn serve(
     request: Request<Incoming>,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<RecordedRequest>>>,
     handler: Arc<Handler>,
 ) -> Result<Response<Full<Bytes>>, &'static str> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| "no body")?.to_bytes();
-    let request = Seen { method: parts.method, uri: parts.uri, headers: parts.headers, body };
+    let request = RecordedRequest { method: parts.method, uri: parts.uri, headers: parts.headers, body };
     let number = {
         let mut seen = seen.lock().unwrap();
         seen.push(request.clone());
@@ -111,12 +113,12 @@ async fn serve(
     }
 }
 
-/// A JSON answer.
+/// A JSON response.
 pub(crate) fn json(status: u16, body: &Value) -> Reply {
     text(status, "application/json; charset=utf-8", &body.to_string())
 }
 
-/// Any answer.
+/// A response of any type.
 pub(crate) fn text(status: u16, kind: &str, body: &str) -> Reply {
     let mut response = Response::new(Bytes::from(body.to_owned()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap();
@@ -125,9 +127,9 @@ pub(crate) fn text(status: u16, kind: &str, body: &str) -> Reply {
 }
 
 impl Reply {
-    /// The answer with another header.
+    /// Adds a header.
     pub(crate) fn with(self, name: &'static str, value: &str) -> Self {
-        let Self::Answer(mut response) = self else { panic!("only an answer has headers") };
+        let Self::Answer(mut response) = self else { panic!("only a response has headers") };
         response.headers_mut().insert(name, value.parse().unwrap());
         Self::Answer(response)
     }

@@ -1,4 +1,4 @@
-//! The API key, held so that it is never shown.
+//! [`ApiKey`]: a secret that is not printed.
 
 use std::fmt;
 
@@ -7,15 +7,15 @@ use zeroize::Zeroizing;
 
 use crate::ConfigError;
 
-/// An API key (`isk_…`). `Debug` does not show it, and its memory is wiped when it is dropped.
+/// An API key (`isk_…`). `Debug` does not print it, and its memory is zeroed on drop.
 #[derive(Clone)]
 pub struct ApiKey(Zeroizing<String>);
 
-/// What stands where the key would have been shown.
+/// Replaces the key in texts.
 const REDACTED: &str = "[key]";
 
 impl ApiKey {
-    /// The `Authorization` header, marked sensitive so that HTTP libraries neither show nor index it.
+    /// The `Authorization` header, marked sensitive so that HTTP libraries neither print nor index it.
     pub(crate) fn header(&self) -> Result<HeaderValue, ConfigError> {
         if self.0.is_empty() {
             return Err(ConfigError::ApiKey);
@@ -26,7 +26,7 @@ impl ApiKey {
         Ok(value)
     }
 
-    /// The text without the key: a proxy's error page may echo the request that it refused.
+    /// Removes the key from a text: a proxy's error page may repeat the refused request.
     pub(crate) fn redact(&self, text: &str) -> String {
         text.replace(self.0.as_str(), REDACTED)
     }
@@ -39,7 +39,7 @@ impl fmt::Debug for ApiKey {
 }
 
 impl From<String> for ApiKey {
-    /// Takes the key; white space around it, such as the newline of a secrets file, is dropped.
+    /// Trims white space, such as the final newline of a secrets file.
     fn from(key: String) -> Self {
         let key = Zeroizing::new(key);
         Self(Zeroizing::new(key.trim().to_owned()))
@@ -47,7 +47,7 @@ impl From<String> for ApiKey {
 }
 
 impl From<&str> for ApiKey {
-    /// Takes the key; white space around it, such as the newline of a secrets file, is dropped.
+    /// Trims white space, such as the final newline of a secrets file.
     fn from(key: &str) -> Self {
         Self(Zeroizing::new(key.trim().to_owned()))
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_is_sent_and_never_shown() {
+    fn the_key_is_sent_but_never_printed() {
         let key = ApiKey::from("isk_secret\n");
         let header = key.header().unwrap();
         assert_eq!(header.as_bytes(), b"Bearer isk_secret");
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_no_header_can_carry_is_refused() {
+    fn a_key_with_invalid_header_characters_is_refused() {
         for bad in ["", "  \n", "isk_\nsecond: header", "isk_\u{0}"] {
             assert!(ApiKey::from(bad).header().is_err(), "{bad:?}");
         }

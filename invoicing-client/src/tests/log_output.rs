@@ -1,14 +1,14 @@
-//! What is logged, and what never is.
+//! The content of the log, and what it must not contain.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use serde_json::json;
 
-use super::server::{Reply, Server, json as answer};
+use super::stub_server::{Reply, StubServer, json as reply};
 use super::{KEY, client, error_json, page_json};
 
-/// Collects everything that is logged.
+/// Collects the log output.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -30,11 +30,11 @@ impl Log {
 }
 
 #[tokio::test]
-async fn a_usual_log_says_what_is_tried_again_and_why() {
-    let failing = [Reply::Cut, answer(200, &page_json(&[], 0, false))];
-    let server = Server::script([failing.clone(), failing].concat()).await;
+async fn a_log_at_info_states_the_cause_of_each_retry() {
+    let failing = [Reply::Cut, reply(200, &page_json(&[], 0, false))];
+    let server = StubServer::script([failing.clone(), failing].concat()).await;
     let (client, _) = client(&server);
-    // Once without a log: what another test logs for the first time just now would not be known to this one.
+    // tracing registers call sites at their first use. Another test may register them without this subscriber.
     client.clients().list().send().await.unwrap();
     let log = Log::default();
     let writer = log.clone();
@@ -48,7 +48,7 @@ async fn a_usual_log_says_what_is_tried_again_and_why() {
     let log = log.text();
     let events: Vec<_> = log.lines().filter(|line| line.contains("invoicing_client")).collect();
     assert_eq!(events.len(), 1, "{log}");
-    for expected in ["clients.list", "/clients", "the connection broke", "will try again"] {
+    for expected in ["clients.list", "/clients", "the connection broke", "will retry"] {
         assert!(events[0].contains(expected), "{expected} is missing in {log}");
     }
 }
@@ -57,21 +57,21 @@ async fn a_usual_log_says_what_is_tried_again_and_why() {
 async fn attempts_are_logged_without_key_query_or_body() {
     let log = Log::default();
     let writer = log.clone();
-    // The process-wide subscriber: what the other tests log meanwhile is checked too.
+    // A global subscriber, so that the output of concurrent tests is checked too.
     tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .init();
-    let busy = answer(503, &error_json("storage_unavailable", "private answer"));
-    let page = answer(200, &page_json(&[], 0, false)).with("x-request-id", "r-77");
-    let server = Server::script([busy, page, answer(400, &json!({"echo": KEY}))]).await;
+    let busy = reply(503, &error_json("storage_unavailable", "private answer"));
+    let page = reply(200, &page_json(&[], 0, false)).with("x-request-id", "r-77");
+    let server = StubServer::script([busy, page, reply(400, &json!({"echo": KEY}))]).await;
     let (client, _) = client(&server);
     client.clients().list().q("Jeanne Secret").send().await.unwrap();
     client.clients().list().send().await.unwrap_err();
 
     let log = log.text();
-    assert!(log.contains("status: 503") && log.contains("will try again"));
+    assert!(log.contains("status: 503") && log.contains("will retry"));
     let end = log.lines().find(|line| line.contains("r-77")).unwrap();
     for expected in ["clients.list", "/clients", "attempts=2", "status=200", "attempt"] {
         assert!(end.contains(expected), "{expected} is missing in {end}");

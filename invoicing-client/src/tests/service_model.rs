@@ -1,6 +1,6 @@
-//! A service in memory: the contract's lists, and those of servers that promise less.
+//! A service in memory whose lists follow the contract, or the weaker rules of other servers.
 
-mod render;
+mod transport;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use uuid::Uuid;
 
-use crate::{Timestamp, Version};
-pub(crate) use render::pause;
+use crate::{RecordVersion, Timestamp};
+pub(crate) use transport::pause;
 
-/// How a server lists what has changed.
+/// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// The contract's.
+    /// The order of the contract.
     ModifiedDescending,
     ModifiedAscending,
     CreatedDescending,
@@ -26,12 +26,12 @@ impl Order {
         [Self::ModifiedDescending, Self::ModifiedAscending, Self::CreatedDescending, Self::CreatedAscending];
 }
 
-/// What a server states as `asOf`.
+/// The value of `asOf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AsOf {
-    /// The last stamp: the contract's.
+    /// The last stamp, as in the contract.
     LastStamp,
-    /// Its clock.
+    /// The clock of the server.
     Now,
     Absent,
 }
@@ -40,80 +40,79 @@ impl AsOf {
     pub(crate) const ALL: [Self; 3] = [Self::LastStamp, Self::Now, Self::Absent];
 }
 
-/// How a server works.
+/// The rules of a server.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Habits {
-    /// Items per page. Far fewer than the client asks for, so that few records make many pages.
+pub(crate) struct ServerBehavior {
+    /// Items per page, far fewer than the client requests, so that few records fill several pages.
     pub(crate) page: usize,
     pub(crate) order: Order,
     pub(crate) as_of: AsOf,
-    /// Whether records with one stamp are in another order at every request.
+    /// Records with equal stamps change their order at every request.
     pub(crate) shuffles_ties: bool,
 }
 
-impl Habits {
-    /// The contract's.
-    pub(crate) fn ours(page: usize) -> Self {
+impl ServerBehavior {
+    /// The rules of the contract.
+    pub(crate) fn conforming(page: usize) -> Self {
         Self { page, order: Order::ModifiedDescending, as_of: AsOf::LastStamp, shuffles_ties: false }
     }
 }
 
-/// A change in the service, made by one transaction.
+/// A transaction in the service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Change {
-    /// New records, all with one stamp.
+    /// New records with one stamp.
     Create(u8),
-    /// Existing records, chosen by number, all with one stamp.
+    /// Changes of existing records, selected by number, with one stamp.
     Update(Vec<u8>),
-    /// A record of another resource: only the company's stamp moves.
-    Elsewhere,
-    /// An existing record, by a transaction that took its stamp so many milliseconds ago and becomes visible now.
+    /// A change of another resource, which advances the stamp only.
+    OtherResource,
+    /// A change of an existing record that becomes visible this many milliseconds after its stamp.
     UpdateLate(u8, i64),
-    /// A new record, by such a transaction.
+    /// A new record that becomes visible this many milliseconds after its stamp.
     CreateLate(i64),
-    /// An existing record is gone.
+    /// The deletion of a record.
     Delete(u8),
 }
 
-/// What happens before a request is answered.
+/// Events before a response.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Before {
+pub(crate) struct BeforeRequest {
     /// Changes that become visible.
     pub(crate) changes: Vec<Change>,
-    /// Whether the request is refused for good.
+    /// The request is refused permanently.
     pub(crate) refuse: bool,
 }
 
-/// What the service holds.
 #[derive(Debug)]
-pub(crate) struct State {
-    habits: Habits,
-    /// The server's clock, in milliseconds. It moves with every change.
+pub(crate) struct ModelState {
+    behavior: ServerBehavior,
+    /// The clock of the server in milliseconds. It advances with every change.
     clock: i64,
     last_stamp: i64,
     created: u64,
     /// The current versions, in the order of creation.
-    pub(crate) records: Vec<Version>,
-    /// Every version that ever was, so that no record has one twice.
-    all: Vec<Version>,
-    /// What happens before each of the next requests.
-    pub(crate) script: VecDeque<Before>,
-    /// So many of the next requests are answered with 503.
+    pub(crate) records: Vec<RecordVersion>,
+    /// Every version so far, so that none is used twice.
+    all: Vec<RecordVersion>,
+    /// Events before each of the next responses.
+    pub(crate) script: VecDeque<BeforeRequest>,
+    /// Number of the next requests that get 503.
     pub(crate) down: u32,
-    /// Requests answered.
+    /// Number of requests.
     pub(crate) requests: u64,
-    /// Of these, those for one record.
+    /// Number of requests for a single record.
     pub(crate) details: u64,
 }
 
-/// The service, shared with the test that looks into it.
+/// The service, shared with the test.
 #[derive(Clone)]
-pub(crate) struct Model(Arc<Mutex<State>>);
+pub(crate) struct ServiceModel(Arc<Mutex<ModelState>>);
 
-impl Model {
-    pub(crate) fn new(habits: Habits) -> Self {
-        Self(Arc::new(Mutex::new(State {
-            habits,
+impl ServiceModel {
+    pub(crate) fn new(behavior: ServerBehavior) -> Self {
+        Self(Arc::new(Mutex::new(ModelState {
+            behavior,
             clock: 0,
             last_stamp: 0,
             created: 0,
@@ -126,12 +125,12 @@ impl Model {
         })))
     }
 
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, ModelState> {
         self.0.lock().unwrap()
     }
 }
 
-impl State {
+impl ModelState {
     pub(crate) fn apply(&mut self, change: &Change) {
         self.clock += 1;
         match change {
@@ -145,7 +144,7 @@ impl State {
                     self.update(*number, self.clock);
                 }
             }
-            Change::Elsewhere => self.last_stamp = self.clock,
+            Change::OtherResource => self.last_stamp = self.clock,
             Change::UpdateLate(number, late) => self.update(*number, (self.clock - late).max(1)),
             Change::CreateLate(late) => self.create((self.clock - late).max(1)),
             Change::Delete(number) => {
@@ -158,17 +157,17 @@ impl State {
 
     fn create(&mut self, stamp: i64) {
         self.created += 1;
-        // Ids are in no order that means anything.
+        // Ids are in no order that settings anything.
         let id = Uuid::from_u128(u128::from(self.created.wrapping_mul(0x9e37_79b9_7f4a_7c15)));
-        let version = Version { updated_at: Timestamp::from_millis(stamp), id };
+        let version = RecordVersion { updated_at: Timestamp::from_millis(stamp), id };
         self.records.push(version);
         self.committed(version);
     }
 
     fn update(&mut self, number: u8, stamp: i64) {
         let Some(index) = self.index(number) else { return };
-        let mut version = Version { updated_at: Timestamp::from_millis(stamp), ..self.records[index] };
-        // Two versions of one record have two stamps: nobody could tell them apart otherwise.
+        let mut version = RecordVersion { updated_at: Timestamp::from_millis(stamp), ..self.records[index] };
+        // Two versions of a record need different stamps to be distinguishable.
         while version != self.records[index] && self.all.contains(&version) {
             version.updated_at = version.updated_at.plus_millis(1);
         }
@@ -179,7 +178,7 @@ impl State {
         self.committed(version);
     }
 
-    fn committed(&mut self, version: Version) {
+    fn committed(&mut self, version: RecordVersion) {
         self.all.push(version);
         self.last_stamp = self.last_stamp.max(version.updated_at.as_millis());
     }
@@ -188,21 +187,21 @@ impl State {
         usize::from(number).checked_rem(self.records.len())
     }
 
-    /// The record that a number chooses.
-    pub(crate) fn chosen(&self, number: u8) -> Option<Version> {
+    /// The record that a number selects.
+    pub(crate) fn chosen(&self, number: u8) -> Option<RecordVersion> {
         self.index(number).map(|index| self.records[index])
     }
 
-    /// What a list with this `since` holds, in the server's order.
-    fn listed(&self, since: Timestamp) -> Vec<Version> {
+    /// The content of a list with this `since`, in the order of the server.
+    fn listed(&self, since: Timestamp) -> Vec<RecordVersion> {
         let mut found: Vec<_> =
             self.records.iter().copied().filter(|record| record.updated_at >= since).collect();
-        let tie = |version: &Version| {
-            let salt = if self.habits.shuffles_ties { self.requests } else { 0 };
+        let tie = |version: &RecordVersion| {
+            let salt = if self.behavior.shuffles_ties { self.requests } else { 0 };
             let mixed = version.id.as_u128() ^ u128::from(salt.wrapping_mul(0xd6e8_feb8_6659_fd93));
             if salt == 0 { mixed } else { mixed.wrapping_mul(0x2545_f491_4f6c_dd1d) }
         };
-        match self.habits.order {
+        match self.behavior.order {
             Order::ModifiedDescending => found.sort_by_key(|v| std::cmp::Reverse((v.updated_at, tie(v)))),
             Order::ModifiedAscending => found.sort_by_key(|v| (v.updated_at, tie(v))),
             Order::CreatedDescending => found.reverse(),
@@ -212,7 +211,7 @@ impl State {
     }
 
     fn as_of(&self) -> Option<Timestamp> {
-        match self.habits.as_of {
+        match self.behavior.as_of {
             AsOf::LastStamp => Some(Timestamp::from_millis(self.last_stamp)),
             AsOf::Now => Some(Timestamp::from_millis(self.clock)),
             AsOf::Absent => None,
@@ -220,8 +219,8 @@ impl State {
     }
 }
 
-impl fmt::Debug for Model {
+impl fmt::Debug for ServiceModel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Model")
+        f.write_str("ServiceModel")
     }
 }

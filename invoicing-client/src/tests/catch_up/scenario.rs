@@ -1,4 +1,4 @@
-//! A service, its copy, and the process between them; and what must always hold of the three.
+//! A service, a copy of its records, and the process in between, with the invariants of the three.
 
 use std::collections::{HashMap, HashSet};
 use std::future::poll_fn;
@@ -10,65 +10,65 @@ use std::time::Duration;
 use futures_core::future::BoxFuture;
 use uuid::Uuid;
 
-use super::super::model::{Before, Change, Habits, Model, pause};
+use super::super::service_model::{BeforeRequest, Change, ServerBehavior, ServiceModel, pause};
 use super::super::{KEY, ManualEnv};
 use crate::{
     CatchUp, CatchUpError, Checkpoint, CheckpointError, CheckpointStore, Clients, InvoicingClient,
-    MemoryCheckpoint, Pass, Resource, Version,
+    MemoryCheckpoint, Pass, RecordVersion, Resource,
 };
 
-/// How a reader makes up for what a server does not promise.
+/// Settings of the catch-up under test.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Means {
+pub(super) struct ReaderSettings {
     /// In milliseconds.
     pub(super) look_back: i64,
     pub(super) overlap: usize,
     pub(super) unordered: bool,
 }
 
-/// What befalls saving a checkpoint.
+/// The result of saving a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Saving {
     #[default]
     Works,
-    /// The old one stays.
+    /// The old checkpoint remains.
     Fails,
-    /// The new one is kept, and an error is reported.
+    /// The new checkpoint is stored, and an error is returned.
     FailsAfterwards,
 }
 
-/// One pass and what befalls it.
+/// One pass and its faults.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Step {
-    /// The process ends before it: only the store survives.
+pub(super) struct PassPlan {
+    /// The process restarts before the pass: only the store survives.
     pub(super) restart: bool,
-    pub(super) requests: Vec<Before>,
-    /// The handler fails on this record of the pass.
+    pub(super) requests: Vec<BeforeRequest>,
+    /// Index of the record on which the handler fails.
     pub(super) handler_fails_at: Option<usize>,
     pub(super) saving: Saving,
-    /// It is dropped where it waits for the so-many-th time.
+    /// Number of the await point at which the pass is dropped.
     pub(super) dropped_at: Option<usize>,
 }
 
-/// What the receiver of the records knows.
+/// The receiver of the records.
 #[derive(Default)]
 pub(crate) struct Receiver {
     /// The last version stored of each record.
-    pub(crate) copy: HashMap<Uuid, Version>,
+    pub(crate) copy: HashMap<Uuid, RecordVersion>,
     /// Every version whose handler returned `Ok`.
-    pub(crate) acknowledged: HashSet<Version>,
-    /// Those since the last save: after a restart they may come again.
-    unsaved: HashSet<Version>,
-    may_repeat: HashSet<Version>,
-    /// What should not have happened.
-    pub(crate) wrongs: Vec<String>,
+    pub(crate) acknowledged: HashSet<RecordVersion>,
+    /// Versions since the last save, which may be delivered again after a restart.
+    unsaved: HashSet<RecordVersion>,
+    may_repeat: HashSet<RecordVersion>,
+    /// Violated guarantees.
+    pub(crate) violations: Vec<String>,
 }
 
 impl Receiver {
-    pub(crate) fn acknowledge(&mut self, version: Version) {
-        // G2: nothing twice, but for what a restart forgot.
+    pub(crate) fn acknowledge(&mut self, version: RecordVersion) {
+        // Guarantee 2 of `CatchUp`: no repetition, except after a restart.
         if !self.acknowledged.insert(version) && !self.may_repeat.remove(&version) {
-            self.wrongs.push(format!("{version:?} twice"));
+            self.violations.push(format!("{version:?} was delivered twice"));
         }
         self.unsaved.insert(version);
     }
@@ -78,17 +78,17 @@ impl Receiver {
     }
 }
 
-/// A store that fails when told, and checks each checkpoint that it is given.
+/// A store that can be made to fail, and that checks each checkpoint.
 pub(crate) struct CheckedStore {
     pub(crate) inner: MemoryCheckpoint,
-    pub(crate) model: Model,
+    pub(crate) model: ServiceModel,
     pub(crate) receiver: Arc<Mutex<Receiver>>,
     pub(crate) look_back: i64,
     pub(crate) saving: Mutex<Saving>,
 }
 
 impl CheckedStore {
-    pub(crate) fn new(model: Model, receiver: Arc<Mutex<Receiver>>, look_back: i64) -> Self {
+    pub(crate) fn new(model: ServiceModel, receiver: Arc<Mutex<Receiver>>, look_back: i64) -> Self {
         Self { inner: MemoryCheckpoint::new(), model, receiver, look_back, saving: Mutex::default() }
     }
 }
@@ -118,50 +118,52 @@ impl CheckpointStore for CheckedStore {
             pause().await;
             match saving {
                 Saving::Works => Ok(()),
-                _ => Err(CheckpointError::Store("told to fail".into())),
+                _ => Err(CheckpointError::Store("injected failure".into())),
             }
         })
     }
 }
 
 impl CheckedStore {
-    /// G3: what the checkpoint leaves behind has been acknowledged.
+    /// Guarantee 3 of `CatchUp`: every version before the checkpoint is acknowledged.
     fn check(&self, checkpoint: &Checkpoint) {
         let mut receiver = self.receiver.lock().unwrap();
         let from = checkpoint.since.plus_millis(-self.look_back);
         for record in &self.model.state().records {
-            // Without a window, even what has the checkpoint's own stamp.
+            // Without a look-back, versions with the stamp of the checkpoint are included.
             let behind = record.updated_at < from || (self.look_back == 0 && record.updated_at == from);
             if behind && !receiver.acknowledged.contains(record) {
-                receiver.wrongs.push(format!("{record:?} is left behind by {:?}", checkpoint.since));
+                receiver
+                    .violations
+                    .push(format!("{record:?} is before {:?} and not acknowledged", checkpoint.since));
             }
         }
         if let Some(old) = checkpoint.delivered.iter().find(|version| version.updated_at < from) {
-            receiver.wrongs.push(format!("{old:?} is kept for nothing"));
+            receiver.violations.push(format!("{old:?} is stored without need"));
         }
         receiver.unsaved.clear();
         receiver.may_repeat.clear();
     }
 }
 
-pub(super) struct World {
-    pub(super) model: Model,
+pub(super) struct Scenario {
+    pub(super) model: ServiceModel,
     pub(super) receiver: Arc<Mutex<Receiver>>,
     pub(super) catch_up: CatchUp<Clients>,
     client: InvoicingClient,
     store: Arc<CheckedStore>,
-    means: Means,
+    settings: ReaderSettings,
 }
 
-impl World {
-    pub(super) fn new(habits: Habits, means: Means) -> Self {
-        let (model, receiver) = (Model::new(habits), Arc::<Mutex<Receiver>>::default());
+impl Scenario {
+    pub(super) fn new(behavior: ServerBehavior, settings: ReaderSettings) -> Self {
+        let (model, receiver) = (ServiceModel::new(behavior), Arc::<Mutex<Receiver>>::default());
         let client = InvoicingClient::builder("https://service.test", KEY)
             .build_on(Arc::new(model.clone()), ManualEnv::new())
             .unwrap();
-        let store = Arc::new(CheckedStore::new(model.clone(), receiver.clone(), means.look_back));
-        let catch_up = catch_up(&client, store.clone(), means);
-        Self { model, receiver, catch_up, client, store, means }
+        let store = Arc::new(CheckedStore::new(model.clone(), receiver.clone(), settings.look_back));
+        let catch_up = catch_up(&client, store.clone(), settings);
+        Self { model, receiver, catch_up, client, store, settings }
     }
 
     pub(super) fn apply(&self, changes: &[Change]) {
@@ -171,29 +173,29 @@ impl World {
         }
     }
 
-    /// Makes a pass; `Some` where it was complete.
-    pub(super) async fn pass(&mut self, step: &Step) -> Option<Pass> {
+    /// Makes a pass. `None` if it did not complete.
+    pub(super) async fn pass(&mut self, step: &PassPlan) -> Option<Pass> {
         if step.restart {
-            self.catch_up = catch_up(&self.client, self.store.clone(), self.means);
+            self.catch_up = catch_up(&self.client, self.store.clone(), self.settings);
             self.receiver.lock().unwrap().restart();
         }
         self.model.state().script = step.requests.clone().into();
         *self.store.saving.lock().unwrap() = step.saving;
         let at_start = self.model.state().records.clone();
         let pass = self.dropped_or_done(step).await?.ok()?;
-        // G1: what was there is here, or is no more.
+        // Guarantee 1 of `CatchUp`: every version at the start is delivered or replaced.
         let mut receiver = self.receiver.lock().unwrap();
         let now = self.model.state().records.clone();
         for missing in at_start {
             if !receiver.acknowledged.contains(&missing) && now.contains(&missing) {
-                receiver.wrongs.push(format!("{missing:?} was missed by a pass"));
+                receiver.violations.push(format!("{missing:?} was missed by a pass"));
             }
         }
         Some(pass)
     }
 
-    async fn dropped_or_done(&mut self, step: &Step) -> Option<Result<Pass, CatchUpError<&'static str>>> {
-        let (receiver, unordered) = (self.receiver.clone(), self.means.unordered);
+    async fn dropped_or_done(&mut self, step: &PassPlan) -> Option<Result<Pass, CatchUpError<&'static str>>> {
+        let (receiver, unordered) = (self.receiver.clone(), self.settings.unordered);
         let (mut number, mut last) = (0, None);
         let handler = |record| {
             let version = Clients::version(&record);
@@ -203,11 +205,11 @@ impl World {
             let receiver = receiver.clone();
             async move {
                 if !is_oldest_first {
-                    receiver.lock().unwrap().wrongs.push(format!("{version:?} is out of order"));
+                    receiver.lock().unwrap().violations.push(format!("{version:?} is out of order"));
                 }
                 pause().await;
                 if fails {
-                    return Err("told to fail");
+                    return Err("injected failure");
                 }
                 receiver.lock().unwrap().copy.insert(version.id, version);
                 pause().await;
@@ -223,34 +225,38 @@ impl World {
         }
     }
 
-    /// In the end, with nothing failing and nothing changing: what is wrong with the copy, if anything.
+    /// Makes passes without faults and changes, and reports the first violation, if any.
     pub(super) async fn settle(&mut self) -> Result<(), String> {
-        let quiet = Step::default();
-        // Where the stamps are late, the first may leave its checkpoint behind the last of them.
+        let quiet = PassPlan::default();
+        // With late stamps, the checkpoint of the first pass may be before the last of them.
         self.pass(&quiet).await.ok_or("a quiet pass fails")?;
-        if self.means.look_back > 0 {
+        if self.settings.look_back > 0 {
             self.pass(&quiet).await.ok_or("a second quiet pass fails")?;
         }
-        // A new process delivers nothing again that the checkpoint covers.
-        let again = self.pass(&Step { restart: true, ..quiet }).await.ok_or("the last pass fails")?;
+        // A new process does not repeat deliveries that the checkpoint covers.
+        let again = self.pass(&PassPlan { restart: true, ..quiet }).await.ok_or("the last pass fails")?;
         if again.delivered > 0 {
-            return Err(format!("a quiet list brings {} again", again.delivered));
+            return Err(format!("{} records without a change are delivered again", again.delivered));
         }
         let receiver = self.receiver.lock().unwrap();
         let current: HashMap<_, _> = self.model.state().records.iter().map(|v| (v.id, *v)).collect();
         if let Some(lost) = current.values().find(|version| receiver.copy.get(&version.id) != Some(version)) {
             return Err(format!("lost: {lost:?}, the copy has {:?}", receiver.copy.get(&lost.id)));
         }
-        receiver.wrongs.first().map_or(Ok(()), |wrong| Err(wrong.clone()))
+        receiver.violations.first().map_or(Ok(()), |wrong| Err(wrong.clone()))
     }
 }
 
-fn catch_up(client: &InvoicingClient, store: Arc<CheckedStore>, means: Means) -> CatchUp<Clients> {
-    let window = Duration::from_millis(means.look_back.unsigned_abs());
-    client.clients().catch_up(store).look_back(window).overlap(means.overlap)
+fn catch_up(
+    client: &InvoicingClient,
+    store: Arc<CheckedStore>,
+    settings: ReaderSettings,
+) -> CatchUp<Clients> {
+    let window = Duration::from_millis(settings.look_back.unsigned_abs());
+    client.clients().catch_up(store).look_back(window).overlap(settings.overlap)
 }
 
-/// Drives a future until it waits for the so-many-th time, and then drops it.
+/// Polls a future until it has been pending `waits` times, and then drops it.
 pub(crate) async fn within<F: Future>(waits: usize, future: F) -> Option<F::Output> {
     let mut future = pin!(future);
     let mut waited = 0;

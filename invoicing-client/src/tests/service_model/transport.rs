@@ -1,4 +1,4 @@
-//! The model as something that requests are sent to.
+//! [`ServiceModel`] as a transport.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -7,27 +7,27 @@ use bytes::Bytes;
 use futures_core::future::BoxFuture;
 use http::{Request, Response, StatusCode};
 
-use super::{Model, State};
+use super::{ModelState, ServiceModel};
 use crate::transport::{Transport, TransportError};
-use crate::{Timestamp, Version};
+use crate::{RecordVersion, Timestamp};
 
-impl Transport for Model {
+impl Transport for ServiceModel {
     fn send(
         &self,
         request: Request<Bytes>,
         _: usize,
     ) -> BoxFuture<'_, Result<Response<Bytes>, TransportError>> {
-        // A request may be abandoned on its way there, and on its way back.
+        // The future can be dropped before and after the request is served.
         Box::pin(async move {
             pause().await;
-            let response = self.state().answer(&request);
+            let response = self.state().respond(&request);
             pause().await;
             Ok(response)
         })
     }
 }
 
-/// A place at which a future may be dropped.
+/// An await point at which a future can be dropped.
 pub(crate) async fn pause() {
     let mut has_paused = false;
     poll_fn(|cx| {
@@ -40,8 +40,8 @@ pub(crate) async fn pause() {
     .await;
 }
 
-impl State {
-    fn answer(&mut self, request: &Request<Bytes>) -> Response<Bytes> {
+impl ModelState {
+    fn respond(&mut self, request: &Request<Bytes>) -> Response<Bytes> {
         let before = self.script.pop_front().unwrap_or_default();
         for change in &before.changes {
             self.apply(change);
@@ -80,13 +80,13 @@ impl State {
                 "offset" => offset = value.parse().unwrap(),
                 "limit" => limit = value.parse().unwrap(),
                 "include" if list == "quotes" => assert_eq!(value, "lines"),
-                // In particular no status, and no lines for a resource that has none.
+                // Such as `status`, or `include` for a resource without lines.
                 other => panic!("unexpected parameter {other}"),
             }
         }
-        assert_eq!(limit, 100, "G4");
+        assert_eq!(limit, 100, "guarantee 4 of `CatchUp`");
         let found = self.listed(since.expect("a catch-up states `since`"));
-        let page = self.habits.page;
+        let page = self.behavior.page;
         let data: Vec<_> =
             found.iter().skip(offset).take(page).map(|version| record(list, version)).collect();
         let as_of = self.as_of().map(|at| format!(r#","asOf":"{at}""#)).unwrap_or_default();
@@ -98,13 +98,13 @@ impl State {
     }
 }
 
-// Written by hand, as the tests read millions of them.
+// Formatted without serde, as the tests read millions of records.
 
 fn error(code: &str) -> String {
-    format!(r#"{{"error":{{"code":"{code}","message":"as told"}}}}"#)
+    format!(r#"{{"error":{{"code":"{code}","message":"injected"}}}}"#)
 }
 
-fn record(list: &str, Version { updated_at, id }: &Version) -> String {
+fn record(list: &str, RecordVersion { updated_at, id }: &RecordVersion) -> String {
     let rest = if list == "quotes" { QUOTE } else { CLIENT };
     format!(r#"{{"id":"{id}","createdAt":"2026-01-01T00:00:00.000Z","updatedAt":"{updated_at}",{rest}}}"#)
 }
