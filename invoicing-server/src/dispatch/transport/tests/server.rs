@@ -1,4 +1,4 @@
-//! A hand-written HTTP server on loopback that does what it is told, the wrong things above all.
+//! A scripted HTTP server on loopback, also for behaviour that breaks the protocol.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
