@@ -28,7 +28,7 @@ use tower_service::Service;
 use super::failure_class::ConnectError;
 use super::resolver::{CheckedResolver, SystemResolver};
 use crate::forward_proxy::ForwardProxy;
-use crate::target::{TargetPolicy, literal};
+use crate::target::{TargetPolicy, address_literal};
 
 /// A connection to the target or the proxy. The TLS here is to a *proxy* with an `https` URL.
 pub(super) type TcpOrTls = MaybeHttpsStream<TokioIo<TcpStream>>;
@@ -69,7 +69,7 @@ impl TunnelConnector {
         let default = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
         let port = uri.port_u16().unwrap_or(default);
         let host = uri.host().unwrap_or_default();
-        let addresses = match (literal(&uri), &self.names) {
+        let addresses = match (address_literal(&uri), &self.names) {
             (Some(address), _) => vec![address],
             (None, Some(names)) => names.addresses(host).await?,
             (None, None) => return self.open(&format!("{host}:{port}")).await,
