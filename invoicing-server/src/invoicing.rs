@@ -21,7 +21,7 @@ use crate::env::Env;
 use crate::http::load::Load;
 use crate::operations::sealing::adopt;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
-use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
+use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
 use crate::service::ApiService;
 #[cfg(feature = "postgres")]
 use crate::store::news::News;
@@ -273,7 +273,7 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
                     tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
                     settings::set(tx.connection(), &sealer, NAME, &*fresh).await?;
                 }
-                Some(Err(cause)) => return Err(Place::setting(NAME).bad_row(cause)),
+                Some(Err(cause)) => return Err(AssociatedData::setting(NAME).bad_row(cause)),
                 None => settings::insert(tx.connection(), &sealer, NAME, &*fresh).await?,
             }
             Ok(Zeroizing::new(fresh.to_vec()))
@@ -281,7 +281,7 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
     });
     let key = key.await.map_err(OpenError::Start)?;
     let key = key.as_slice().try_into().map(Zeroizing::new);
-    key.map_err(|_| OpenError::Start(Place::setting(NAME).bad_row("not 32 bytes")))
+    key.map_err(|_| OpenError::Start(AssociatedData::setting(NAME).bad_row("not 32 bytes")))
 }
 
 impl Invoicing {

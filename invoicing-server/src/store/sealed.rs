@@ -10,7 +10,7 @@ use super::connection::{Connection, Sql, locked, on, run};
 use super::lists::{Texts, Uuids};
 use super::settings;
 use crate::Error;
-use crate::sealing::{Place, Sealer, is_id};
+use crate::sealing::{AssociatedData, Sealer, is_id};
 
 const WEBHOOKS: &str =
     "SELECT sealed_with, count(*) FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
@@ -88,7 +88,7 @@ pub(crate) async fn reseal_webhooks(
     let count = rows.len() as u64;
     let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
     for (company, id, stored) in rows {
-        let place = Place::webhook_secret(CompanyId(company), WebhookId(id));
+        let place = AssociatedData::webhook_secret(CompanyId(company), WebhookId(id));
         if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(stored)) {
             companies.push(company);
             ids.push(id);
@@ -109,7 +109,7 @@ pub(crate) async fn reseal_webhooks(
 }
 
 /// The same secret, sealed with the current key. `None` where it cannot be read, which is logged.
-fn reseal(sealer: &Sealer, place: &Place, stored: &str) -> Option<String> {
+fn reseal(sealer: &Sealer, place: &AssociatedData, stored: &str) -> Option<String> {
     match sealer.open_text(place, stored) {
         Ok(clear) => sealer.seal(place, clear.as_bytes()),
         Err(cause) => {

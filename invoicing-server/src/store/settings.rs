@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use super::companies::one_row;
 use super::connection::{Connection, on, run};
 use crate::Error;
-use crate::sealing::{NotOpened, Place, Sealer, is_sealed, key_id};
+use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 
 const FIND: &str = "SELECT value FROM setting WHERE name = $1";
 const LIST: &str = "SELECT name, value FROM setting ORDER BY name";
@@ -43,7 +43,7 @@ async fn stored(connection: &mut Connection, name: &str) -> Result<Option<Stored
 fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>>, NotOpened> {
     match stored {
         Stored::Clear(value) => Ok(value),
-        Stored::Sealed(text) => sealer.open(&Place::setting(name), &text),
+        Stored::Sealed(text) => sealer.open(&AssociatedData::setting(name), &text),
     }
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn set(
 }
 
 fn sealed(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
-    sealer.seal(&Place::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
+    sealer.seal(&AssociatedData::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
 }
 
 /// Seals a value with the current key where it is not. Whether it was to be done; `None` where it cannot be read.
@@ -95,7 +95,7 @@ pub(crate) async fn reseal(
     let value = match open(sealer, name, found) {
         Ok(value) => value,
         Err(cause) => {
-            let error = Place::setting(name).bad_row(cause);
+            let error = AssociatedData::setting(name).bad_row(cause);
             tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
             return Ok(None);
         }

@@ -13,7 +13,7 @@ use super::connection::{Connection, Sql, on, run, sql_with};
 use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
-use crate::sealing::{NotOpened, Place, Sealer};
+use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::{Secret, shown_url};
 
 const FIND: &str = "SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook \
@@ -193,7 +193,7 @@ pub(crate) async fn insert(
     secret: &Secret,
 ) -> Result<(), Error> {
     tx.forget(company);
-    let secret = sealer.seal_text(&Place::webhook_secret(company, webhook.id), secret.reveal());
+    let secret = sealer.seal_text(&AssociatedData::webhook_secret(company, webhook.id), secret.reveal());
     run!(tx.connection(), |c| sqlx::query(INSERT)
         .bind(company.0)
         .bind(webhook.id.0)
@@ -223,7 +223,7 @@ pub(crate) async fn set_secret(
     id: WebhookId,
     secret: &Secret,
 ) -> Result<(), Error> {
-    let secret = sealer.seal_text(&Place::webhook_secret(company, id), secret.reveal());
+    let secret = sealer.seal_text(&AssociatedData::webhook_secret(company, id), secret.reveal());
     let done =
         run!(connection, |c| sqlx::query(SET_SECRET).bind(company.0).bind(id.0).bind(&*secret).execute(c))?;
     one_row(done, "webhook")
@@ -288,7 +288,7 @@ pub(crate) async fn endpoint(
         on!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
     Ok(row.map(|(url, secret, disabled, removed)| EndpointRow {
         url,
-        secret: sealer.open_text(&Place::webhook_secret(company, id), &Zeroizing::new(secret)),
+        secret: sealer.open_text(&AssociatedData::webhook_secret(company, id), &Zeroizing::new(secret)),
         is_off: disabled || removed,
     }))
 }
