@@ -121,7 +121,7 @@ fn a_table_that_says_what_the_code_does_has_no_faults() {
 }
 
 #[test]
-fn whatever_table_and_code_disagree_on_is_a_fault() {
+fn each_disagreement_of_table_and_code_is_a_fault() {
     for (table, fault) in [
         ("top -> middle\nmiddle\nleaf", "middle -> leaf is not allowed: middle.rs:1 names crate::leaf::L"),
         ("top -> middle, leaf\nmiddle -> leaf\nleaf", "top -> leaf is allowed, and not needed"),

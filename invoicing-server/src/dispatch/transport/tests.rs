@@ -85,7 +85,7 @@ impl<F: Fn() -> Resolving + Send + Sync + 'static> Resolve for Lookup<F> {
 async fn the_status_is_the_outcome() {
     for status in [200, 201, 204, 299, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599, 999] {
         let server =
-            Server::answering(&format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n")).await;
+            Server::answering(&format!("HTTP/1.1 {status} Reason\r\ncontent-length: 0\r\n\r\n")).await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(status), "{status}");
     }
 }

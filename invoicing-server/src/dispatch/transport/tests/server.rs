@@ -108,7 +108,7 @@ impl Server {
         self.requests.lock().await.recv().await.unwrap()
     }
 
-    /// Waits until this many connections have ended, whoever closed them.
+    /// Waits until this many connections have ended, closed by either side.
     pub(super) async fn closed(&self, connections: usize) {
         self.state.closed.subscribe().wait_for(|closed| *closed >= connections).await.unwrap();
     }
