@@ -1,7 +1,6 @@
-//! The forward proxy as a setting: where it is, and who this service is to it.
+//! The setting for a forward proxy: its address and the credentials for it.
 //!
-//! Read from one URL. Environment variables such as `HTTPS_PROXY` are not looked at: a host passes them on if it means
-//! them. How connections are made through it: `tunnel.rs`.
+//! Read from one URL. Environment variables such as `HTTPS_PROXY` are ignored, unless a host passes them on.
 
 use std::fmt;
 
@@ -16,9 +15,9 @@ use zeroize::Zeroizing;
 
 /// A forward proxy that understands HTTP `CONNECT`, as `http://user:password@proxy.example:3128`.
 ///
-/// `http://` and `https://` say how the proxy itself is spoken to; what goes to the receiver is encrypted end to end
-/// either way. User and password (percent-encoded where they must be) are sent as Basic authentication, over `http://`
-/// readable by anybody between this machine and the proxy. `Debug` does not show them; memory is wiped on drop.
+/// The scheme is for the connection to the proxy itself; deliveries to `https` receivers are encrypted end to end either
+/// way. User and password may be percent-encoded. They are sent as Basic authentication, which is readable on the way
+/// to an `http://` proxy. `Debug` does not show them, and their memory is wiped on drop.
 #[derive(Clone, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ForwardProxy {
@@ -31,7 +30,7 @@ impl ForwardProxy {
     /// Reads the proxy's URL.
     ///
     /// # Errors
-    /// What is wrong with it. The text does not repeat the URL, which may hold a password.
+    /// The fault of the URL. The text does not repeat the URL, which may hold a password.
     pub fn parse(url: &str) -> Result<Self, ProxyError> {
         let mut url = Url::parse(url).map_err(|_| ProxyError::Malformed)?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -48,7 +47,7 @@ impl ForwardProxy {
         Ok(Self { uri, authorization })
     }
 
-    /// Where it is, without user and password.
+    /// The address of the proxy, without user and password.
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -106,7 +105,7 @@ pub enum ProxyError {
     /// Not an absolute URL with a host.
     #[error("the proxy must be a URL such as http://proxy.example:3128")]
     Malformed,
-    /// SOCKS or something else.
+    /// Neither `http` nor `https`, such as SOCKS.
     #[error("the proxy's URL must start with http:// or https://")]
     Scheme,
     /// More than a host and a port.
@@ -135,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn proxies_are_equal_when_place_and_credentials_are() {
+    fn proxies_with_the_same_address_and_credentials_are_equal() {
         let parse = |url| ForwardProxy::parse(url).unwrap();
         assert_eq!(parse("http://a:b@proxy.example"), parse("http://a:b@PROXY.example:80/"));
         assert_ne!(parse("http://a:b@proxy.example"), parse("http://a:c@proxy.example"));
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_is_no_proxy_is_refused_without_repeating_it() {
+    fn an_invalid_proxy_url_is_refused_without_repeating_it() {
         for (url, error) in [
             ("", ProxyError::Malformed),
             ("proxy.example:3128", ProxyError::Scheme),

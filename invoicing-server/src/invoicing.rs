@@ -27,7 +27,7 @@ use crate::operations::{
     Companies, CompanyHandle, Numbering, ResealReport, Services, SigningLinks, SweepReport,
 };
 use crate::queue::{NewDelivery, Queue};
-use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
+use crate::sealing::{NotOpened, AssociatedData, Sealer, SealingError, SealingKeys};
 use crate::store::notification::{Incoming, Notification};
 use crate::store::sealed::SealedWith;
 use crate::store::{ServiceTables, Store, settings};
@@ -315,14 +315,14 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
                 tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
                 tx.settings().set(&sealer, NAME, &*fresh).await?;
             }
-            Some(Err(cause)) => return Err(Place::setting(NAME).bad_row(cause)),
+            Some(Err(cause)) => return Err(AssociatedData::setting(NAME).bad_row(cause)),
             None => tx.settings().insert(&sealer, NAME, &*fresh).await?,
         }
         Ok(Zeroizing::new(fresh.to_vec()))
     });
     let key = key.await.map_err(OpenError::Start)?;
     let key = key.as_slice().try_into().map(Zeroizing::new);
-    key.map_err(|_| OpenError::Start(Place::setting(NAME).bad_row("not 32 bytes")))
+    key.map_err(|_| OpenError::Start(AssociatedData::setting(NAME).bad_row("not 32 bytes")))
 }
 
 impl Invoicing {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
+#[cfg(test)]
+mod arrows;
 pub mod bench;
 mod database;
 pub mod documents;

@@ -15,7 +15,7 @@ use webhook_verify::Signer;
 use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
-use crate::sealing::{NotOpened, Place, Sealer};
+use crate::sealing::{NotOpened, AssociatedData, Sealer};
 use crate::store::webhooks::EndpointRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
@@ -162,10 +162,10 @@ impl Endpoints {
         let secret = match row.secret {
             Ok(secret) => secret,
             Err(cause @ NotOpened::NoKey(_)) => {
-                return Err(Place::webhook_secret(company, webhook).bad_row(cause));
+                return Err(AssociatedData::webhook_secret(company, webhook).bad_row(cause));
             }
             Err(cause) => {
-                let error = Place::webhook_secret(company, webhook).bad_row(cause);
+                let error = AssociatedData::webhook_secret(company, webhook).bad_row(cause);
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     "the webhook's secret cannot be read; its deliveries fail until it is rotated"

@@ -1,30 +1,31 @@
 //! The dispatcher's HTTP client: one POST, one deadline, one outcome.
 //!
-//! **One limit.** The time given to [`Transport::send`] covers looking up the name, connecting, TLS, sending, the
-//! response's headers and its body. Headers that say 200 and a body that does not end in time make a timeout: the
-//! receiver has not finished answering. A body that breaks off is a network failure for the same reason.
+//! **One limit.** The time given to [`Transport::send`] covers the lookup, connecting, TLS, the request, and the
+//! response with its body. A 200 whose body does not end in time is a timeout, because the receiver has not finished
+//! its answer. A body that breaks off is a network failure for the same reason.
 //!
-//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read. A longer body does
-//! not matter: the status counts and the connection is closed. The body is thrown away, never unpacked.
+//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read. With a longer body
+//! the status still counts, and the connection is closed. The body is discarded, never decompressed.
 //!
-//! **Policy when connecting.** Every address is checked where it is used, so a name that changes between two lookups
-//! gains nothing; one forbidden address among several refuses them all. A connection that is used again was checked
-//! when it was made, and still leads to the address that passed. A forward proxy changes nothing in this: it is asked
-//! for addresses, not for names. See the files below `transport/`.
+//! **Policy when connecting.** Every address is checked where it is used, so a name that changes its answer between
+//! two lookups gains nothing. One forbidden address among several refuses them all. A pooled connection was checked
+//! when it was made, and still leads to the address that passed. The same holds with a forward proxy, which is asked
+//! for addresses and not for names.
 //!
-//! **Not here.** Redirects are not followed (a 3xx is an outcome like any other), cookies do not exist, and nothing is
-//! retried: that is decided from the outcome, by `invoicing_core::RetryPolicy`. One exception lies in hyper-util: where
-//! a pooled connection turns out to be closed *before a byte of the request was written to it*, the request moves to
-//! another connection. That cannot deliver twice. A connection that closes while the request is on its way is a network
-//! failure instead, and the next attempt may then repeat what the receiver already handled; the contract's "at least
-//! once" allows that. The pool drops connections after [`IDLE_TIMEOUT`], before common servers do, to make it rare.
+//! **Not here.** Redirects are not followed: a 3xx is an outcome like any other. There are no cookies. Retries are
+//! decided from the outcome, by `invoicing_core::RetryPolicy`.
+//!
+//! hyper-util moves a request to another connection in one case: the pooled one was closed *before a byte of the
+//! request was written to it*. That cannot deliver twice. A connection that closes later is a network failure, and
+//! the next attempt may repeat what the receiver has handled, as "at least once" allows. The pool drops connections
+//! after [`IDLE_TIMEOUT`], before common servers do, to make that rare.
 
 mod connector;
-mod failure;
-mod policed;
+mod failure_class;
+mod policy_connector;
 mod resolver;
 mod retry_after;
-mod roots;
+mod root_certificates;
 mod tunnel;
 
 use std::error::Error;
@@ -44,7 +45,7 @@ use rustls::pki_types::CertificateDer;
 use crate::config::ATTEMPT_TIMEOUT_MS;
 use crate::forward_proxy::ForwardProxy;
 use crate::target::{TargetPolicy, TargetUrl};
-use connector::{Connector, Proxied};
+use connector::{Connector, ProxyOptions};
 use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 
@@ -57,14 +58,14 @@ const MAX_HEAD: usize = 64 * 1024;
 /// How long a connection is kept for the next delivery. Node.js closes idle connections after 5 s, others later.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-/// Idle connections kept per scheme, host and port. As many as there can be attempts: many webhooks may lead to the
-/// same host, and a connection that finds no place would be opened again for the next attempt.
+/// Idle connections kept per scheme, host and port. As many as there can be attempts: many webhooks may share a host,
+/// and a connection that is not kept must be opened again for the next attempt.
 const MAX_IDLE_PER_HOST: usize = 256;
 
 /// A request that is ready to be sent: a [`Target::post`], to which headers may be added.
 pub(crate) type Post = http::Request<Full<Bytes>>;
 
-/// What all deliveries of a webhook have in common, prepared once.
+/// The part of a request that all deliveries of a webhook share, prepared once.
 #[derive(Clone)]
 pub(crate) struct Target {
     uri: Uri,
@@ -101,7 +102,7 @@ pub(crate) struct Transport {
 }
 
 impl Transport {
-    /// A transport that may connect to what the policy permits.
+    /// A transport that connects only to what the policy permits.
     pub(crate) fn builder(policy: TargetPolicy) -> TransportBuilder {
         TransportBuilder {
             policy,
@@ -116,14 +117,14 @@ impl Transport {
         }
     }
 
-    /// Makes one attempt, which takes no longer than `limit`. `now` is the time that a `Retry-After` given as a date
-    /// is counted from. Dropping the future abandons the attempt and its connection.
+    /// Makes one attempt, which takes `limit` at most. A `Retry-After` that is a date counts from `now`. Dropping the
+    /// future abandons the attempt and its connection.
     pub(crate) async fn send(&self, request: Post, limit: Duration, now: Timestamp) -> AttemptOutcome {
         let host = request.uri().authority().cloned();
         match tokio::time::timeout(limit, self.exchange(request, now)).await {
             Ok(Ok(answered)) => answered,
             Ok(Err(error)) => {
-                let class = failure::classify(&*error);
+                let class = failure_class::classify(&*error);
                 tracing::debug!(?host, %class, error = &*error as &dyn Error, "attempt failed");
                 AttemptOutcome::Failed(class)
             }
@@ -158,7 +159,7 @@ async fn read_to_bound(mut body: Incoming) -> Result<(), hyper::Error> {
 pub struct TransportBuilder {
     policy: TargetPolicy,
     resolver: Option<Arc<dyn Resolve>>,
-    proxy: Option<Proxied>,
+    proxy: Option<ProxyOptions>,
     #[cfg(feature = "platform-roots")]
     platform_roots: bool,
     roots: Vec<CertificateDer<'static>>,
@@ -168,15 +169,15 @@ pub struct TransportBuilder {
 }
 
 impl TransportBuilder {
-    /// Looks up names with this instead of the system's resolver. The policy is applied to what it answers.
+    /// Resolves names with this instead of the system's resolver. The policy applies to its answers.
     pub fn resolver(mut self, resolver: impl Resolve) -> Self {
         self.resolver = Some(Arc::new(resolver));
         self
     }
 
-    /// Goes through a forward proxy, if there is one. `resolves_names`: names are left to it.
+    /// Uses a forward proxy, if there is one. `resolves_names` leaves names to the proxy.
     pub(crate) fn proxy(mut self, proxy: Option<ForwardProxy>, resolves_names: bool) -> Self {
-        self.proxy = proxy.map(|proxy| Proxied { proxy, resolves_names });
+        self.proxy = proxy.map(|proxy| ProxyOptions { proxy, resolves_names });
         self
     }
 
@@ -206,8 +207,8 @@ impl TransportBuilder {
         self
     }
 
-    /// Longest time to look up, connect and agree on TLS, the limit of an attempt by default. An attempt's own limit
-    /// holds as well; this one ends connecting that goes on when no attempt waits for it any more.
+    /// Longest time for lookup, connection and TLS handshake, by default the limit of an attempt. The attempt's own
+    /// limit applies as well. This one also ends a connection in progress that no attempt waits for any more.
     pub fn connect_timeout(mut self, connect_timeout: Duration) -> Self {
         self.connect_timeout = connect_timeout;
         self
@@ -216,12 +217,13 @@ impl TransportBuilder {
     /// Builds the client. It connects to nothing yet and starts no task.
     ///
     /// # Errors
-    /// A root certificate is none, the system has none, or TLS cannot be set up.
+    /// A root certificate is invalid, the system has none, or TLS cannot be set up.
     pub(crate) fn build(self) -> Result<Transport, TransportError> {
         #[cfg(feature = "platform-roots")]
-        let mut roots = if self.platform_roots { roots::platform()? } else { roots::mozilla() };
+        let mut roots =
+            if self.platform_roots { root_certificates::platform()? } else { root_certificates::mozilla() };
         #[cfg(not(feature = "platform-roots"))]
-        let mut roots = roots::mozilla();
+        let mut roots = root_certificates::mozilla();
         for root in self.roots {
             roots.add(root).map_err(TransportError::RootCertificate)?;
         }
@@ -233,8 +235,8 @@ impl TransportBuilder {
             .pool_idle_timeout(self.idle_timeout)
             .pool_max_idle_per_host(self.max_idle_per_host)
             .http1_max_buf_size(MAX_HEAD)
-            // A receiver's odd header is no reason to call its answer a failure. One that decides where the body
-            // ends is lost with it, and then the connection is not used again.
+            // An invalid header must not turn an answer into a failure. If it is the one that delimits the body, it is
+            // lost, and the connection is not reused.
             .http1_ignore_invalid_headers_in_responses(true)
             .build(connector);
         Ok(Transport { client })
@@ -247,8 +249,8 @@ pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]
     RootCertificate(#[source] rustls::Error),
-    /// The operating system has no certificate authorities that can be read. The log says which could not. (Only with
-    /// the feature `platform-roots`.)
+    /// No certificate authority of the operating system can be read. The log has the reasons. (Only with the feature
+    /// `platform-roots`.)
     #[error("the operating system has no certificate authorities")]
     PlatformRoots,
     /// The TLS library refuses its settings.

@@ -1,11 +1,11 @@
-//! The hash of a document, by which its bytes are checked.
+//! The hash of a document's bytes.
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of a document's bytes. Written as 64 lowercase hex digits, and read only from that spelling.
+/// SHA-256 of a document's bytes. Written as 64 lowercase hex digits, the only form that is read.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn only_one_spelling_is_read() {
+    fn only_lowercase_hex_is_read() {
         let text = ContentHash::of(b"a").to_string();
         assert_eq!(text.parse(), Ok(ContentHash::of(b"a")));
         let bad =
@@ -92,7 +92,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
+        fn no_text_panics(text in "\\PC{0,80}") {
             let _ = text.parse::<ContentHash>();
         }
     }

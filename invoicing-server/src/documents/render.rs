@@ -1,4 +1,4 @@
-//! What a renderer is given, and what it gives back. How a document looks is the renderer's own affair.
+//! The interface of a renderer: its input and its errors. The layout is up to the renderer.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::ContentHash;
 use crate::Error;
 
-/// What a document says besides the quote, as it stood when the quote was sent.
+/// The data of a document besides the quote, as they were when the quote was sent.
 ///
-/// Kept with the document: the copy that is frozen at the signature says the same as the one that was signed, whatever
-/// the company and the client have changed in the meantime.
+/// Stored with the document: the copy that is frozen at the signature repeats the data of the sent one, even if the
+/// company or the client has changed since.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Particulars {
@@ -22,25 +22,25 @@ pub(crate) struct Particulars {
     pub(crate) issued_on: NaiveDate,
 }
 
-/// Everything that a document may show. All of it is customer-visible: internal costs have no place in these types.
+/// The data that a document may show. Customers see all of it, so these types hold no internal costs.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentInput<'a> {
-    /// Who makes the offer.
+    /// The company that makes the offer.
     pub company: &'a Company,
-    /// The quote. Once it is signed, `terms.signature` is the block to show.
+    /// The quote. Once it is signed, `terms.signature` holds the signature to show.
     pub quote: &'a Quote,
-    /// The client's postal address as it is printed, lines separated by `\n`.
+    /// The client's postal address as printed, lines separated by `\n`.
     pub client_address: Option<&'a str>,
-    /// Where the work is done, where that is not the client's address; lines separated by `\n`.
+    /// The work site, if it is not the client's address; lines separated by `\n`.
     pub work_site: Option<&'a str>,
     /// Date of the document: the local date of sending, in the company's time zone.
     pub issued_on: NaiveDate,
-    /// The copy that the client signed. There exactly when `quote.detail.signature` is.
+    /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
     pub signed_copy: Option<SignedCopy<'a>>,
 }
 
 impl<'a> DocumentInput<'a> {
-    /// Puts together what the renderer is given.
+    /// The input for a renderer.
     pub(crate) fn new(
         particulars: &'a Particulars,
         quote: &'a Quote,
@@ -70,8 +70,8 @@ pub struct SignedCopy<'a> {
 
 /// Turns a quote into the bytes of a PDF.
 ///
-/// Same input, same bytes: a renderer reads no clock, makes no random identifiers and looks nothing up. It may use
-/// the processor as long as it needs; it runs on a thread for blocking work.
+/// Equal input gives equal bytes: a renderer reads no clock, makes no random identifiers and looks nothing up. It runs
+/// on a thread for blocking work, and may compute as long as it needs.
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
@@ -90,10 +90,10 @@ impl fmt::Debug for SignedCopy<'_> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenderError {
-    /// A text cannot be printed; whoever entered it can change it.
+    /// A text cannot be printed. The rule names the field, so that the user can change it.
     #[error(transparent)]
     Text(#[from] Invalid),
-    /// Anything else; the source says what.
+    /// Any other failure; the source holds the reason.
     #[error("the document cannot be rendered")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

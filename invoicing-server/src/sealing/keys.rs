@@ -10,13 +10,13 @@ use zeroize::Zeroizing;
 /// Longest id of a key, in characters.
 const MAX_ID: usize = 32;
 
-/// With or without padding.
+/// Accepts base64 with or without padding.
 const LENIENT: GeneralPurposeConfig =
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
 /// A key that secrets are sealed with: 32 random bytes, and an id that is stored beside each sealed value.
 ///
-/// `Debug` shows the id only; the memory is wiped on drop.
+/// `Debug` shows the id only, and the memory is wiped on drop.
 ///
 /// ```
 /// use invoicing_server::{SealingKey, SealingKeys};
@@ -34,7 +34,7 @@ pub struct SealingKey {
     bytes: Zeroizing<[u8; 32]>,
 }
 
-/// Why something is not a sealing key. Never quotes the key.
+/// Why a value is not a sealing key. The text never quotes the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealingKeyError {
@@ -44,13 +44,13 @@ pub enum SealingKeyError {
     /// The text is not base64.
     #[error("the sealing key is not base64")]
     Encoding,
-    /// The text does not stand for 32 bytes.
+    /// The text does not decode to 32 bytes.
     #[error("a sealing key has 32 bytes, not {0}")]
     Length(usize),
 }
 
 impl SealingKey {
-    /// A key. Ids are not secret, and are not given a second time to another key.
+    /// A key from its bytes. The id is not secret, and must never be used for a second key.
     ///
     /// # Errors
     /// [`SealingKeyError::Id`].
@@ -62,11 +62,11 @@ impl SealingKey {
         Ok(Self { id: id.to_owned(), bytes })
     }
 
-    /// A key from the base64 of its 32 bytes, in either alphabet, padded or not. White space around it is dropped:
-    /// files end with a line break.
+    /// A key from the base64 of its 32 bytes, in either alphabet, padded or not. White space around the text is
+    /// ignored, as files end with a line break.
     ///
     /// # Errors
-    /// What is wrong with the id or the text.
+    /// The fault of the id or of the text.
     pub fn from_base64(id: &str, text: &str) -> Result<Self, SealingKeyError> {
         let text = text.trim();
         let alphabet = if text.contains(['-', '_']) { alphabet::URL_SAFE } else { alphabet::STANDARD };
@@ -77,7 +77,7 @@ impl SealingKey {
         Self::new(id, bytes)
     }
 
-    /// Its id.
+    /// The id of the key.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -103,8 +103,8 @@ pub(crate) fn is_id(text: &str) -> bool {
 ///
 /// To change to a new key: open the service with the new one as current and the old one as
 /// [`older`](Self::older) (or hand both to [`use_sealing_keys`](crate::Invoicing::use_sealing_keys) while it runs), call
-/// [`reseal`](crate::Invoicing::reseal), and leave the old one away once
-/// [`sealed_with`](crate::Invoicing::sealed_with) does not name it any more.
+/// [`reseal`](crate::Invoicing::reseal), and drop the old one once [`sealed_with`](crate::Invoicing::sealed_with) no
+/// longer lists it.
 #[derive(Clone)]
 pub struct SealingKeys {
     /// The current one first.
@@ -125,8 +125,8 @@ impl SealingKeys {
         self
     }
 
-    /// Declares a key lost for good, so that the service opens without it. Deliveries of the webhooks whose secrets
-    /// are sealed with it fail until their secrets are rotated; document URLs that are still valid cease to work.
+    /// Declares a key permanently lost, so that the service opens without it. Webhooks whose secrets are sealed with it
+    /// fail until their secrets are rotated, and document URLs that are still valid stop working.
     #[must_use]
     pub fn lost(mut self, id: &str) -> Self {
         self.lost.push(id.to_owned());
@@ -134,7 +134,7 @@ impl SealingKeys {
     }
 
     pub(crate) fn current(&self) -> &SealingKey {
-        // There is always a first one: see `new`.
+        // Never empty: `new` puts the current key first.
         &self.keys[0]
     }
 
@@ -150,12 +150,12 @@ impl SealingKeys {
         self.lost.iter().any(|lost| lost == id)
     }
 
-    /// An id that was given more than once.
+    /// An id that occurs more than once.
     pub(crate) fn repeated_id(&self) -> Option<&str> {
         let ids = || self.keys.iter().map(SealingKey::id).chain(self.lost.iter().map(String::as_str));
         ids()
             .enumerate()
-            .find(|(place, id)| ids().take(*place).any(|earlier| earlier == *id))
+            .find(|(index, id)| ids().take(*index).any(|earlier| earlier == *id))
             .map(|(_, id)| id)
     }
 }

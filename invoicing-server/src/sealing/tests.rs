@@ -17,62 +17,62 @@ fn sealer(keys: SealingKeys) -> Sealer {
     sealer
 }
 
-fn place() -> Place {
-    Place::webhook_secret(COMPANY, WEBHOOK)
+fn data() -> AssociatedData {
+    AssociatedData::webhook_secret(COMPANY, WEBHOOK)
 }
 
 #[test]
-fn a_value_sealed_elsewhere_by_the_written_rules_opens() {
+fn a_value_sealed_by_another_implementation_opens() {
     // Made with Python: HChaCha20 written from the draft (and checked against its vector) gives the subkey, and
     // cryptography's ChaCha20Poly1305(subkey).encrypt(bytes(4) + nonce[16:], b"whsec_example", aad) the rest, where
     // key = bytes([7]) * 32, nonce = bytes(range(24)) and aad = b"".join(struct.pack(">Q", len(p)) + p for p in
     // (b"invoicing/sealed/v1", b"k1", b"webhook", b"secret", company.bytes, str(webhook).encode())).
     let sealed = "v1.k1.AAECAwQFBgcICQoLDA0ODxAREhMUFRYX33_Y4JlDPt1EqvErgyzF2DvZp7KaDeX5e2VcXDw";
-    let opened = sealer(SealingKeys::new(key("k1", 7))).open_text(&place(), sealed).unwrap();
+    let opened = sealer(SealingKeys::new(key("k1", 7))).open_text(&data(), sealed).unwrap();
     assert_eq!(&*opened, "whsec_example");
 }
 
 #[test]
-fn without_keys_values_are_stored_and_read_in_clear() {
+fn without_keys_values_are_stored_in_clear_text() {
     let sealer = Sealer::new(Env::system());
-    assert_eq!(&*sealer.seal_text(&place(), "whsec_x"), "whsec_x");
-    assert_eq!(&*sealer.open_text(&place(), "whsec_x").unwrap(), "whsec_x");
-    assert_eq!(sealer.open_text(&place(), "v1.k1.AAAA"), Err(NotOpened::NoKey("k1".into())));
+    assert_eq!(&*sealer.seal_text(&data(), "whsec_x"), "whsec_x");
+    assert_eq!(&*sealer.open_text(&data(), "whsec_x").unwrap(), "whsec_x");
+    assert_eq!(sealer.open_text(&data(), "v1.k1.AAAA"), Err(NotOpened::NoKey("k1".into())));
 }
 
 #[test]
-fn with_keys_values_in_clear_stay_readable() {
+fn clear_text_values_stay_readable_with_keys() {
     let sealer = sealer(SealingKeys::new(key("k1", 1)));
-    assert_eq!(&*sealer.open_text(&place(), "whsec_x").unwrap(), "whsec_x");
+    assert_eq!(&*sealer.open_text(&data(), "whsec_x").unwrap(), "whsec_x");
 }
 
 #[test]
-fn an_older_key_reads_and_the_current_one_seals() {
-    let old = sealer(SealingKeys::new(key("k1", 1))).seal_text(&place(), "whsec_x");
+fn older_keys_open_values_and_the_current_key_seals_them() {
+    let old = sealer(SealingKeys::new(key("k1", 1))).seal_text(&data(), "whsec_x");
     let both = sealer(SealingKeys::new(key("k2", 2)).older(key("k1", 1)));
-    assert_eq!(&*both.open_text(&place(), &old).unwrap(), "whsec_x");
-    assert_eq!(key_id(&both.seal_text(&place(), "whsec_x")), Some("k2"));
+    assert_eq!(&*both.open_text(&data(), &old).unwrap(), "whsec_x");
+    assert_eq!(key_id(&both.seal_text(&data(), "whsec_x")), Some("k2"));
     let new_only = sealer(SealingKeys::new(key("k2", 2)));
-    assert_eq!(new_only.open_text(&place(), &old), Err(NotOpened::NoKey("k1".into())));
+    assert_eq!(new_only.open_text(&data(), &old), Err(NotOpened::NoKey("k1".into())));
     let lost = sealer(SealingKeys::new(key("k2", 2)).lost("k1"));
-    assert_eq!(lost.open_text(&place(), &old), Err(NotOpened::Lost("k1".into())));
+    assert_eq!(lost.open_text(&data(), &old), Err(NotOpened::Lost("k1".into())));
 }
 
 #[test]
-fn a_value_opens_in_its_own_place_only() {
+fn a_value_opens_only_with_its_own_associated_data() {
     let ours = sealer(SealingKeys::new(key("k1", 1)));
-    let sealed = ours.seal_text(&place(), "whsec_x");
+    let sealed = ours.seal_text(&data(), "whsec_x");
     let other_company = CompanyId(WEBHOOK.0);
-    let mut column = place();
+    let mut column = data();
     column.column = "url";
-    let mut table = place();
+    let mut table = data();
     table.table = "setting";
-    let mut no_company = place();
+    let mut no_company = data();
     no_company.company = None;
     for elsewhere in [
-        Place::webhook_secret(other_company, WEBHOOK),
-        Place::webhook_secret(COMPANY, WebhookId(COMPANY.0)),
-        Place::setting(&WEBHOOK.to_string()),
+        AssociatedData::webhook_secret(other_company, WEBHOOK),
+        AssociatedData::webhook_secret(COMPANY, WebhookId(COMPANY.0)),
+        AssociatedData::setting(&WEBHOOK.to_string()),
         column,
         table,
         no_company,
@@ -82,16 +82,16 @@ fn a_value_opens_in_its_own_place_only() {
 }
 
 #[test]
-fn a_key_under_another_id_or_other_bytes_under_the_id_open_nothing() {
-    let sealed = sealer(SealingKeys::new(key("k1", 1))).seal_text(&place(), "whsec_x");
+fn a_key_with_another_id_or_other_bytes_opens_nothing() {
+    let sealed = sealer(SealingKeys::new(key("k1", 1))).seal_text(&data(), "whsec_x");
     let wrong = sealer(SealingKeys::new(key("k1", 2)));
-    assert_eq!(wrong.open_text(&place(), &sealed), Err(NotOpened::Damaged));
+    assert_eq!(wrong.open_text(&data(), &sealed), Err(NotOpened::Damaged));
     let renamed = sealed.replace("v1.k1.", "v1.k2.");
-    assert_eq!(sealer(SealingKeys::new(key("k2", 1))).open_text(&place(), &renamed), Err(NotOpened::Damaged));
+    assert_eq!(sealer(SealingKeys::new(key("k2", 1))).open_text(&data(), &renamed), Err(NotOpened::Damaged));
 }
 
 #[test]
-fn keys_are_read_from_any_usual_base64() {
+fn keys_are_read_from_any_common_base64() {
     let bytes: [u8; 32] = std::array::from_fn(|place| 255 - u8::try_from(place).unwrap());
     let standard = base64::engine::general_purpose::STANDARD.encode(bytes);
     let url_safe = base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes);
@@ -102,7 +102,7 @@ fn keys_are_read_from_any_usual_base64() {
 }
 
 #[test]
-fn what_is_no_key_is_refused_without_quoting_it() {
+fn an_invalid_key_is_refused_without_quoting_it() {
     let good = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
     for id in ["", "a.b", "é", "a b", "a\n", &"x".repeat(33)] {
         assert_eq!(SealingKey::from_base64(id, good).unwrap_err(), SealingKeyError::Id, "{id}");
@@ -113,7 +113,7 @@ fn what_is_no_key_is_refused_without_quoting_it() {
 }
 
 #[test]
-fn an_id_given_twice_is_found() {
+fn a_repeated_id_is_found() {
     let keys = || SealingKeys::new(key("a", 1)).older(key("b", 2)).lost("c");
     assert_eq!(keys().repeated_id(), None);
     assert_eq!(keys().older(key("a", 3)).repeated_id(), Some("a"));
@@ -128,12 +128,12 @@ fn debug_shows_no_bytes() {
 
 proptest! {
     #[test]
-    fn any_text_goes_there_and_back_and_no_two_sealed_ones_are_alike(text in any::<String>()) {
+    fn any_text_opens_as_itself_and_is_never_sealed_to_the_same_value_twice(text in any::<String>()) {
         let ours = sealer(SealingKeys::new(key("k1", 1)));
-        let (one, two) = (ours.seal_text(&place(), &text), ours.seal_text(&place(), &text));
+        let (one, two) = (ours.seal_text(&data(), &text), ours.seal_text(&data(), &text));
         prop_assert_ne!(&one, &two);
         for sealed in [one, two] {
-            prop_assert_eq!(&*ours.open_text(&place(), &sealed).unwrap(), &text);
+            prop_assert_eq!(&*ours.open_text(&data(), &sealed).unwrap(), &text);
         }
     }
 
@@ -143,7 +143,7 @@ proptest! {
         replacement in "[ -~]",
     ) {
         let ours = sealer(SealingKeys::new(key("k1", 1)));
-        let sealed = ours.seal_text(&place(), "whsec_x");
+        let sealed = ours.seal_text(&data(), "whsec_x");
         // The prefix apart: a value without it is one in clear.
         let at = 3 + position.index(sealed.len() - 3);
         let (before, after) = (&sealed[..at], &sealed[at + 1..]);
@@ -153,12 +153,12 @@ proptest! {
             format!("{before}{replacement}{}", &sealed[at..]),
         ];
         for changed in changed.iter().filter(|changed| **changed != *sealed) {
-            prop_assert!(ours.open_text(&place(), changed).is_err(), "{}", changed);
+            prop_assert!(ours.open_text(&data(), changed).is_err(), "{}", changed);
         }
     }
 
     #[test]
-    fn any_stored_text_is_answered(text in "(v1\\.)?\\PC*") {
-        let _ = sealer(SealingKeys::new(key("k1", 1))).open_text(&place(), &text);
+    fn any_stored_text_opens_or_is_refused(text in "(v1\\.)?\\PC*") {
+        let _ = sealer(SealingKeys::new(key("k1", 1))).open_text(&data(), &text);
     }
 }

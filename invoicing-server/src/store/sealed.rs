@@ -11,7 +11,7 @@ use super::connection::{Connection, Sql, execute, query};
 use super::lists::{Texts, Uuids};
 use super::settings::SettingTable;
 use crate::Error;
-use crate::sealing::{Place, Sealer, is_id};
+use crate::sealing::{AssociatedData, Sealer, is_id};
 
 /// How many stored secrets are sealed with which key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -103,7 +103,7 @@ impl SealedSecrets<'_> {
         let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
         let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
         for StoredSecret { company_id, id, secret } in rows {
-            let place = Place::webhook_secret(CompanyId(company_id), WebhookId(id));
+            let place = AssociatedData::webhook_secret(CompanyId(company_id), WebhookId(id));
             if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(secret)) {
                 companies.push(company_id);
                 ids.push(id);
@@ -148,7 +148,7 @@ impl SealedSecrets<'_> {
 }
 
 /// The same secret, sealed with the current key. `None` where it cannot be read, which is logged.
-fn reseal(sealer: &Sealer, place: &Place, stored: &str) -> Option<String> {
+fn reseal(sealer: &Sealer, place: &AssociatedData, stored: &str) -> Option<String> {
     match sealer.open_text(place, stored) {
         Ok(clear) => sealer.seal(place, clear.as_bytes()),
         Err(cause) => {

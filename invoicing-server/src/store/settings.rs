@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use super::companies::one_row;
 use super::connection::{Connection, execute, query};
 use crate::Error;
-use crate::sealing::{NotOpened, Place, Sealer, is_sealed, key_id};
+use crate::sealing::{NotOpened, AssociatedData, Sealer, is_sealed, key_id};
 
 /// The key of document URLs: 32 bytes.
 pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";
@@ -32,7 +32,7 @@ impl Stored {
 fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>>, NotOpened> {
     match stored {
         Stored::Clear(value) => Ok(value),
-        Stored::Sealed(text) => sealer.open(&Place::setting(name), &text),
+        Stored::Sealed(text) => sealer.open(&AssociatedData::setting(name), &text),
     }
 }
 
@@ -84,7 +84,7 @@ impl SettingTable<'_> {
         let value = match open(sealer, name, found) {
             Ok(value) => value,
             Err(cause) => {
-                let error = Place::setting(name).bad_row(cause);
+                let error = AssociatedData::setting(name).bad_row(cause);
                 tracing::error!(error = &error as &dyn std::error::Error, "a setting cannot be read");
                 return Ok(None);
             }
@@ -127,7 +127,7 @@ impl SettingTable<'_> {
 }
 
 fn seal(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
-    sealer.seal(&Place::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
+    sealer.seal(&AssociatedData::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
 }
 
 fn check_name(id: &str) -> String {

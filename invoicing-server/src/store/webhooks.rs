@@ -14,7 +14,7 @@ use super::connection::{Connection, Sql, execute, query};
 use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
-use crate::sealing::{NotOpened, Place, Sealer};
+use crate::sealing::{NotOpened, AssociatedData, Sealer};
 use crate::secret::{Secret, shown_url};
 
 /// Why a webhook is disabled.
@@ -220,7 +220,7 @@ impl WebhookTable<'_> {
             VALUES ($1, $2, $3, $4, $5, 0, $6)";
         let Scope { connection, company } = &mut self.0;
         connection.forget(*company);
-        let secret = sealer.seal_text(&Place::webhook_secret(*company, webhook.id), secret.reveal());
+        let secret = sealer.seal_text(&AssociatedData::webhook_secret(*company, webhook.id), secret.reveal());
         execute!(connection, |c| sqlx::query(INSERT)
             .bind(company.0)
             .bind(webhook.id.0)
@@ -254,7 +254,7 @@ impl WebhookTable<'_> {
     ) -> Result<(), Error> {
         const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
-        let secret = sealer.seal_text(&Place::webhook_secret(*company, id), secret.reveal());
+        let secret = sealer.seal_text(&AssociatedData::webhook_secret(*company, id), secret.reveal());
         let done = execute!(connection, |c| sqlx::query(SET_SECRET)
             .bind(company.0)
             .bind(id.0)
@@ -322,7 +322,7 @@ impl WebhookTable<'_> {
             query!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
         Ok(row.map(|row| EndpointRow {
             url: row.url,
-            secret: sealer.open_text(&Place::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
+            secret: sealer.open_text(&AssociatedData::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
             is_off: row.disabled || row.removed,
         }))
     }

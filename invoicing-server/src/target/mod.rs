@@ -1,16 +1,18 @@
-//! Where webhooks may go: the rules for a URL at registration, and for the addresses behind it when connecting.
+//! The target policy: rules for a webhook's URL at registration, and for the addresses behind it when connecting.
 //!
-//! A URL is parsed once, by the rules browsers use (WHATWG), and only that reading goes on: what is checked here is
-//! what is connected to. This module resolves no names. Whether a *name* leads to a private network can only be
-//! known when connecting, and may change from one attempt to the next, so the transport puts every
-//! answer of a lookup to [`TargetPolicy::permits_all`] before it uses one. The checks made here are the early half:
-//! they give whoever registers a webhook an answer at once. The attempt decides.
+//! A URL is parsed once, by the rules of browsers (WHATWG), and only the parsed form is used from then on. So the URL
+//! that was checked is the one that is connected to.
 //!
-//! **What a customer learns.** A refused target has one text and one failure class, whatever lies behind it: nothing
-//! was connected to, so open and closed ports, and hosts that are up and down, look alike; no address is named. A name
-//! without addresses is `dns` and not `target_refused`: the first is tried again, as the contract asks, and whoever
-//! has mistyped a name should see it. Where that tells too much, because this machine's resolver knows a company's
-//! internal names under a public suffix, the host plugs in a resolver that does not (see [`Resolve`](crate::Resolve)).
+//! This module resolves no names. Only connecting shows whether a *name* leads to a private network, and its answer may
+//! change between attempts. So the transport passes every answer of a lookup to [`TargetPolicy::permits_all`]. The
+//! checks at registration are an early answer to the caller; the attempt decides.
+//!
+//! **What a customer learns.** A refused target has one text and one failure class for every reason. No connection is
+//! attempted, so open and closed ports look alike, as do hosts that are up and down. No address is named.
+//!
+//! A name without addresses is `dns` and not `target_refused`: it is retried, and a mistyped name should show. That
+//! tells too much where the system's resolver knows internal names under a public suffix. Such a host supplies a
+//! resolver of its own (see [`Resolve`](crate::Resolve)).
 
 mod addresses;
 mod names;
@@ -28,17 +30,17 @@ use url::{Host, ParseError, Url};
 use crate::secret::shown_url;
 pub use addresses::is_public;
 
-/// Longest URL of a webhook, in characters, as given and as normalised.
+/// Longest URL of a webhook in characters, both as given and as normalised.
 pub const MAX_URL_CHARS: usize = 2_048;
 
-/// What a host allows beyond `https` to public addresses. The default allows nothing more.
+/// Targets that a host allows beyond `https` to public addresses. The default allows no others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct TargetPolicy {
-    /// Whether `http://` is accepted too. Deliveries then cross the network readable by anybody on the way.
+    /// Whether `http://` is accepted too. Such deliveries are readable on the way.
     pub allow_http: bool,
-    /// Whether webhooks may reach every address, private networks and this machine included. For tests, and for
-    /// hosts whose companies are all trusted with that network.
+    /// Whether webhooks may reach every address, including private networks and this machine. For tests, and for hosts
+    /// that trust all their companies with that network.
     pub allow_private: bool,
 }
 
@@ -46,23 +48,23 @@ impl TargetPolicy {
     /// Reads the URL of a webhook. The result is normalised: `HTTPS://Example.COM` becomes `https://example.com/`.
     ///
     /// # Errors
-    /// The rule that the URL breaks. The text can be shown to whoever typed the URL: it reads on from the name of
-    /// the field, and says nothing about this host's network.
+    /// The rule that the URL breaks. The text continues a sentence that begins with the name of the field, and tells
+    /// nothing about this host's network, so that it can be shown to customers.
     pub fn parse(self, url: &str) -> Result<TargetUrl, TargetError> {
         if url.chars().count() > MAX_URL_CHARS {
             return Err(TargetError::TooLong);
         }
-        // The WHATWG parser drops tabs and line ends, trims spaces and turns `\` into `/`: a URL that needs any of
-        // this is a mistake or a trick.
+        // The WHATWG parser drops tabs and line ends, trims spaces and turns `\` into `/`. A URL that needs one of
+        // these is a mistake or an attack.
         if url.contains(|c: char| c.is_control() || c.is_whitespace() || c == '\\') {
             return Err(TargetError::Malformed);
         }
         let after_scheme = self.check_scheme(url)?;
-        // The parser skips any number of slashes.
+        // The parser would skip any number of slashes, and take the path for the host.
         if after_scheme.starts_with('/') {
             return Err(TargetError::NoHost);
         }
-        // Looked for in the text, as the parser drops user info that is empty.
+        // Searched in the text, because the parser drops empty user info.
         if after_scheme.split(['/', '?', '#']).next().is_some_and(|authority| authority.contains('@')) {
             return Err(TargetError::UserInfo);
         }
@@ -80,23 +82,23 @@ impl TargetPolicy {
         TargetUrl::try_from(url)
     }
 
-    /// Whether a connection to this address may be made.
+    /// Whether this address may be connected to.
     pub fn permits(self, address: IpAddr) -> bool {
         self.allow_private || is_public(address)
     }
 
-    /// Whether a connection may be made to a name with these addresses. One that is not permitted refuses them all:
-    /// a name with a public and a private address is a trick or a mistake. No addresses are not permitted either.
+    /// Whether a name with these addresses may be connected to. One forbidden address refuses them all: a name with a
+    /// public and a private address is a mistake or an attack. An empty list is refused too.
     pub fn permits_all(self, addresses: &[IpAddr]) -> bool {
         !addresses.is_empty() && addresses.iter().all(|address| self.permits(*address))
     }
 
-    /// Whether a connection may be made for this URL, as far as that shows without a lookup. Asked at each connection,
-    /// because a stored URL may be older than today's policy.
+    /// Whether this URL may be connected to, as far as that shows without a lookup. Checked at each connection, because
+    /// a stored URL may be older than the current policy.
     pub(crate) fn permits_uri(self, uri: &Uri) -> bool {
         (self.allow_http || uri.scheme() == Some(&Scheme::HTTPS))
             && !uri.port_u16().is_some_and(ports::is_blocked)
-            && literal(uri).is_none_or(|address| self.permits(address))
+            && address_literal(uri).is_none_or(|address| self.permits(address))
     }
 
     /// The rest of the URL after `https://`, or `http://` where allowed.
@@ -120,7 +122,7 @@ impl TargetPolicy {
         if self.permits(address) { Ok(()) } else { Err(TargetError::PrivateAddress) }
     }
 
-    /// The name is in lower case and ASCII: the parser has seen to that.
+    /// Checks a name, which the parser has converted to ASCII in lower case.
     fn check_name(self, name: &str) -> Result<(), TargetError> {
         let name = name.strip_suffix('.').unwrap_or(name);
         if name.split('.').any(str::is_empty) {
@@ -130,15 +132,15 @@ impl TargetPolicy {
     }
 }
 
-/// The address, where the host is one. Normalisation leaves one spelling of each.
-pub(crate) fn literal(uri: &Uri) -> Option<IpAddr> {
+/// The address, if the host is an address literal. Normalisation leaves one spelling of each.
+pub(crate) fn address_literal(uri: &Uri) -> Option<IpAddr> {
     let host = uri.host()?;
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host).parse().ok()
 }
 
 /// The URL of a webhook, accepted by a [`TargetPolicy`] and normalised.
 ///
-/// It may carry a token of the receiver in its path or query: `Debug` shows neither. `Display` shows all of it; do not
+/// Its path and query may hold a token of the receiver, so `Debug` shows neither. `Display` shows the whole URL: do not
 /// log it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TargetUrl {
@@ -147,12 +149,12 @@ pub struct TargetUrl {
 }
 
 impl TargetUrl {
-    /// The normalised text, to be stored and shown. Parsing it again gives the same URL.
+    /// The normalised text, for storage and display. Parsing it again gives the same URL.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The same for the HTTP client.
+    /// The same URL for the HTTP client.
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
     }
@@ -222,7 +224,7 @@ pub enum TargetError {
 }
 
 impl TargetError {
-    /// How an attempt ends for a stored URL that the policy does not accept (any more).
+    /// The failure class of an attempt whose stored URL the policy does not accept, or no longer.
     pub const fn failure_class(self) -> FailureClass {
         match self {
             Self::NotHttps | Self::NotHttp | Self::Port | Self::PrivateAddress | Self::LocalName => {

@@ -1,8 +1,8 @@
-//! Which names never lead to the public internet, whatever they resolve to.
+//! Names that never lead to the public internet.
 //!
-//! An early answer for whoever registers such a name, and no lookup for it. The addresses decide about all others.
+//! They are refused at registration, without a lookup. For all other names the addresses decide.
 
-/// Reserved or meant for private networks, with everything below them.
+/// Domains that are reserved or meant for private networks, each with its subdomains.
 const LOCAL_NAMES: [&str; 14] = [
     "localhost", // RFC 6761, section 6.3
     "test",      // RFC 6761, section 6.2
@@ -12,7 +12,7 @@ const LOCAL_NAMES: [&str; 14] = [
     "home.arpa", // RFC 8375
     "alt",       // RFC 9476
     "internal",  // reserved by ICANN in 2024; metadata.google.internal
-    "intranet",  // this and those below: RFC 6762, appendix G
+    "intranet",  // this one and the next: RFC 6762, appendix G
     "private",
     "corp",
     "home",
@@ -20,8 +20,8 @@ const LOCAL_NAMES: [&str; 14] = [
     "mail", // refused as a top-level domain like `corp` and `home`: ICANN, resolution 2018.02.04.12
 ];
 
-/// Whether a name, in lower case and without a final dot, is one of them. A name without a dot is completed from this
-/// machine's search list, or is one of its own.
+/// Whether a name is local, given in lower case and without a final dot. A name without a dot is one of this machine,
+/// or is completed from its search list.
 pub(super) fn is_local(name: &str) -> bool {
     let below =
         |suffix: &str| name.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));

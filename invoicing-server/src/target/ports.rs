@@ -1,7 +1,7 @@
-//! Which ports no webhook goes to, whatever the host.
+//! Ports that no webhook may use.
 //!
-//! A body that a customer has a say in, sent to a mail or chat server as text, may be taken for commands. Browsers
-//! have the same trouble and keep a list; the ports of web servers, whichever they are, are not in it.
+//! A customer controls parts of a body, and a mail or chat server may take its lines for commands. Browsers keep a
+//! list of such ports for the same reason. No port in common use by web servers is in it.
 
 /// The "bad ports" of the Fetch standard, <https://fetch.spec.whatwg.org/#port-blocking>, in order. 0 is among them.
 const BLOCKED: [u16; 83] = [
@@ -12,7 +12,7 @@ const BLOCKED: [u16; 83] = [
     10_080,
 ];
 
-/// Whether the port belongs to another service than the web's.
+/// Whether the port belongs to a service other than the web's.
 pub(super) fn is_blocked(port: u16) -> bool {
     BLOCKED.binary_search(&port).is_ok()
 }
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_services_are_blocked_and_the_webs_usual_ports_are_not() {
+    fn ports_of_other_services_are_blocked_and_common_web_ports_are_not() {
         assert!(BLOCKED.is_sorted());
         for port in BLOCKED {
             assert!(is_blocked(port), "{port}");

@@ -6,23 +6,23 @@ const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: fa
 const PRIVATE: TargetPolicy = TargetPolicy { allow_http: false, allow_private: true };
 const OPEN: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
-fn verdict(policy: TargetPolicy, url: &str) -> Result<(), TargetError> {
+fn parse(policy: TargetPolicy, url: &str) -> Result<(), TargetError> {
     policy.parse(url).map(drop)
 }
 
 #[test]
 fn http_is_accepted_only_where_allowed() {
     let only_http = TargetPolicy { allow_http: true, allow_private: false };
-    assert_eq!(verdict(only_http, "http://example.com/"), Ok(()));
-    assert_eq!(verdict(only_http, "https://example.com/"), Ok(()));
-    assert_eq!(verdict(only_http, "http://127.0.0.1/"), Err(TargetError::PrivateAddress));
-    assert_eq!(verdict(OPEN, "http://127.0.0.1:8080/"), Ok(()));
-    assert_eq!(verdict(OPEN, "ftp://example.com/"), Err(TargetError::NotHttp));
-    assert_eq!(verdict(STRICT, "http://example.com/"), Err(TargetError::NotHttps));
+    assert_eq!(parse(only_http, "http://example.com/"), Ok(()));
+    assert_eq!(parse(only_http, "https://example.com/"), Ok(()));
+    assert_eq!(parse(only_http, "http://127.0.0.1/"), Err(TargetError::PrivateAddress));
+    assert_eq!(parse(OPEN, "http://127.0.0.1:8080/"), Ok(()));
+    assert_eq!(parse(OPEN, "ftp://example.com/"), Err(TargetError::NotHttp));
+    assert_eq!(parse(STRICT, "http://example.com/"), Err(TargetError::NotHttps));
 }
 
 #[test]
-fn an_accepted_url_is_normalised_and_the_client_gets_that_reading() {
+fn an_accepted_url_is_normalised_and_the_client_uses_that_form() {
     for (url, normalised, host) in [
         ("HTTPS://Example.COM:443", "https://example.com/", "example.com"),
         ("https://EXAMPLE.com:08443/A?b", "https://example.com:8443/A?b", "example.com"),
@@ -41,7 +41,7 @@ fn an_accepted_url_is_normalised_and_the_client_gets_that_reading() {
 }
 
 #[test]
-fn one_address_that_is_not_permitted_refuses_them_all() {
+fn one_forbidden_address_refuses_them_all() {
     let all = |policy: TargetPolicy, addresses: &[&str]| {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         policy.permits_all(&addresses)
@@ -52,9 +52,9 @@ fn one_address_that_is_not_permitted_refuses_them_all() {
     assert!(!all(STRICT, &[]) && !all(PRIVATE, &[]));
 }
 
-/// A URL that got past registration under another policy meets the same rules when it is connected to.
+/// A URL that was registered under another policy is checked by the same rules at connect time.
 #[test]
-fn what_is_connected_to_follows_the_rules_of_registration() {
+fn connecting_applies_the_rules_of_registration() {
     for (url, permitted) in [
         ("https://example.com/", true),
         ("https://8.8.8.8:8443/", true),
@@ -78,23 +78,23 @@ fn control_characters_and_white_space_are_refused_anywhere() {
             format!("https://exam{c}ple.com/"),
             format!("https://example.com/{c}"),
         ] {
-            assert_eq!(verdict(OPEN, &url), Err(TargetError::Malformed), "{url:?}");
+            assert_eq!(parse(OPEN, &url), Err(TargetError::Malformed), "{url:?}");
         }
     }
 }
 
 #[test]
-fn length_counts_as_given_and_as_normalised() {
+fn the_length_limit_applies_to_the_given_and_the_normalised_url() {
     let url = |c: &str, chars: usize| format!("https://example.com/{}", c.repeat(chars - 20));
-    assert_eq!(verdict(STRICT, &url("a", 2_048)), Ok(()));
-    assert_eq!(verdict(STRICT, &url("a", 2_049)), Err(TargetError::TooLong));
-    assert_eq!(verdict(STRICT, &url("é", 300)), Ok(()));
-    assert_eq!(verdict(STRICT, &url("é", 2_048)), Err(TargetError::TooLong));
-    assert_eq!(verdict(STRICT, &url("é", 2_049)), Err(TargetError::TooLong));
+    assert_eq!(parse(STRICT, &url("a", 2_048)), Ok(()));
+    assert_eq!(parse(STRICT, &url("a", 2_049)), Err(TargetError::TooLong));
+    assert_eq!(parse(STRICT, &url("é", 300)), Ok(()));
+    assert_eq!(parse(STRICT, &url("é", 2_048)), Err(TargetError::TooLong));
+    assert_eq!(parse(STRICT, &url("é", 2_049)), Err(TargetError::TooLong));
 }
 
 #[test]
-fn a_policy_is_strict_unless_its_settings_say_otherwise() {
+fn a_policy_is_strict_by_default() {
     let read = |json| serde_json::from_str::<TargetPolicy>(json);
     assert_eq!(read("{}").unwrap(), STRICT);
     assert_eq!(read(r#"{"allowPrivate": true}"#).unwrap(), PRIVATE);
@@ -103,7 +103,7 @@ fn a_policy_is_strict_unless_its_settings_say_otherwise() {
 }
 
 #[test]
-fn a_stored_url_that_is_not_accepted_any_more_ends_the_delivery() {
+fn a_stored_url_that_is_no_longer_accepted_ends_the_delivery() {
     let class = |url| STRICT.parse(url).unwrap_err().failure_class();
     for refused in
         ["http://example.com/", "https://10.0.0.1/", "https://localhost/", "https://example.com:25/"]
@@ -154,7 +154,7 @@ fn percent_encoded(text: &str) -> String {
 }
 
 /// Spellings of the IPv6 addresses that map, translate or tunnel this IPv4 address.
-fn carriers(address: std::net::Ipv4Addr) -> Vec<String> {
+fn embeddings(address: std::net::Ipv4Addr) -> Vec<String> {
     let (high, low) = (address.to_bits() >> 16, address.to_bits() & 0xffff);
     vec![
         format!("[::ffff:{address}]"),
@@ -173,37 +173,37 @@ fn carriers(address: std::net::Ipv4Addr) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn an_ipv4_literal_is_judged_alike_in_every_spelling(bits: u32) {
+    fn an_ipv4_literal_is_treated_alike_in_every_spelling(bits: u32) {
         let address = std::net::Ipv4Addr::from_bits(bits);
         let expected = if is_public(address.into()) { Ok(()) } else { Err(TargetError::PrivateAddress) };
         for host in spellings(address) {
-            prop_assert_eq!(verdict(STRICT, &format!("https://{host}/")), expected, "{}", host);
+            prop_assert_eq!(parse(STRICT, &format!("https://{host}/")), expected, "{}", host);
         }
     }
 
     #[test]
     fn an_ipv4_address_within_ipv6_is_refused_in_every_spelling(bits: u32) {
-        for host in carriers(std::net::Ipv4Addr::from_bits(bits)) {
-            prop_assert_eq!(verdict(STRICT, &format!("https://{host}/")), Err(TargetError::PrivateAddress), "{}", host);
+        for host in embeddings(std::net::Ipv4Addr::from_bits(bits)) {
+            prop_assert_eq!(parse(STRICT, &format!("https://{host}/")), Err(TargetError::PrivateAddress), "{}", host);
         }
     }
 
     #[test]
     fn no_private_ipv4_literal_passes_in_any_spelling(low in 0_u32..0x100_0000, first in prop::sample::select(vec![0_u32, 10, 127, 224, 239, 240, 255])) {
         for host in spellings(std::net::Ipv4Addr::from_bits(first << 24 | low)) {
-            prop_assert_eq!(verdict(STRICT, &format!("https://{host}/")), Err(TargetError::PrivateAddress), "{}", host);
+            prop_assert_eq!(parse(STRICT, &format!("https://{host}/")), Err(TargetError::PrivateAddress), "{}", host);
         }
     }
 
     #[test]
-    fn an_ipv6_literal_is_judged_as_the_address_it_is(bits: u128) {
+    fn an_ipv6_literal_is_accepted_exactly_if_its_address_is_public(bits: u128) {
         let address = std::net::Ipv6Addr::from_bits(bits);
         let expected = if is_public(address.into()) { Ok(()) } else { Err(TargetError::PrivateAddress) };
-        prop_assert_eq!(verdict(STRICT, &format!("https://[{address}]/")), expected);
+        prop_assert_eq!(parse(STRICT, &format!("https://[{address}]/")), expected);
     }
 
     #[test]
-    fn no_text_panics_and_what_passes_stays_as_it_is(url in "(https?://)?\\PC{0,40}") {
+    fn no_text_panics_and_an_accepted_url_is_already_normalised(url in "(https?://)?\\PC{0,40}") {
         if let Ok(once) = OPEN.parse(&url) {
             prop_assert_eq!(OPEN.parse(once.as_str()), Ok(once.clone()));
         }

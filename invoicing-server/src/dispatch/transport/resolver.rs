@@ -1,8 +1,8 @@
-//! Names to addresses, and the policy on what comes back.
+//! Names to addresses, and the policy on the answers.
 //!
-//! The addresses that pass here are the very ones that are connected to: nothing is looked up twice. Nothing is
-//! cached either, though connections that are opened at once may share a lookup; each of them checks its answer. A
-//! kept connection goes on leading where it was allowed to lead, whatever the name's answer has become meanwhile.
+//! A connection is made to the addresses that passed here, without a second lookup in between. Answers are not cached.
+//! Connections that are opened at the same time may share a lookup, and each of them checks its answer. A pooled
+//! connection stays on the address that passed, even if the name resolves to another one by now.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,51 +20,50 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service;
 
-use super::connector::ConnectFailure;
+use super::failure_class::ConnectError;
 use crate::target::TargetPolicy;
 
-/// A lookup that is under way.
+/// A lookup in progress.
 pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send>>;
 
-/// Looks up names: the system does, unless a host or a test plugs in something else.
+/// Resolves host names. The default is the system's resolver.
 ///
-/// A host whose own names are nobody's business plugs in a resolver that knows public names only: the log tells a name
-/// that does not exist (`dns`) from one that leads to a forbidden address (`target_refused`).
+/// A host whose internal names must stay secret supplies a resolver that knows public names only. With the system's
+/// one, customers can tell a name that does not exist (`dns`) from one with a forbidden address (`target_refused`).
 pub trait Resolve: Send + Sync + 'static {
-    /// All addresses of a host name, at the end of its aliases (CNAME). The port comes from the URL. The time that
-    /// this takes is part of the attempt's.
+    /// All addresses of a host name, with its aliases (CNAME) followed. The port comes from the URL. The lookup counts
+    /// towards the attempt's time limit.
     ///
     /// # Errors
-    /// The name does not exist, or nobody can tell. An empty answer counts as that too.
+    /// The name does not exist, or no server answers. An empty answer counts as an error too.
     fn resolve(&self, host: &str) -> Resolving;
 }
 
 /// The operating system's resolver (`getaddrinfo`), with its hosts file and search list.
 ///
-/// A lookup blocks a thread until the name's servers answer or are given up, long after its attempt has timed out. So
-/// that names that hang cannot take all threads, a name has one lookup at a time, which answers everybody who asks
-/// meanwhile, and a lookup that takes long gives its place to the next one.
+/// A lookup blocks a thread until the name's servers answer or the system gives up, long after its attempt has timed
+/// out. Two rules keep slow names from occupying all threads. A name has one lookup at a time, which all its callers
+/// share. A lookup that takes long moves to permits of its own, so that the next one can start.
 #[derive(Clone)]
 pub(crate) struct SystemResolver(Arc<Lookups>);
 
-/// Lookups that may be under way, and as many again that hang. Tokio's 512 threads for what blocks are needed for files,
-/// too.
+/// Most lookups at a time, and as many slow ones besides. Tokio's 512 threads for blocking work serve files, too.
 const MAX_LOOKUPS: usize = 128;
 
-/// After this long a lookup counts as one that hangs.
-const HANGS: Duration = Duration::from_secs(1);
+/// A lookup counts as slow after this time.
+const SLOW_AFTER: Duration = Duration::from_secs(1);
 
-/// What a lookup gave, for all who wait for it.
+/// The result of a lookup, shared by its callers.
 type Answer = Result<Vec<IpAddr>, Arc<io::Error>>;
 
-/// Blocks until there is an answer.
-type LookUp = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
+/// Resolves a name, blocking its thread.
+type BlockingLookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 struct Lookups {
-    look_up: Box<LookUp>,
-    under_way: Mutex<HashMap<String, watch::Receiver<Answer>>>,
-    places: Arc<Semaphore>,
-    places_of_those_that_hang: Arc<Semaphore>,
+    look_up: Box<BlockingLookup>,
+    in_progress: Mutex<HashMap<String, watch::Receiver<Answer>>>,
+    permits: Arc<Semaphore>,
+    slow_permits: Arc<Semaphore>,
 }
 
 impl Default for SystemResolver {
@@ -75,12 +74,12 @@ impl Default for SystemResolver {
 
 impl SystemResolver {
     fn new(look_up: impl Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync + 'static) -> Self {
-        let places = || Arc::new(Semaphore::new(MAX_LOOKUPS));
+        let permits = || Arc::new(Semaphore::new(MAX_LOOKUPS));
         Self(Arc::new(Lookups {
             look_up: Box::new(look_up),
-            under_way: Mutex::default(),
-            places: places(),
-            places_of_those_that_hang: places(),
+            in_progress: Mutex::default(),
+            permits: permits(),
+            slow_permits: permits(),
         }))
     }
 }
@@ -89,12 +88,12 @@ impl Resolve for SystemResolver {
     fn resolve(&self, host: &str) -> Resolving {
         let (lookups, host) = (Arc::clone(&self.0), host.to_owned());
         Box::pin(async move {
-            let under_way = lookups.under_way().get(&host).cloned();
-            let mut answer = if let Some(answer) = under_way {
+            let in_progress = lookups.in_progress().get(&host).cloned();
+            let mut answer = if let Some(answer) = in_progress {
                 answer
             } else {
-                let place = Arc::clone(&lookups.places).acquire_owned().await.map_err(io::Error::other)?;
-                UnderWay::begin(lookups, host, place)
+                let permit = Arc::clone(&lookups.permits).acquire_owned().await.map_err(io::Error::other)?;
+                LookupTask::spawn_or_join(lookups, host, permit)
             };
             answer.changed().await.map_err(io::Error::other)?;
             answer.borrow().clone().map_err(io::Error::other)
@@ -103,53 +102,60 @@ impl Resolve for SystemResolver {
 }
 
 impl Lookups {
-    fn under_way(&self) -> MutexGuard<'_, HashMap<String, watch::Receiver<Answer>>> {
-        self.under_way.lock()
+    fn in_progress(&self) -> MutexGuard<'_, HashMap<String, watch::Receiver<Answer>>> {
+        self.in_progress.lock()
     }
 }
 
-/// The lookup of a name, struck off when it ends.
-struct UnderWay {
+/// The lookup of a name. Dropping it removes the name from those in progress, so that a panic does too.
+struct LookupTask {
     lookups: Arc<Lookups>,
     host: String,
 }
 
-impl UnderWay {
-    /// Begins a lookup, or joins the one that somebody else has begun while this one waited for a place.
+impl LookupTask {
+    /// Starts a lookup, or joins the one that another caller has started while this one waited for its permit.
     #[expect(clippy::disallowed_methods, reason = "ends with its thread, which outlives the attempt")]
-    fn begin(lookups: Arc<Lookups>, host: String, place: OwnedSemaphorePermit) -> watch::Receiver<Answer> {
-        let (tell, answer) = watch::channel(Ok(Vec::new()));
-        match lookups.under_way().entry(host.clone()) {
-            Entry::Occupied(begun) => return begun.get().clone(),
-            Entry::Vacant(none) => {
-                none.insert(answer.clone());
+    fn spawn_or_join(
+        lookups: Arc<Lookups>,
+        host: String,
+        permit: OwnedSemaphorePermit,
+    ) -> watch::Receiver<Answer> {
+        let (sender, answer) = watch::channel(Ok(Vec::new()));
+        match lookups.in_progress().entry(host.clone()) {
+            Entry::Occupied(started) => return started.get().clone(),
+            Entry::Vacant(vacant) => {
+                vacant.insert(answer.clone());
             }
         }
-        tokio::spawn(Self { lookups, host }.work(place, tell));
+        // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its permit.
+        tokio::spawn(Self { lookups, host }.run(permit, sender));
         answer
     }
 
-    async fn work(self, place: OwnedSemaphorePermit, tell: watch::Sender<Answer>) {
+    async fn run(self, permit: OwnedSemaphorePermit, sender: watch::Sender<Answer>) {
         let (lookups, host) = (Arc::clone(&self.lookups), self.host.clone());
         let mut thread = tokio::task::spawn_blocking(move || (lookups.look_up)(&host));
-        let (found, _place) = if let Ok(found) = tokio::time::timeout(HANGS, &mut thread).await {
-            (found, place)
+        let (found, _permit) = if let Ok(found) = tokio::time::timeout(SLOW_AFTER, &mut thread).await {
+            (found, permit)
         } else {
-            let another = Arc::clone(&self.lookups.places_of_those_that_hang).try_acquire_owned();
-            let place = another.unwrap_or(place);
-            (thread.await, place)
+            // Without a free slow permit the lookup keeps its own: together they bound the threads that are busy.
+            let slow_permit = Arc::clone(&self.lookups.slow_permits).try_acquire_owned();
+            let permit = slow_permit.unwrap_or(permit);
+            (thread.await, permit)
         };
-        let _ = tell.send_replace(found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new));
+        // The outer error is a panic of the lookup. Without callers left there is nothing to report to.
+        let _ = sender.send_replace(found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new));
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for LookupTask {
     fn drop(&mut self) {
-        self.lookups.under_way().remove(&self.host);
+        self.lookups.in_progress().remove(&self.host);
     }
 }
 
-/// A resolver whose answers the policy permits, as hyper-util's connector wants it.
+/// A resolver with the policy applied to its answers, in the form that hyper-util's connector takes.
 #[derive(Clone)]
 pub(super) struct CheckedResolver {
     pub(super) policy: TargetPolicy,
@@ -158,10 +164,10 @@ pub(super) struct CheckedResolver {
 
 impl Service<Name> for CheckedResolver {
     type Response = std::vec::IntoIter<SocketAddr>;
-    type Error = ConnectFailure;
-    type Future = BoxFuture<'static, Result<Self::Response, ConnectFailure>>;
+    type Error = ConnectError;
+    type Future = BoxFuture<'static, Result<Self::Response, ConnectError>>;
 
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectFailure>> {
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))
     }
 
@@ -169,7 +175,7 @@ impl Service<Name> for CheckedResolver {
         let resolver = self.clone();
         Box::pin(async move {
             let found = resolver.addresses(name.as_str()).await?;
-            // Port 0 stands for the port of the URL.
+            // hyper-util replaces port 0 by the port of the URL.
             let found = found.into_iter().map(|address| SocketAddr::new(address, 0));
             Ok(found.collect::<Vec<_>>().into_iter())
         })
@@ -177,14 +183,14 @@ impl Service<Name> for CheckedResolver {
 }
 
 impl CheckedResolver {
-    /// The addresses of a name, at least one, all of them permitted.
-    pub(super) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, ConnectFailure> {
-        let dns = |error: io::Error| ConnectFailure::new(FailureClass::Dns, error);
+    /// The addresses of a name: at least one, and all of them permitted.
+    pub(super) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, ConnectError> {
+        let dns = |error: io::Error| ConnectError::new(FailureClass::Dns, error);
         let found = self.resolver.resolve(name).await.map_err(dns)?;
         if found.is_empty() {
             return Err(dns(io::Error::other("no addresses")));
         }
-        if self.policy.permits_all(&found) { Ok(found) } else { Err(ConnectFailure::refused()) }
+        if self.policy.permits_all(&found) { Ok(found) } else { Err(ConnectError::refused()) }
     }
 }
 

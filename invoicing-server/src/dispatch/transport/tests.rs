@@ -17,7 +17,7 @@ use server::{Server, Step};
 
 const OPEN: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 const STRICT: TargetPolicy = TargetPolicy { allow_http: false, allow_private: false };
-/// `http` to public addresses: what is refused under it is refused for its address.
+/// Allows `http` to public addresses, so a refusal is due to the address.
 const HTTP_ONLY: TargetPolicy = TargetPolicy { allow_http: true, allow_private: false };
 
 const NOW: Timestamp = Timestamp::from_millis(784_111_777_000);
@@ -85,7 +85,7 @@ impl<F: Fn() -> Resolving + Send + Sync + 'static> Resolve for Lookup<F> {
 async fn the_status_is_the_outcome() {
     for status in [200, 201, 204, 299, 301, 302, 307, 308, 400, 404, 410, 429, 500, 503, 599, 999] {
         let server =
-            Server::answering(&format!("HTTP/1.1 {status} Whatever\r\ncontent-length: 0\r\n\r\n")).await;
+            Server::answering(&format!("HTTP/1.1 {status} Reason\r\ncontent-length: 0\r\n\r\n")).await;
         assert_eq!(post(&transport(), &server.url(), AMPLE).await, answered(status), "{status}");
     }
 }
@@ -117,7 +117,7 @@ async fn retry_after_is_read_as_seconds_and_as_a_date() {
 }
 
 #[tokio::test]
-async fn odd_responses_count_by_their_status() {
+async fn unusual_responses_count_by_their_status() {
     for response in [
         &b"HTTP/1.1 200 OK\r\nx-name: caf\xe9 \xff\xfe\r\ncontent-length: 0\r\n\r\n"[..],
         b"HTTP/1.1 200 OK\r\nx-na\xc3\xafve: 1\r\ncontent-length: 0\r\n\r\n",
@@ -138,7 +138,7 @@ async fn odd_responses_count_by_their_status() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_a_protocol_failure() {
+async fn an_answer_that_is_not_http_is_a_protocol_failure() {
     for response in [
         &b"SSH-2.0-OpenSSH_9.2\r\n"[..],
         b"220 smtp.example.com ESMTP\r\n",
@@ -163,7 +163,7 @@ async fn endless_headers_are_a_protocol_failure() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_a_network_failure() {
+async fn a_broken_connection_is_a_network_failure() {
     for steps in [
         vec![Step::Close],
         vec![Step::send(b"HTTP/1.1 200"), Step::Close],
@@ -195,7 +195,7 @@ async fn assert_times_out(transport: &Transport, url: &str) {
 }
 
 #[tokio::test]
-async fn one_limit_covers_everything_up_to_the_end_of_the_body() {
+async fn one_time_limit_covers_the_attempt_up_to_the_end_of_the_body() {
     let drip = || Step::Drip(b"a".to_vec());
     for steps in [
         vec![Step::Hang],
@@ -230,7 +230,7 @@ async fn a_lookup_that_hangs_is_a_timeout() {
 }
 
 #[tokio::test]
-async fn the_limit_on_connecting_holds_without_that_of_the_attempt() {
+async fn the_connect_timeout_applies_without_an_attempt_limit() {
     let server = Server::greeting(vec![Step::Hang]).await;
     let transport = Transport::builder(OPEN).connect_timeout(SHORT).build().unwrap();
     let url = server.url().replace("http:", "https:");
@@ -240,7 +240,7 @@ async fn the_limit_on_connecting_holds_without_that_of_the_attempt() {
 // --- Bounds
 
 #[tokio::test]
-async fn a_body_without_end_counts_by_its_status_and_is_left_unread() {
+async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
     for (head, body) in [
         (&b"HTTP/1.1 200 OK\r\n\r\n"[..], &b"aaaaaaaaaaaaaaaa"[..]),
         (b"HTTP/1.1 200 OK\r\ncontent-length: 99999999999\r\n\r\n", b"aaaaaaaaaaaaaaaa"),
@@ -258,7 +258,7 @@ async fn a_body_without_end_counts_by_its_status_and_is_left_unread() {
 }
 
 #[tokio::test]
-async fn a_body_up_to_the_bound_leaves_the_connection_usable() {
+async fn a_body_up_to_the_bound_leaves_the_connection_in_the_pool() {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {MAX_BODY}\r\n\r\n");
     let server = Server::answering(&(head + &"a".repeat(MAX_BODY))).await;
     let transport = transport();
@@ -297,7 +297,7 @@ async fn the_request_is_a_post_of_exactly_these_bytes_and_headers() {
 }
 
 #[tokio::test]
-async fn a_long_body_arrives_whole() {
+async fn a_long_request_body_arrives_completely() {
     let server = Server::answering(server::OK).await;
     let body: Vec<u8> = (0..1_000_000_u32).map(|n| n.to_le_bytes()[1]).collect();
     let request = target(&server.url()).post(Bytes::from(body.clone()));
@@ -322,7 +322,7 @@ fn the_host_header_has_the_port_unless_it_is_the_default() {
 // --- The pool
 
 #[tokio::test]
-async fn connections_are_used_again() {
+async fn connections_are_reused() {
     let server = Server::answering("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
     let transport = transport();
     let target = target(&server.url());
@@ -349,7 +349,7 @@ async fn a_connection_that_the_peer_closed_while_idle_costs_no_failure() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_written_is_not_sent_again() {
+async fn a_request_that_has_been_written_is_not_sent_again() {
     let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::Close]).await;
     let transport = transport();
     for connections in 1..=5 {
@@ -360,7 +360,7 @@ async fn a_request_that_was_written_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_dropped_in_time() {
+async fn an_idle_connection_is_closed_after_the_idle_timeout() {
     let server = Server::answering(server::OK).await;
     let transport = Transport::builder(OPEN).idle_timeout(Duration::from_millis(50)).build().unwrap();
     assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
@@ -371,7 +371,7 @@ async fn an_idle_connection_is_dropped_in_time() {
 // --- The policy when connecting
 
 #[tokio::test]
-async fn a_private_literal_is_refused_although_the_url_got_past_registration() {
+async fn a_private_literal_is_refused_at_connect_time_too() {
     let server = Server::answering(server::OK).await;
     let port = server.address().port();
     let refusing = Transport::builder(HTTP_ONLY).build().unwrap();
@@ -389,7 +389,7 @@ async fn a_private_literal_is_refused_although_the_url_got_past_registration() {
 }
 
 #[tokio::test]
-async fn plain_http_is_refused_although_the_url_got_past_registration() {
+async fn plain_http_is_refused_at_connect_time_too() {
     let server = Server::answering(server::OK).await;
     let private = TargetPolicy { allow_http: false, allow_private: true };
     let transport = Transport::builder(private).build().unwrap();
@@ -398,15 +398,15 @@ async fn plain_http_is_refused_although_the_url_got_past_registration() {
 }
 
 #[tokio::test]
-async fn a_blocked_port_is_refused_although_the_url_got_past_registration() {
-    // Nothing listens there, and nothing is asked: the answer is the same where something does.
+async fn a_blocked_port_is_refused_at_connect_time_too() {
+    // No connection is attempted, so it does not matter whether a server listens there.
     let uri = "http://127.0.0.1:25/".parse().unwrap();
     let target = Target { uri, headers: HeaderMap::new() };
     assert_eq!(transport().send(target.post(Bytes::new()), AMPLE, NOW).await, failed(TargetRefused));
 }
 
 #[tokio::test]
-async fn one_private_address_among_public_ones_refuses_them_all() {
+async fn one_private_address_among_public_ones_refuses_the_name() {
     let server = Server::answering(server::OK).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     for answer in [
@@ -429,7 +429,7 @@ async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
     let url = format!("http://hooks.example:{}/", server.address().port());
     let resolver = Fixed::new(&[&["127.0.0.1"], &["93.184.216.34", "10.0.0.1"]]);
     let lookups = Arc::clone(&resolver.lookups);
-    // The same answers: permitted where private is allowed, refused by the strict policy, first and second.
+    // The first answer is permitted where private addresses are allowed; the second is refused by the strict policy.
     let open = Transport::builder(OPEN).resolver(resolver.clone()).build().unwrap();
     assert_eq!(post(&open, &url, AMPLE).await, answered(200));
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
@@ -440,7 +440,7 @@ async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
 }
 
 #[tokio::test]
-async fn the_port_comes_from_the_url_and_a_dead_address_gives_way_to_the_next() {
+async fn the_port_comes_from_the_url_and_an_unreachable_address_is_followed_by_the_next() {
     let server = Server::answering(server::OK).await;
     let url = format!("http://hooks.example:{}/", server.address().port());
     // Nothing listens on 127.0.0.2 with this port.
@@ -452,7 +452,7 @@ async fn the_port_comes_from_the_url_and_a_dead_address_gives_way_to_the_next() 
 #[tokio::test]
 async fn a_name_that_does_not_resolve_is_a_dns_failure() {
     let fails = || -> Resolving { Box::pin(async { Err(std::io::Error::other("no such host")) }) };
-    // A resolver that gives up by itself has still not found the name.
+    // A timeout of the resolver itself counts as a name that was not found.
     let slow = || -> Resolving { Box::pin(async { Err(std::io::ErrorKind::TimedOut.into()) }) };
     for url in ["http://hooks.example/", "https://hooks.example/"] {
         let failing = Transport::builder(OPEN).resolver(Lookup(fails)).build().unwrap();
@@ -465,7 +465,7 @@ async fn a_name_that_does_not_resolve_is_a_dns_failure() {
 }
 
 #[tokio::test]
-async fn the_system_resolver_knows_this_machine_and_the_policy_refuses_it() {
+async fn the_system_resolver_finds_localhost_and_the_policy_refuses_it() {
     let found = SystemResolver::default().resolve("localhost").await.unwrap();
     assert!(!found.is_empty() && found.iter().all(IpAddr::is_loopback), "{found:?}");
     let server = Server::answering(server::OK).await;
@@ -477,8 +477,8 @@ async fn the_system_resolver_knows_this_machine_and_the_policy_refuses_it() {
 }
 
 #[tokio::test]
-async fn a_name_that_the_system_cannot_have_is_a_dns_failure() {
-    // Longer than a name can be: refused without asking anybody.
+async fn a_name_with_an_invalid_label_is_a_dns_failure() {
+    // A label longer than 63 bytes is refused without a query.
     let url = format!("http://{}.example/", "a".repeat(64));
     assert_eq!(post(&transport(), &url, AMPLE).await, failed(Dns));
 }

@@ -1,7 +1,7 @@
-//! The fonts of a document: embedded, parsed once, shared by all documents.
+//! The fonts of a document: compiled in, parsed once, shared by all documents.
 //!
-//! Inter is the text; the Noto families step in for what it lacks (see `fonts/README.md`). No system font is ever
-//! used: the same input must give the same bytes everywhere.
+//! Text is in Inter; the Noto families cover the characters that it lacks (see `fonts/README.md`). System fonts are never
+//! used, because the same input must give the same bytes everywhere.
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
@@ -11,9 +11,9 @@ use parley::FontContext;
 use parley::fontique::{Blob, Collection, CollectionOptions, FontInfoOverride, FontWeight, SourceCache};
 use parley::style::FontFamilyName;
 
-/// Weight of the text, and of what stands out in it (OpenType `usWeightClass`).
+/// Weight of normal text (OpenType `usWeightClass`).
 pub(super) const REGULAR: FontWeight = FontWeight::new(400.0);
-/// See [`REGULAR`].
+/// Weight of emphasised text.
 pub(super) const BOLD: FontWeight = FontWeight::new(600.0);
 
 macro_rules! font {
@@ -24,7 +24,7 @@ macro_rules! font {
 
 static INTER: &[u8] = font!("Inter-Regular");
 static INTER_BOLD: &[u8] = font!("Inter-SemiBold");
-/// In this order: letters before pictures.
+/// Tried in this order: letters before pictures.
 static FALLBACKS: [&[u8]; 5] = [
     font!("NotoSans-Regular"),
     font!("NotoSansHebrew-Regular"),
@@ -38,7 +38,7 @@ static FALLBACKS: [&[u8]; 5] = [
 #[error("not a static OpenType font")]
 pub struct NotAFont;
 
-/// Parsed fonts in the order in which they are tried.
+/// Parsed fonts, in the order in which they are tried.
 #[derive(Clone)]
 pub(super) struct Fonts {
     context: FontContext,
@@ -48,7 +48,7 @@ pub(super) struct Fonts {
 
 #[derive(Clone)]
 struct Face {
-    /// Which bytes of the layout's font these are.
+    /// The id under which the layout knows this font's bytes.
     blob: u64,
     font: Font,
 }
@@ -96,7 +96,7 @@ impl Fonts {
             axes: None,
         };
         let registered = self.context.collection.register_fonts(blob, Some(names));
-        // Of a variable font or a collection it would be open which design is meant.
+        // A variable font or a collection holds several designs, and nothing says which one to use.
         match registered.as_slice() {
             [(_, infos)] if infos.len() == 1 && infos[0].axes().is_empty() => {}
             _ => return Err(NotAFont),
@@ -109,12 +109,12 @@ impl Fonts {
         Ok(())
     }
 
-    /// What the layout looks fonts up in. A copy, because it caches while it looks.
+    /// The context for layouts. A copy, because lookups change its cache.
     pub(super) fn context(&self) -> FontContext {
         self.context.clone()
     }
 
-    /// The families, the one for text first.
+    /// The font families, Inter first.
     pub(super) fn families(&self) -> &[FontFamilyName<'static>] {
         &self.families
     }

@@ -1,14 +1,14 @@
-//! Numbers and dates as they are written in French.
+//! Numbers and dates in French notation.
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{Money, Percent, Quantity, UnitPrice};
 use rust_decimal::Decimal;
 
-/// Between a number and its unit, which stay on one line.
+/// Separates a number from its unit, without a line break.
 const NO_BREAK_SPACE: char = '\u{a0}';
-/// Between groups of three digits.
+/// Separates groups of three digits.
 const NARROW_NO_BREAK_SPACE: char = '\u{202f}';
-/// As wide as a figure, unlike a hyphen.
+/// The minus sign, as wide as a figure (unlike a hyphen).
 const MINUS: &str = "\u{2212}";
 
 const MONTHS: [&str; 12] = [
@@ -26,7 +26,7 @@ const MONTHS: [&str; 12] = [
     "décembre",
 ];
 
-/// `1 234,50 €`; a currency other than the euro keeps its code.
+/// `1 234,50 €`. Currencies other than the euro are shown by their code.
 pub(super) fn money(amount: Money, currency: &str) -> String {
     amount_of(amount.get(), currency)
 }
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn prices_quantities_and_rates_have_what_they_need() {
+    fn prices_quantities_and_rates_have_as_many_decimals_as_needed() {
         assert_eq!(unit_price("12".parse().unwrap(), "EUR"), "12,00\u{a0}€");
         assert_eq!(unit_price("0.1234".parse().unwrap(), "EUR"), "0,1234\u{a0}€");
         assert_eq!(quantity("-1500.25".parse().unwrap()), "−1\u{202f}500,25");

@@ -1,43 +1,45 @@
 //! The renderer that comes with the service: a French quote, typeset.
 //!
-//! The file is PDF/A-3a and PDF/UA-1: it can be kept for ever and read aloud. It carries its fonts, and once signed
-//! also the copy that was signed and the proof. Texts in Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and
-//! many symbols are printed as they were written; what no font has is an error that names the field and the
-//! character, never an empty box. How direction controls are treated stands in the module `clean`.
+//! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a signed document also
+//! embeds the copy that was signed and the proof. Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and many
+//! symbols are printed as entered. A character without a glyph is an error that names the field and the character,
+//! never an empty box. The module `sanitize` describes the treatment of direction controls.
 //!
-//! The way: `parties`, `table`, `totals` and `closing` say what a document says, `compose` sets it in columns and
-//! strips, `typeset` turns text into glyphs, `flow` breaks pages, `tags` keeps the structure, `write` makes the file.
+//! `header`, `line_table`, `totals`, `mentions` and `signature` produce the parts of a document. `composer` arranges
+//! their texts in columns and blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds
+//! the structure, and `writer` makes the file.
 
-mod clean;
-mod closing;
-mod compose;
-mod flow;
+mod composer;
 mod fonts;
 mod french;
-mod groups;
-mod parties;
-mod table;
+mod header;
+mod line_groups;
+mod line_table;
+mod mentions;
+mod pagination;
+mod sanitize;
+mod signature;
 mod tags;
 #[cfg(test)]
 pub(super) mod tests;
 mod totals;
-mod typeset;
-mod write;
+mod typesetter;
+mod writer;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use self::compose::{Composer, Field, Look, WIDTH, too_long};
-use self::flow::{Flow, Ink, Page};
+use self::composer::{Composer, Field, Look, WIDTH, too_long};
 use self::fonts::Fonts;
+use self::pagination::{Ink, Page, Paginator};
 use self::tags::Tags;
-use self::typeset::{Line, Typesetter};
-use self::write::{Footer, Writer};
+use self::typesetter::{Line, Typesetter};
+use self::writer::{Footer, Writer};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
 pub use self::fonts::NotAFont;
 
-/// A blue that is dark enough to be read and to be photocopied.
+/// A blue that is dark enough to read and to photocopy.
 const ACCENT: [u8; 3] = [22, 72, 110];
 
 const FOOTER: Look = Look::new(7.5).ink(Ink::Muted);
@@ -87,13 +89,13 @@ impl PdfRenderer {
 
     fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer), RenderError> {
         let mut composer =
-            Composer { set: Typesetter::new(&self.fonts), flow: Flow::new(), tags: Tags::default() };
-        parties::head(&mut composer, input)?;
-        table::table(&mut composer, input)?;
+            Composer { set: Typesetter::new(&self.fonts), pages: Paginator::new(), tags: Tags::default() };
+        header::header(&mut composer, input)?;
+        line_table::line_table(&mut composer, input)?;
         totals::totals(&mut composer, input)?;
-        closing::mentions(&mut composer, input)?;
-        closing::signature(&mut composer, input)?;
-        let pages = std::mem::replace(&mut composer.flow, Flow::new()).finish().map_err(too_long)?;
+        mentions::mentions(&mut composer, input)?;
+        signature::signature(&mut composer, input)?;
+        let pages = std::mem::replace(&mut composer.pages, Paginator::new()).finish().map_err(too_long)?;
         let footer = footer(&mut composer, input, pages.len())?;
         Ok((pages, composer.tags, footer))
     }
@@ -106,7 +108,7 @@ impl DocumentRenderer for PdfRenderer {
     }
 }
 
-/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line; names that are too long for it are cut.
+/// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for it is cut.
 fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer, RenderError> {
     let mut number = |text: &str| first(to, text);
     let numbers = (1..=pages)
@@ -117,6 +119,7 @@ fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Res
     let mut text = first(to, &full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {
+        // By an eighth, so that a long name takes few layouts.
         kept -= kept.div_ceil(8);
         let cut: String = full.chars().take(kept).collect();
         text = first(to, &format!("{}…", cut.trim_end()))?;

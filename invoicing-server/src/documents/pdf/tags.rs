@@ -1,4 +1,4 @@
-//! The structure of a document, for those who hear it instead of seeing it (ISO 14289-1).
+//! The structure tree of a document, which screen readers follow (PDF/UA-1, ISO 14289-1).
 
 use krilla::tagging::{Identifier, Node as Child, TagGroup, TagKind, TagTree};
 
@@ -10,7 +10,7 @@ pub(super) struct NodeId(usize);
 struct Node {
     kind: TagKind,
     parts: Vec<Part>,
-    /// The entry in the outline that leads here: how deep, and what it says.
+    /// The entry in the outline that leads here: its depth and its title.
     outline: Option<(usize, String)>,
 }
 
@@ -44,14 +44,14 @@ impl Tags {
         self.nodes[node].outline = Some((depth, title));
     }
 
-    /// Adds what was drawn to an element. The first time for an element of the outline, gives its entry.
+    /// Adds drawn content to an element. Returns the entry in the outline the first time, if the element has one.
     pub(super) fn drawn(&mut self, NodeId(node): NodeId, content: Identifier) -> Option<(usize, String)> {
         let node = &mut self.nodes[node];
         node.parts.push(Part::Content(content));
         node.outline.take()
     }
 
-    /// The structure in krilla's words. Elements in which nothing was drawn are left out.
+    /// The structure as krilla takes it. Elements without content are left out.
     pub(super) fn tree(&self) -> TagTree {
         let mut tree = TagTree::new();
         self.top.iter().filter_map(|node| self.group(*node)).for_each(|group| tree.push(group));
@@ -65,6 +65,7 @@ impl Tags {
             Part::Content(content) => Some(Child::Leaf(*content)),
         };
         let children: Vec<_> = node.parts.iter().filter_map(child).collect();
+        // An empty cell stays: without it the cells after it would belong to other columns.
         let cell = matches!(node.kind, TagKind::TD(_) | TagKind::TH(_));
         (cell || !children.is_empty()).then(|| TagGroup::with_children(node.kind.clone(), children))
     }

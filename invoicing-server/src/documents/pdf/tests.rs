@@ -1,4 +1,4 @@
-//! What a document says, that nothing a customer may enter breaks it, and where its pages break.
+//! The content of a document, its page breaks, and texts that must not break it.
 
 use chrono::NaiveDate;
 use invoicing_core::{
@@ -8,8 +8,8 @@ use invoicing_core::{
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::flow::{LEFT, PAGE, RIGHT, Text};
-use super::typeset::Line as Set;
+use super::pagination::{LEFT, PAGE, RIGHT, Text};
+use super::typesetter::Line as TextLine;
 use super::*;
 use crate::documents::{ContentHash, SignedCopy};
 
@@ -117,7 +117,7 @@ fn composed(company: &Company, quote: &Quote) -> Vec<Page> {
 }
 
 /// What a line says, read back from the text that its glyphs stand for.
-fn said(line: &Set) -> &str {
+fn said(line: &TextLine) -> &str {
     let ranges = || line.runs.iter().flat_map(|run| &run.glyphs).map(krilla::text::Glyph::text_range);
     let start = ranges().map(|range| range.start).min().unwrap_or(0);
     &line.text[start..ranges().map(|range| range.end).max().unwrap_or(0)]
@@ -164,7 +164,7 @@ fn assert_tidy(pages: &[Page]) {
 }
 
 #[test]
-fn a_quote_says_what_the_customer_must_know() {
+fn a_quote_shows_all_its_data() {
     let company = company();
     let text = text_of(&composed(&company, &quote()));
     for expected in [
@@ -194,7 +194,7 @@ fn a_quote_says_what_the_customer_must_know() {
 }
 
 #[test]
-fn lines_stand_under_their_lot_and_section_with_subtotals() {
+fn lines_are_grouped_by_lot_and_section_with_subtotals() {
     let text = text_of(&composed(&company(), &quote()));
     let order = [
         "Lot 1 Finitions\nSéjour\nPeinture des murs",
@@ -240,7 +240,7 @@ fn contains(pdf: &[u8], needle: &str) -> bool {
 }
 
 #[test]
-fn the_file_says_which_standards_it_follows() {
+fn the_file_declares_its_standards() {
     let pdf = try_render(&company(), &quote()).unwrap();
     for expected in [
         "<pdfaid:part>3<",
@@ -265,7 +265,7 @@ fn rates_and_retention_are_only_mentioned_where_they_apply() {
 }
 
 #[test]
-fn the_same_input_gives_the_same_bytes_and_another_gives_others() {
+fn equal_input_gives_equal_bytes_and_other_input_other_bytes() {
     let quote = quote();
     let first = try_render(&company(), &quote).unwrap();
     let elsewhere = std::thread::spawn({
@@ -289,7 +289,7 @@ fn an_unknown_time_zone_is_an_error() {
 }
 
 #[test]
-fn what_no_font_has_is_named() {
+fn a_character_without_a_glyph_is_named() {
     let refused = |company: &Company, quote: &Quote| match try_render(company, quote) {
         Err(RenderError::Text(invalid)) => invalid.to_string(),
         other => panic!("{:?}", other.map(|pdf| pdf.len())),
@@ -310,7 +310,7 @@ fn what_no_font_has_is_named() {
 }
 
 #[test]
-fn a_host_adds_a_font() {
+fn a_host_can_add_a_font() {
     assert_eq!(PdfRenderer::new().with_fallback(*b"not a font").unwrap_err(), NotAFont);
     let font = include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fonts/NotoEmoji-Regular.ttf"));
     let renderer = PdfRenderer::new().with_fallback(*font).unwrap();
@@ -327,7 +327,7 @@ fn every_script_with_a_font_is_printed() {
 }
 
 #[test]
-fn an_accent_stands_higher_on_a_taller_letter() {
+fn an_accent_is_placed_higher_on_a_taller_letter() {
     let fonts = Fonts::embedded();
     let mut set = Typesetter::new(&fonts);
     let mut height = |letter: &str| {
@@ -368,7 +368,7 @@ fn the_footer_counts_the_pages() {
 }
 
 #[test]
-fn the_table_s_head_stands_on_every_page_of_the_table() {
+fn the_head_of_the_table_is_repeated_on_each_of_its_pages() {
     let lines = (0..200).map(|n| line(&format!("Poste {n}."), (None, None), "20")).collect();
     let pages = composed(&company(), &quote_of(lines));
     let text = text_of(&pages);
@@ -382,7 +382,7 @@ fn the_table_s_head_stands_on_every_page_of_the_table() {
 }
 
 #[test]
-fn a_row_taller_than_a_page_is_the_only_one_that_is_torn() {
+fn only_a_row_taller_than_a_page_is_split() {
     let tall = (0..200).map(|n| format!("Étape {n}.")).collect::<Vec<_>>().join("\n");
     let mut lines = vec![line("Avant", (Some("Lot"), None), "20"), line(&tall, (Some("Lot"), None), "20")];
     lines.push(line("Après", (Some("Lot"), None), "20"));
@@ -392,36 +392,36 @@ fn a_row_taller_than_a_page_is_the_only_one_that_is_torn() {
     for n in 0..200 {
         assert_eq!(text.matches(&format!("Étape {n}.")).count(), 1, "{n}");
     }
-    assert_eq!(torn(&pages).len(), 1);
+    assert_eq!(split_blocks(&pages).len(), 1);
 }
 
 #[test]
-fn a_row_that_fills_a_page_is_torn_where_its_heading_would_be_left_behind() {
+fn a_row_that_fills_a_page_is_split_so_that_its_heading_stays_with_it() {
     for height in 35..70 {
         let place = (Some("Lot"), Some("Section"));
         let lines = vec![line("Avant", (None, None), "20"), line(&"mot\n".repeat(height), place, "20")];
         let pages = composed(&company(), &quote_of(lines));
         assert_tidy(&pages);
-        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keep), "{height}");
+        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keeps_with_next), "{height}");
         assert!(text_of(&pages).contains("Lot\nSection\nmot\n"), "{height}");
-        assert_eq!(torn(&pages).len(), usize::from(height > 48), "{height}");
+        assert_eq!(split_blocks(&pages).len(), usize::from(height > 48), "{height}");
     }
 }
 
 #[test]
-fn a_list_that_is_longer_than_a_page_breaks_between_its_rows() {
+fn a_list_longer_than_a_page_breaks_between_its_rows() {
     let mut lines: Vec<Line> =
         (1..=90).map(|rate| line("Pose", (None, None), &format!("{rate}.25"))).collect();
-    // Its label takes two lines, and is not torn for that.
+    // Its label takes two lines, and is not split.
     lines[30].total_ht = "6987654321010.99".parse().unwrap();
     let pages = composed(&company(), &quote_of(lines));
     assert_tidy(&pages);
     assert!(!text_of(&pages).contains("TVA 31,25 % sur 6 987 654 321 010,99 €"));
-    assert_eq!(torn(&pages), Vec::<usize>::new());
+    assert_eq!(split_blocks(&pages), Vec::<usize>::new());
 }
 
 #[test]
-fn the_bar_stands_beside_the_whole_signature_on_every_page() {
+fn the_bar_is_drawn_beside_the_whole_signature_on_each_page() {
     for (lines, expected) in
         [(1, 1), (40, 1), (53, 1), (54, 2), (55, 2), (56, 2), (57, 2), (58, 2), (100, 2), (200, 4)]
     {
@@ -430,7 +430,7 @@ fn the_bar_stands_beside_the_whole_signature_on_every_page() {
         quote.detail.signature = Some(SignatureBlock { accepted_text, ..signature() });
         let pages = composed(&company(), &quote);
         assert_tidy(&pages);
-        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keep), "{lines}");
+        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keeps_with_next), "{lines}");
         let mut signed = 0;
         for page in &pages {
             let begin = page.texts.iter().position(|text| said(&text.line) == "Signature électronique");
@@ -447,18 +447,18 @@ fn the_bar_stands_beside_the_whole_signature_on_every_page() {
     }
 }
 
-/// The strips of which parts stand on several pages.
-fn torn(pages: &[Page]) -> Vec<usize> {
+/// The blocks with parts on several pages.
+fn split_blocks(pages: &[Page]) -> Vec<usize> {
     let placed = |page: &Page| {
-        page.extents.iter().filter(|extent| !extent.repeated).map(|extent| extent.strip).collect()
+        page.extents.iter().filter(|extent| !extent.repeated).map(|extent| extent.block).collect()
     };
     let mut all: Vec<usize> = pages.iter().flat_map::<Vec<usize>, _>(placed).collect();
     all.dedup();
     let mut seen = std::collections::HashMap::new();
-    for strip in pages.iter().flat_map::<Vec<usize>, _>(placed) {
-        *seen.entry(strip).or_insert(0) += 1;
+    for block in pages.iter().flat_map::<Vec<usize>, _>(placed) {
+        *seen.entry(block).or_insert(0) += 1;
     }
-    all.into_iter().filter(|strip| seen[strip] > 1).collect()
+    all.into_iter().filter(|block| seen[block] > 1).collect()
 }
 
 #[test]
@@ -474,7 +474,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn any_text_makes_a_document_or_is_named(texts in proptest::collection::vec(any::<String>(), 8), rate in 0_i32..=100) {
+    fn any_text_is_rendered_or_refused_by_its_field(texts in proptest::collection::vec(any::<String>(), 8), rate in 0_i32..=100) {
         let mut quote = quote_of(vec![line(&texts[0], (Some(&texts[1]), Some(&texts[2])), &rate.to_string())]);
         quote.lines[0].unit = Some(texts[3].clone());
         quote.summary.number.clone_from(&texts[4]);
@@ -489,7 +489,7 @@ proptest! {
     }
 
     #[test]
-    fn what_can_be_printed_is_printed(text in "[ -~à-ÿœŁźא-תء-ي😀-😂\n]{0,200}") {
+    fn printable_text_is_printed_completely(text in "[ -~à-ÿœŁźא-תء-ي😀-😂\n]{0,200}") {
         let mut quote = quote();
         quote.lines[1].description.clone_from(&text);
         let pages = composed(&company(), &quote);
@@ -498,17 +498,17 @@ proptest! {
     }
 
     #[test]
-    fn glyphs_stand_for_the_text_that_was_entered(text in "[ -~à-ÿא-תء-ي😀-😂]{1,120}") {
+    fn glyphs_map_back_to_the_entered_text(text in "[ -~à-ÿא-תء-ي😀-😂]{1,120}") {
         let fonts = Fonts::embedded();
         let mut set = Typesetter::new(&fonts);
         let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
         let read: String = lines.iter().map(|line| said(line)).collect();
         let visible = |text: &str| text.replace(' ', "");
-        prop_assert_eq!(visible(&read), visible(&clean::clean(&text).unwrap()));
+        prop_assert_eq!(visible(&read), visible(&sanitize::sanitize(&text).unwrap()));
     }
 
     #[test]
-    fn no_row_is_torn_and_no_heading_is_left_behind(
+    fn no_row_is_split_and_no_heading_is_separated_from_its_row(
         rows in proptest::collection::vec((1_usize..70, 0_u8..4, 0_u8..3), 1..60),
     ) {
         let lines = rows.iter().map(|(height, lot, section)| {
@@ -519,14 +519,14 @@ proptest! {
         assert_tidy(&pages);
         // With its headings and subtotals a row fits a page up to here.
         let (least, most) = (48.0 * 12.78, 712.0);
-        for strip in torn(&pages) {
+        for block in split_blocks(&pages) {
             let parts = pages.iter().flat_map(|page| &page.extents);
-            let parts = parts.filter(|part| part.strip == strip && !part.repeated);
+            let parts = parts.filter(|part| part.block == block && !part.repeated);
             let height = parts.map(|part| part.bottom - part.top).sum::<f32>();
-            prop_assert!((least..2.0 * most).contains(&height), "torn: {}", height);
+            prop_assert!((least..2.0 * most).contains(&height), "split: {}", height);
         }
         for page in &pages {
-            prop_assert!(!page.extents.last().unwrap().keep, "a heading or a head is left behind");
+            prop_assert!(!page.extents.last().unwrap().keeps_with_next, "a block is separated from the next");
             for pair in page.extents.windows(2) {
                 prop_assert!(pair[0].bottom <= pair[1].top + 0.01);
             }

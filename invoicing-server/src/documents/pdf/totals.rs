@@ -1,11 +1,11 @@
-//! What the quote adds up to.
+//! The totals of a quote.
 
 use invoicing_core::VatShare;
 use krilla::tagging::{TableHeaderScope, Tag};
 
-use super::compose::{Column, Composer, Field, Look, Side, strip};
-use super::flow::{Edge, Ink, RIGHT};
+use super::composer::{Column, Composer, Field, Look, Side, block};
 use super::french;
+use super::pagination::{Edge, Ink, RIGHT};
 use crate::documents::{DocumentInput, RenderError};
 
 /// Left edge of the totals.
@@ -41,16 +41,16 @@ pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
         to.put(&mut left, (Field::Own, &row.label), row.look.ink(label_ink(row.look.ink)), label)?;
         let mut right = Column::new(RIGHT - width, width);
         right.add(&amount, figures, Side::Right, cell);
-        let mut strip = strip([left, right], 3.0).gap(if index == 0 { 16.0 } else { 0.0 });
+        let mut block = block([left, right], 3.0).gap(if index == 0 { 16.0 } else { 0.0 });
         if let Some((height, ink)) = row.rule {
-            strip = strip.rule((X, RIGHT), Edge::Top(height), ink);
+            block = block.rule((X, RIGHT), Edge::Top(height), ink);
         }
-        to.push(if index == last { strip } else { strip.kept() })?;
+        to.push(if index == last { block } else { block.keep_with_next() })?;
     }
     Ok(())
 }
 
-/// Labels are in the amount's colour only where it is not the text's.
+/// A label has the colour of an accented amount; beside a plain amount it is muted.
 fn label_ink(amount: Ink) -> Ink {
     if amount == Ink::Text { Ink::Muted } else { amount }
 }

@@ -6,7 +6,7 @@ fn public(address: &str) -> bool {
     is_public(address.parse().unwrap())
 }
 
-/// First and last address of each block that is not public, and whether its neighbours are.
+/// The first and last address of each special-purpose block, with its public neighbours.
 #[test]
 fn blocks_end_where_the_registries_say() {
     for (before, first, last, after) in [
@@ -42,8 +42,8 @@ fn blocks_end_where_the_registries_say() {
     }
 }
 
-/// The forms of IPv6 address that carry this IPv4 address, NAT64's well-known prefix apart.
-fn carriers(inner: Ipv4Addr) -> Vec<Ipv6Addr> {
+/// The IPv6 addresses that embed this IPv4 address, except NAT64's well-known prefix.
+fn embeddings(inner: Ipv4Addr) -> Vec<Ipv6Addr> {
     let low = u128::from(inner.to_bits());
     let at = |network: &str, shift: u32| {
         Ipv6Addr::from_bits(network.parse::<Ipv6Addr>().unwrap().to_bits() | low << shift)
@@ -65,8 +65,8 @@ fn carriers(inner: Ipv4Addr) -> Vec<Ipv6Addr> {
 
 proptest! {
     #[test]
-    fn an_address_around_an_ipv4_address_is_not_public(bits: u32) {
-        for address in carriers(Ipv4Addr::from_bits(bits)) {
+    fn an_address_that_embeds_an_ipv4_address_is_not_public(bits: u32) {
+        for address in embeddings(Ipv4Addr::from_bits(bits)) {
             prop_assert!(!is_public(address.into()), "{}", address);
         }
     }
@@ -80,7 +80,7 @@ proptest! {
 
     /// The standard library's own judgement, where it has one.
     #[test]
-    fn what_the_standard_library_calls_special_is_not_public(bits: u32, wide: u128) {
+    fn addresses_that_the_standard_library_calls_special_are_not_public(bits: u32, wide: u128) {
         let v4 = Ipv4Addr::from_bits(bits);
         let special = v4.is_private() || v4.is_loopback() || v4.is_link_local() || v4.is_multicast()
             || v4.is_broadcast() || v4.is_documentation() || v4.is_unspecified();

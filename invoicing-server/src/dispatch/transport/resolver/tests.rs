@@ -9,20 +9,20 @@ use super::*;
 /// Long enough never to run out in a test that passes.
 const AMPLE: Duration = Duration::from_secs(30);
 
-/// Names that begin with `hangs` are answered when it is dropped.
+/// A resolver whose lookups of `hangs…` return when this is dropped.
 struct Hanging {
     _release: mpsc::Sender<()>,
     resolver: SystemResolver,
-    /// Lookups of them that were begun.
-    begun: Arc<AtomicUsize>,
+    /// Lookups of such names that were started.
+    started: Arc<AtomicUsize>,
     attempts: JoinSet<io::Result<Vec<IpAddr>>>,
 }
 
 impl Hanging {
     fn new() -> Self {
         let (release, released) = mpsc::channel::<()>();
-        let (released, begun) = (Mutex::new(released), Arc::<AtomicUsize>::default());
-        let counted = Arc::clone(&begun);
+        let (released, started) = (Mutex::new(released), Arc::<AtomicUsize>::default());
+        let counted = Arc::clone(&started);
         let resolver = SystemResolver::new(move |host| {
             if host.starts_with("hangs") {
                 counted.fetch_add(1, Ordering::SeqCst);
@@ -30,10 +30,10 @@ impl Hanging {
             }
             Ok(vec![[192, 0, 2, 1].into()])
         });
-        Self { _release: release, resolver, begun, attempts: JoinSet::new() }
+        Self { _release: release, resolver, started, attempts: JoinSet::new() }
     }
 
-    /// Begins so many lookups of a name, and lets them come to where they hang or wait.
+    /// Starts lookups of a name, and lets them run until they hang or wait.
     async fn ask(&mut self, host: &str, times: usize) {
         for _ in 0..times {
             self.attempts.spawn(self.resolver.resolve(host));
@@ -41,34 +41,34 @@ impl Hanging {
         tokio::task::yield_now().await;
     }
 
-    /// Names that do not hang are found.
+    /// Other names are still resolved.
     async fn assert_others_are_found(&self) {
         for host in ["one.example", "two.example", "three.example"] {
             let found = tokio::time::timeout(AMPLE, self.resolver.resolve(host)).await;
-            found.expect("names that hang keep others waiting").unwrap();
+            found.expect("slow names delay others").unwrap();
         }
     }
 }
 
 #[tokio::test]
-async fn many_lookups_of_names_that_hang_take_one_place_each() {
+async fn a_slow_name_takes_one_permit_however_many_callers_ask() {
     let mut hanging = Hanging::new();
     for n in 0..25 {
         hanging.ask(&format!("hangs{n}.example"), 8).await;
     }
     hanging.assert_others_are_found().await;
-    assert!(hanging.begun.load(Ordering::SeqCst) <= 25);
-    // Attempts that end leave their lookups behind; those that follow begin no others.
+    assert!(hanging.started.load(Ordering::SeqCst) <= 25);
+    // The lookups outlive the attempts, and the next attempts join them.
     hanging.attempts.shutdown().await;
     for n in 0..25 {
         hanging.ask(&format!("hangs{n}.example"), 8).await;
     }
     hanging.assert_others_are_found().await;
-    assert!(hanging.begun.load(Ordering::SeqCst) <= 25);
+    assert!(hanging.started.load(Ordering::SeqCst) <= 25);
 }
 
 #[tokio::test]
-async fn more_names_that_hang_than_there_are_places_keep_others_waiting_for_a_moment_only() {
+async fn more_slow_names_than_permits_delay_other_lookups_only_briefly() {
     let mut hanging = Hanging::new();
     for n in 0..200 {
         hanging.ask(&format!("hangs{n}.example"), 1).await;
@@ -77,7 +77,7 @@ async fn more_names_that_hang_than_there_are_places_keep_others_waiting_for_a_mo
 }
 
 #[tokio::test]
-async fn a_name_is_looked_up_once_for_all_who_wait_and_again_for_who_comes_later() {
+async fn concurrent_callers_share_a_lookup_and_a_later_caller_starts_another() {
     let lookups = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&lookups);
     let resolver = SystemResolver::new(move |_| {
@@ -94,7 +94,7 @@ async fn a_name_is_looked_up_once_for_all_who_wait_and_again_for_who_comes_later
 }
 
 #[tokio::test]
-async fn a_lookup_that_fails_or_panics_fails_for_all_who_wait_and_leaves_nothing_behind() {
+async fn a_lookup_that_fails_or_panics_fails_for_all_its_callers_and_is_forgotten() {
     let resolver = SystemResolver::new(|host| match host {
         "panics.example" => panic!("expected"),
         _ => Err(io::ErrorKind::NotFound.into()),
@@ -105,6 +105,6 @@ async fn a_lookup_that_fails_or_panics_fails_for_all_who_wait_and_leaves_nothing
             assert!(answers.iter().all(Result::is_err), "{host}: {answers:?}");
         }
     }
-    assert!(resolver.0.under_way().is_empty());
-    assert_eq!(resolver.0.places.available_permits(), MAX_LOOKUPS);
+    assert!(resolver.0.in_progress().is_empty());
+    assert_eq!(resolver.0.permits.available_permits(), MAX_LOOKUPS);
 }

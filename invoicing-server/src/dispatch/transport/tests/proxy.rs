@@ -1,4 +1,4 @@
-//! The forward proxy: what it is asked for, what it is never asked for, and what its failures are called.
+//! Deliveries through a forward proxy: the requests it gets, those it never gets, and the class of its failures.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -17,7 +17,7 @@ const PUBLIC: &str = "93.184.216.34";
 
 /// What a proxy does with a `CONNECT`.
 enum Answer {
-    /// Connects it to this port on loopback, whatever was asked for.
+    /// Connects to this port on loopback, ignoring the requested target.
     Tunnel(u16),
     Say(&'static str),
     Hang,
@@ -36,7 +36,7 @@ impl Proxy {
         Self::with(None, answer).await
     }
 
-    /// One that is spoken to over TLS, or not.
+    /// A proxy that expects TLS if an acceptor is given.
     async fn with(tls: Option<TlsAcceptor>, answer: impl Fn(&str) -> Answer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -50,7 +50,7 @@ impl Proxy {
         ForwardProxy::parse(&format!("http://{}", self.address)).unwrap()
     }
 
-    /// What it was asked for so far, in order.
+    /// The targets of its requests so far, in order.
     fn asked(&self) -> Vec<String> {
         let heads = self.heads.lock().unwrap();
         heads.iter().map(|head| head.split(' ').nth(1).unwrap().to_owned()).collect()
@@ -107,10 +107,10 @@ fn through(policy: TargetPolicy, proxy: &Proxy, answers: &[&[&str]]) -> Transpor
     Transport::builder(policy).resolver(Fixed::new(answers)).proxy(Some(proxy.setting()), false)
 }
 
-// --- What it is asked for
+// --- The requests it gets
 
 #[tokio::test]
-async fn the_proxy_is_asked_for_the_address_that_passed_and_tls_is_about_the_name() {
+async fn the_proxy_is_asked_for_the_checked_address_and_tls_verifies_the_name() {
     let server = TlsServer::start(false).await;
     let port = server.port;
     let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
@@ -119,7 +119,7 @@ async fn the_proxy_is_asked_for_the_address_that_passed_and_tls_is_about_the_nam
         assert_eq!(post(&client, "https://hooks.example/a", AMPLE).await, answered(200));
     }
     assert_eq!(proxy.asked(), ["93.184.216.34:443"], "one connection, used again");
-    // The certificate is for another name: it is not the proxy that was asked for the wrong thing.
+    // The certificate is for another name; the proxy was asked for the right target.
     assert_eq!(post(&client, "https://other.example:8443/", AMPLE).await, failed(TlsWrongName));
     assert_eq!(proxy.asked()[1..], ["93.184.216.34:8443"]);
     assert_eq!(post(&client, "https://[2606:4700::1111]/", AMPLE).await, failed(TlsWrongName));
@@ -128,7 +128,7 @@ async fn the_proxy_is_asked_for_the_address_that_passed_and_tls_is_about_the_nam
 }
 
 #[tokio::test]
-async fn plain_http_goes_through_a_tunnel_too_and_names_its_host() {
+async fn plain_http_uses_a_tunnel_too_and_sends_its_host_header() {
     let server = Server::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
@@ -140,7 +140,7 @@ async fn plain_http_goes_through_a_tunnel_too_and_names_its_host() {
 }
 
 #[tokio::test]
-async fn credentials_go_to_the_proxy_and_no_further() {
+async fn credentials_are_sent_to_the_proxy_only() {
     let server = Server::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
@@ -154,7 +154,7 @@ async fn credentials_go_to_the_proxy_and_no_further() {
 }
 
 #[tokio::test]
-async fn a_second_address_is_asked_for_once_of_the_other_family_if_there_is_one() {
+async fn one_further_address_is_tried_preferably_of_the_other_family() {
     let server = Server::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |asked| match asked {
@@ -179,10 +179,10 @@ async fn a_second_address_is_asked_for_once_of_the_other_family_if_there_is_one(
     }
 }
 
-// --- What it is not asked for
+// --- The requests it never gets
 
 #[tokio::test]
-async fn what_the_policy_forbids_never_reaches_the_proxy() {
+async fn a_forbidden_target_never_reaches_the_proxy() {
     let proxy = Proxy::start(|_| Answer::Say("HTTP/1.1 502 Bad Gateway\r\n\r\n")).await;
     for answer in [
         &["10.0.0.1"][..],
@@ -202,9 +202,9 @@ async fn what_the_policy_forbids_never_reaches_the_proxy() {
     assert!(proxy.asked().is_empty());
 }
 
-/// Rebinding: permitted at first, forbidden at the next lookup.
+/// DNS rebinding: permitted at first, forbidden at the next lookup.
 #[tokio::test]
-async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection_and_not_before() {
+async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection() {
     let closing = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     let server =
         Server::new(vec![Step::send(server::OK.as_bytes()), Step::Read, Step::send(closing), Step::Close])
@@ -215,7 +215,7 @@ async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection_and_no
     let lookups = Arc::clone(&resolver.lookups);
     let client = through(HTTP_ONLY, &proxy, &[&[]]).resolver(resolver).build().unwrap();
     let url = "http://hooks.example/";
-    // The second goes over the connection that was permitted; the name's answer is not looked at again.
+    // The second delivery reuses the permitted connection, without another lookup.
     assert_eq!(post(&client, url, AMPLE).await, answered(200));
     assert_eq!(post(&client, url, AMPLE).await, answered(200));
     assert_eq!(lookups.load(Ordering::SeqCst), 1);
@@ -227,7 +227,7 @@ async fn a_name_that_changes_its_answer_is_refused_at_the_next_connection_and_no
 }
 
 #[tokio::test]
-async fn names_may_be_left_to_the_proxy_and_literals_are_checked_all_the_same() {
+async fn names_may_be_left_to_the_proxy_but_literals_are_still_checked() {
     let server = Server::answering(server::OK).await;
     let port = server.address().port();
     let proxy = Proxy::start(move |_| Answer::Tunnel(port)).await;
@@ -247,7 +247,7 @@ async fn names_may_be_left_to_the_proxy_and_literals_are_checked_all_the_same() 
 // --- Its failures
 
 #[tokio::test]
-async fn what_the_proxy_does_wrong_is_a_class_of_its_own() {
+async fn failures_of_the_proxy_have_their_own_class() {
     for answer in [
         "HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n",
         "HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n",
@@ -265,7 +265,7 @@ async fn what_the_proxy_does_wrong_is_a_class_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let closed = ForwardProxy::parse(&format!("http://{}", listener.local_addr().unwrap())).unwrap();
     drop(listener);
-    // Longer than a name can be: the system cannot find it.
+    // A label longer than 63 bytes cannot be resolved.
     let nowhere = ForwardProxy::parse(&format!("http://{}.example", "a".repeat(64))).unwrap();
     for setting in [closed, nowhere] {
         let client = Transport::builder(STRICT).resolver(Fixed::new(&[&[PUBLIC]]));
@@ -279,7 +279,7 @@ async fn what_the_proxy_does_wrong_is_a_class_of_its_own() {
 
 /// TLS to the receiver goes within TLS to the proxy, and each certificate is checked against its own name.
 #[tokio::test]
-async fn a_proxy_may_be_spoken_to_over_tls() {
+async fn a_proxy_may_be_reached_over_tls() {
     let server = TlsServer::start(false).await;
     let of_its_own =
         |params: &mut CertificateParams| params.distinguished_name.push(DnType::CommonName, "proxy");

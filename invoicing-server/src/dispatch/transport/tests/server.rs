@@ -1,4 +1,4 @@
-//! A hand-written HTTP server on loopback that does what it is told, the wrong things above all.
+//! A scripted HTTP server on loopback, also for behaviour that breaks the protocol.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -108,7 +108,7 @@ impl Server {
         self.requests.lock().await.recv().await.unwrap()
     }
 
-    /// Waits until this many connections have ended, whoever closed them.
+    /// Waits until this many connections have ended, closed by either side.
     pub(super) async fn closed(&self, connections: usize) {
         self.state.closed.subscribe().wait_for(|closed| *closed >= connections).await.unwrap();
     }

@@ -95,7 +95,7 @@ async fn accept(listener: TcpListener, acceptor: TlsAcceptor, handshakes: Arc<At
 }
 
 #[tokio::test]
-async fn a_trusted_server_is_reached_by_name_and_by_address_and_its_connection_kept() {
+async fn a_trusted_server_is_reached_by_name_and_by_address_and_its_connection_is_reused() {
     let server = TlsServer::start(false).await;
     let client = server.client(true);
     for _ in 0..5 {
@@ -116,7 +116,7 @@ async fn an_unknown_authority_and_a_wrong_name_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_certificate_says_by_its_class_what_is_wrong_with_it() {
+async fn a_bad_certificate_has_a_class_that_tells_its_fault() {
     type Adjust = fn(&mut CertificateParams);
     let cases: [(Adjust, FailureClass); 4] = [
         (|params| params.not_after = rcgen::date_time_ymd(2020, 1, 1), TlsExpired),
@@ -134,7 +134,7 @@ async fn a_certificate_says_by_its_class_what_is_wrong_with_it() {
 
 /// With TLS 1.3 the refusal arrives when the client already takes the handshake for done.
 #[tokio::test]
-async fn a_server_that_wants_a_client_certificate_is_a_tls_failure() {
+async fn a_server_that_requires_a_client_certificate_is_a_tls_failure() {
     let server = TlsServer::start(true).await;
     assert_eq!(post(&server.client(true), &server.url("hooks.example"), AMPLE).await, failed(Tls));
 }
@@ -180,7 +180,7 @@ async fn private_addresses_are_refused_before_tls() {
 }
 
 #[test]
-fn a_root_that_is_no_certificate_is_an_error() {
+fn an_invalid_root_certificate_is_an_error() {
     let built = Transport::builder(OPEN).root_certificate(b"not a certificate".to_vec()).build();
     assert!(matches!(built, Err(TransportError::RootCertificate(_))));
 }

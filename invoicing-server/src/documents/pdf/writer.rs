@@ -1,6 +1,7 @@
-//! The file: what was placed on the pages as PDF/A-3a and PDF/UA-1, with its metadata and its attachments.
+//! The PDF file: pages as PDF/A-3a and PDF/UA-1, with metadata and attachments.
 //!
-//! krilla's own validators refuse a file that breaks either standard. Nothing here depends on the time or on chance.
+//! krilla's validators refuse a file that breaks either standard. The bytes depend on the input only, never on time or
+//! chance.
 
 use std::rc::Rc;
 
@@ -20,25 +21,25 @@ use krilla::tagging::{Artifact, ArtifactType, ContentTag};
 use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
-use super::clean::clean;
-use super::flow::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
 use super::fonts::Fonts;
+use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
+use super::sanitize::sanitize;
 use super::tags::Tags;
-use super::typeset::Line;
+use super::typesetter::Line;
 use crate::documents::{DocumentInput, RenderError, SignedCopy};
 
-/// Red, green and blue of the text, of what is said in passing, and of lines between rows.
+/// Red, green and blue of text, of secondary text, and of lines between rows.
 const TEXT: [u8; 3] = [24, 28, 34];
 const MUTED: [u8; 3] = [92, 101, 114];
 const HAIRLINE: [u8; 3] = [214, 219, 225];
 
 /// Baseline of the footer, in points from the page's top.
 const FOOTER: f32 = PAGE.1 - 34.0;
-/// Its rule.
+/// The rule above the footer.
 const FOOTER_RULE: Rectangle =
     Rectangle { x: LEFT, y: PAGE.1 - 49.0, width: RIGHT - LEFT, height: 0.5, ink: Ink::Hairline };
 
-/// What stands below each page.
+/// The footer of the pages.
 pub(super) struct Footer {
     /// The same on every page.
     pub(super) text: Rc<Line>,
@@ -192,9 +193,9 @@ pub(super) fn title(number: &str) -> String {
     format!("Devis {number}")
 }
 
-/// As the text is printed: what a viewer shows in its window cannot pretend to be something else either.
+/// Sanitized like printed text, so that the title in a viewer's window cannot mislead either.
 fn tidy(text: &str) -> String {
-    clean(text).map_or_else(|_| text.to_owned(), |text| text.replace('\n', " "))
+    sanitize(text).map_or_else(|_| text.to_owned(), |text| text.replace('\n', " "))
 }
 
 fn metadata(input: &DocumentInput<'_>) -> Metadata {
@@ -207,7 +208,7 @@ fn metadata(input: &DocumentInput<'_>) -> Metadata {
         .creation_date(created(input))
 }
 
-/// The instant that the document shows: of the signature, or of sending.
+/// The creation date: the instant of the signature, of sending, or the start of the document's day.
 fn created(input: &DocumentInput<'_>) -> DateTime {
     let signed = input.quote.detail.signature.as_ref().map(|signature| signature.signed_at);
     match signed.or(input.quote.summary.sent_at) {
@@ -235,7 +236,7 @@ fn day(year: DateTime, date: &impl Datelike) -> DateTime {
     year.month(small(date.month())).day(small(date.day()))
 }
 
-/// What the signature was made of, and the fingerprint that it gives.
+/// The content of `proof.json`: the parts of the signature and their fingerprint.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Proof<'a> {
@@ -244,7 +245,7 @@ struct Proof<'a> {
     proof_fingerprint: &'a str,
 }
 
-/// Puts the signed copy and its proof into the file.
+/// Embeds the signed copy and its proof.
 fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<(), RenderError> {
     let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.signed_copy) else {
         return Ok(());

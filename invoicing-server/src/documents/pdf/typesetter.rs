@@ -1,7 +1,7 @@
 //! From a text to lines of glyphs.
 //!
-//! Owns shaping, the choice of a font for each cluster, direction and line breaking, all by way of parley. It knows
-//! neither pages nor what a text means. A character that no font has is an error, never an empty box.
+//! Owns shaping, the font of each cluster, direction and line breaking, all with parley. Knows neither pages nor the
+//! meaning of a text. A character without a glyph in any font is an error, never an empty box.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,15 +13,16 @@ use parley::layout::{Alignment, AlignmentOptions, Layout, Run as ParleyRun};
 use parley::style::{FontFamily, FontFeature, FontFeatures, OverflowWrap, StyleProperty};
 use parley::{FontContext, LayoutContext};
 
-use super::clean::{Rule, clean, unprintable};
 use super::fonts::{BOLD, Fonts, REGULAR};
+use super::sanitize::{Rule, sanitize, unprintable};
 
-/// Texts up to this length are kept: units, rates and amounts come again and again.
-const KEPT: usize = 48;
+/// Texts up to this length in bytes are cached, because units, rates and amounts repeat in a quote.
+const MAX_CACHED: usize = 48;
 
-/// Inter draws `->` as an arrow and `2x4` as `2×4`; a document shows what was written.
-const NO_SURPRISES: FontFeature = FontFeature::new(parley::setting::Tag::new(b"calt"), 0);
-/// All figures are equally wide.
+/// Switches contextual alternates off. Inter would draw `->` as an arrow and `2x4` as `2×4`, but a document shows the
+/// text as entered.
+const NO_CONTEXTUAL_ALTERNATES: FontFeature = FontFeature::new(parley::setting::Tag::new(b"calt"), 0);
+/// Makes all figures equally wide.
 const TABULAR: FontFeature = FontFeature::new(parley::setting::Tag::new(b"tnum"), 1);
 
 /// How a text is set.
@@ -30,7 +31,7 @@ pub(super) struct Style {
     /// In points.
     pub(super) size: f32,
     pub(super) bold: bool,
-    /// Figures stand below each other.
+    /// Whether all figures have the same width, for columns of numbers.
     pub(super) tabular: bool,
 }
 
@@ -40,9 +41,9 @@ pub(super) struct Line {
     /// The paragraph that the line is from.
     pub(super) text: Rc<str>,
     pub(super) runs: Vec<Run>,
-    /// Where the line begins in the width that was given: not at 0 where it is written from the right.
+    /// Left edge within the given width. Not 0 for text from right to left.
     pub(super) x: f32,
-    /// Without spaces at its end.
+    /// Without trailing spaces.
     pub(super) width: f32,
 }
 
@@ -64,7 +65,7 @@ pub(super) struct Glyph {
     x: f32,
     /// Upwards from the baseline.
     pub(super) y: f32,
-    /// What it stands for, in bytes of the paragraph.
+    /// The text of the glyph, in bytes of the paragraph.
     start: u32,
     end: u32,
 }
@@ -99,17 +100,17 @@ impl krilla::text::Glyph for Glyph {
     }
 }
 
-/// Sets texts. One per document.
+/// Typesets texts. One per document.
 pub(super) struct Typesetter<'f> {
     fonts: &'f Fonts,
     context: FontContext,
     layouts: LayoutContext<()>,
     layout: Layout<()>,
-    /// By size, width and flags, then by text.
-    kept: HashMap<[u32; 3], HashMap<String, SharedLines>>,
+    /// Lines of short texts, by size, width and flags, then by text.
+    cache: HashMap<[u32; 3], HashMap<String, SharedLines>>,
 }
 
-/// The lines of a text; texts that are the same share them.
+/// The lines of a text. Equal texts share them.
 pub(super) type Lines = Vec<Rc<Line>>;
 type SharedLines = Rc<[Rc<Line>]>;
 
@@ -120,18 +121,18 @@ impl<'f> Typesetter<'f> {
             context: fonts.context(),
             layouts: LayoutContext::new(),
             layout: Layout::new(),
-            kept: HashMap::new(),
+            cache: HashMap::new(),
         }
     }
 
-    /// Breaks a text into lines of at most this width, in points; without one only where the text itself breaks.
+    /// Breaks a text into lines of at most this width in points. Without a width, only line breaks of the text count.
     ///
-    /// Of several empty lines one is kept, and none at the end.
+    /// Several empty lines become one, and empty lines at the end are dropped.
     pub(super) fn lines(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
         let mut lines = Vec::new();
-        for paragraph in clean(text)?.trim_end().split('\n').map(str::trim_end) {
+        for paragraph in sanitize(text)?.trim_end().split('\n').map(str::trim_end) {
             if !paragraph.is_empty() {
-                lines.extend(self.kept(paragraph, style, width)?.iter().map(Rc::clone));
+                lines.extend(self.cached(paragraph, style, width)?.iter().map(Rc::clone));
             } else if lines.last().is_some_and(|line: &Rc<Line>| !line.runs.is_empty()) {
                 lines.push(Rc::new(Line { text: "".into(), runs: Vec::new(), x: 0.0, width: 0.0 }));
             }
@@ -139,18 +140,19 @@ impl<'f> Typesetter<'f> {
         Ok(lines)
     }
 
-    /// The lines of a paragraph; those of a short one are kept.
-    fn kept(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<SharedLines, Rule> {
-        if text.len() > KEPT {
+    /// The lines of a paragraph, from the cache if it is short.
+    fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<SharedLines, Rule> {
+        if text.len() > MAX_CACHED {
             return Ok(self.paragraph(text, style, width)?.into());
         }
+        // Bit patterns, because a float is not a key.
         let flags = u32::from(style.bold) | u32::from(style.tabular) << 1;
         let style_key = [style.size.to_bits(), width.unwrap_or(f32::MAX).to_bits(), flags];
-        if let Some(lines) = self.kept.get(&style_key).and_then(|kept| kept.get(text)) {
+        if let Some(lines) = self.cache.get(&style_key).and_then(|lines| lines.get(text)) {
             return Ok(Rc::clone(lines));
         }
         let lines: SharedLines = self.paragraph(text, style, width)?.into();
-        self.kept.entry(style_key).or_default().insert(text.to_owned(), Rc::clone(&lines));
+        self.cache.entry(style_key).or_default().insert(text.to_owned(), Rc::clone(&lines));
         Ok(lines)
     }
 
@@ -164,7 +166,7 @@ impl<'f> Typesetter<'f> {
         }
     }
 
-    /// The line as it is drawn. `Err` is the text that has no glyph.
+    /// The line as it is drawn. `Err` is the range of text without a glyph.
     fn line(&self, line: &parley::layout::Line<'_, ()>, text: &Rc<str>) -> Result<Line, Range<usize>> {
         let metrics = line.metrics();
         let mut runs = Vec::new();
@@ -182,21 +184,23 @@ impl<'f> Typesetter<'f> {
     }
 
     fn lay_out(&mut self, text: &str, style: Style, width: Option<f32>) {
-        let features: &[FontFeature] = if style.tabular { &[NO_SURPRISES, TABULAR] } else { &[NO_SURPRISES] };
+        let features: &[FontFeature] =
+            if style.tabular { &[NO_CONTEXTUAL_ALTERNATES, TABULAR] } else { &[NO_CONTEXTUAL_ALTERNATES] };
         let families = FontFamily::List(Cow::Borrowed(self.fonts.families()));
         let mut builder = self.layouts.ranged_builder(&mut self.context, text, 1.0, false);
         builder.push_default(StyleProperty::FontFamily(families));
         builder.push_default(StyleProperty::FontSize(style.size));
         builder.push_default(StyleProperty::FontWeight(if style.bold { BOLD } else { REGULAR }));
         builder.push_default(StyleProperty::FontFeatures(FontFeatures::List(Cow::Borrowed(features))));
+        // A word wider than its column breaks inside, or it would run into the next column.
         builder.push_default(StyleProperty::OverflowWrap(OverflowWrap::Anywhere));
         builder.build_into(&mut self.layout, text);
         self.layout.break_all_lines(width);
         self.layout.align(Alignment::Start, AlignmentOptions::default());
     }
 
-    /// Which character of a cluster is to blame: the first that has no glyph even alone, otherwise the last, which no
-    /// font has together with the ones before it.
+    /// The character of a cluster to report: the first without a glyph even alone. Otherwise the last one, which no font
+    /// can combine with those before it.
     fn missing(&mut self, cluster: &str, style: Style) -> char {
         let mut alone = [0; 4];
         let lacking = cluster.chars().find(|c| {
@@ -207,15 +211,17 @@ impl<'f> Typesetter<'f> {
     }
 }
 
-/// The glyphs of a run from left to right; `x` goes to its end. `Err` is the text that has no glyph.
+/// The glyphs of a run from left to right; advances `x` to the end of the run. `Err` is the range of text without a
+/// glyph.
 fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<Glyph>, Range<usize>> {
     let size = run.font_size();
     let mut glyphs = Vec::<Glyph>::new();
-    // The end of a ligature whose glyph is still to come, as in text from right to left.
+    // From right to left, the continuations of a ligature come before its glyph: this is the end of its text.
     let mut ligature_end = None;
     for cluster in run.visual_clusters() {
         let text = cluster.text_range();
         let (start, end) = (offset(text.start), offset(text.end));
+        // Each glyph must cover the text of its whole ligature, so that text copied from the file is complete.
         if cluster.is_ligature_continuation() {
             if run.is_rtl() {
                 ligature_end = ligature_end.max(Some(end));
@@ -230,11 +236,12 @@ fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<Glyph>, Range<usiz
         }
         let end = ligature_end.take().unwrap_or(end);
         for glyph in cluster.glyphs() {
+            // Glyph 0 is the empty box of a font.
             if glyph.id == 0 {
                 return Err(start as usize..end as usize);
             }
             *x += glyph.advance;
-            // Upwards here, downwards in the layout.
+            // krilla takes lengths in sizes of the font, and y upwards; parley gives points, and y downwards.
             let [advance, x, y] = [glyph.advance, glyph.x, -glyph.y].map(|length| length / size);
             glyphs.push(Glyph { id: glyph.id, advance, x, y, start, end });
         }
@@ -242,7 +249,7 @@ fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<Glyph>, Range<usiz
     Ok(glyphs)
 }
 
-/// A place in a paragraph; `clean` has bounded its length.
+/// An offset into a paragraph, whose length `sanitize` bounds its length.
 fn offset(byte: usize) -> u32 {
     u32::try_from(byte).unwrap_or(u32::MAX)
 }

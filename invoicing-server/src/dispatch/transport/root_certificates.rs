@@ -1,9 +1,10 @@
-//! Which certificate authorities are trusted before a host adds its own.
+//! The certificate authorities that are trusted before a host adds its own.
 //!
-//! Mozilla's list is compiled in and the same on every machine. With the feature `platform-roots` a host may choose the
-//! operating system's instead, which its administrators maintain. Only the list is the system's: certificates are
-//! verified by webpki either way, so that failures are classified alike on every system. (A verifier of the system,
-//! such as `rustls-platform-verifier`, names them otherwise on Windows and macOS, and on Linux is this very list.)
+//! Mozilla's list is compiled in and the same on every machine. With the feature `platform-roots` a host may choose
+//! the operating system's list instead, which its administrators maintain.
+//!
+//! webpki verifies certificates either way, so failures are classified alike on every system. The verifier of the
+//! system (`rustls-platform-verifier`) names them differently on Windows and macOS; on Linux it is this same list.
 
 use rustls::RootCertStore;
 
@@ -22,20 +23,20 @@ mod platform {
 
     use crate::dispatch::transport::TransportError;
 
-    /// The operating system's list. Reads files. What cannot be read is logged and left out: systems carry odd
-    /// certificates that nobody needs.
+    /// The operating system's list, read from its files. Unreadable certificates are logged and left out: systems
+    /// carry odd ones that no receiver needs.
     ///
     /// # Errors
-    /// The system has none.
+    /// No certificate can be read.
     pub(in crate::dispatch::transport) fn load() -> Result<RootCertStore, TransportError> {
         let found = rustls_native_certs::load_native_certs();
         for error in &found.errors {
-            tracing::warn!(error = error as &dyn std::error::Error, "certificate authorities not read");
+            tracing::warn!(error = error as &dyn std::error::Error, "certificate authorities cannot be read");
         }
         store(found.certs)
     }
 
-    /// At least one: an empty list would make every attempt fail, for a reason that no attempt shows.
+    /// Refuses an empty list: every attempt would fail, and no outcome would show the reason.
     fn store(certificates: Vec<CertificateDer<'static>>) -> Result<RootCertStore, TransportError> {
         let mut roots = RootCertStore::empty();
         let (added, _) = roots.add_parsable_certificates(certificates);
@@ -49,7 +50,7 @@ mod platform {
         use super::*;
 
         #[test]
-        fn what_can_be_read_is_trusted_and_nothing_at_all_is_an_error() {
+        fn readable_certificates_are_trusted_and_an_empty_list_is_an_error() {
             let key = KeyPair::generate().unwrap();
             let good = CertificateParams::new(Vec::new()).unwrap().self_signed(&key).unwrap();
             let odd = CertificateDer::from(b"odd".to_vec());

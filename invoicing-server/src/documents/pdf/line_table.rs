@@ -1,4 +1,4 @@
-//! The table of a quote: its lines under their lots and sections, with subtotals.
+//! The table of a quote: its lines by lot and section, with subtotals.
 
 use std::num::NonZeroU32;
 
@@ -6,10 +6,10 @@ use invoicing_core::Line;
 use krilla::tagging::{TableHeaderScope, Tag};
 use rust_decimal::Decimal;
 
-use super::compose::{Column, Composer, Field, Look, Side, WIDTH, strip, too_long};
-use super::flow::{Edge, Ink, LEFT, RIGHT, Strip};
+use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, too_long};
 use super::french;
-use super::groups::{Lot, Section, by_lot_and_section};
+use super::line_groups::{Lot, Section, by_lot_and_section};
+use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::{DocumentInput, RenderError};
 
@@ -25,38 +25,38 @@ const SUBTOTAL_FIGURES: Look = Look::new(8.5).bold().figures();
 const GUTTER: f32 = 12.0;
 /// Above and below the text of a row.
 const PADDING: f32 = 4.0;
-/// A description is never narrower than this; rather the longest figures are printed smaller.
+/// Smallest width of a description. Figures that leave less are printed in a smaller size.
 const DESCRIPTION: f32 = 140.0;
-/// A unit is never wider than this; rather it is broken.
+/// Largest width of a unit. A longer one is broken into lines.
 const UNIT: f32 = 52.0;
 
 const LABELS: [&str; 6] = ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
-/// Heads the lines without a lot, where they do not come first.
+/// The heading of lines without a lot, unless they come first.
 const OUTSIDE: &str = "Hors lot";
 const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
 const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
 /// The table, from its head to the last subtotal.
-pub(super) fn table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
     let currency = input.quote.summary.currency.as_str();
     let lots = by_lot_and_section(&input.quote.lines);
     let grid = Grid::measured(to, &lots, currency)?;
     let root = to.tags.add(None, Tag::Table);
     let head = grid.head(to, root)?;
-    to.push(Strip { repeats: true, ..head.gap(20.0).kept() })?;
+    to.push(Block { repeats: true, ..head.gap(20.0).keep_with_next() })?;
     let body = to.tags.add(Some(root), Tag::TBody);
     let mut table = Table { grid, body, currency };
     for (index, lot) in lots.iter().enumerate() {
         table.lot(to, lot, index == 0)?;
     }
-    to.flow.repeat_no_more().map_err(too_long)
+    to.pages.end_repetition().map_err(too_long)
 }
 
 /// Left edges and widths of the columns.
 struct Grid([(f32, f32); 6]);
 
 impl Grid {
-    /// As wide as the figures ask for; the description gets the rest.
+    /// Each column is as wide as its widest text; the description gets the rest.
     fn measured(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<Self, RenderError> {
         let mut widths = [0.0_f32; 6];
         for (width, label) in widths.iter_mut().zip(LABELS) {
@@ -84,6 +84,7 @@ impl Grid {
     }
 
     fn of([_, quantity, unit, price, rate, total]: [f32; 6]) -> Self {
+        // Units keep their width: they are broken into lines, while a figure has to stay on one.
         let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
         let scale = (room / (quantity + price + rate + total)).min(1.0);
         let widths = [quantity * scale, unit, price * scale, rate * scale, total * scale];
@@ -97,12 +98,12 @@ impl Grid {
         Self(columns)
     }
 
-    /// Figures stand at the right, texts at the left.
+    /// Figures are right-aligned, so that their digits line up; texts are left-aligned.
     fn side(column: usize) -> Side {
         if matches!(column, 0 | 2) { Side::Left } else { Side::Right }
     }
 
-    /// A text in its column: a figure on one line, smaller where it is too long.
+    /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
     fn cell(
         &self,
         to: &mut Composer<'_>,
@@ -120,7 +121,7 @@ impl Grid {
         Ok(column)
     }
 
-    fn head(&self, to: &mut Composer<'_>, table: NodeId) -> Result<Strip, RenderError> {
+    fn head(&self, to: &mut Composer<'_>, table: NodeId) -> Result<Block, RenderError> {
         let section = to.tags.add(Some(table), Tag::THead);
         let row = to.tags.add(Some(section), Tag::TR);
         let mut columns = Vec::new();
@@ -128,11 +129,11 @@ impl Grid {
             let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
             columns.push(self.cell(to, index, (Field::Own, label), HEAD, cell)?);
         }
-        Ok(strip(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text))
+        Ok(block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text))
     }
 }
 
-/// The texts of a line's other columns, and where they were entered.
+/// The texts of a line's columns after the description, each with its field.
 fn figures(index: usize, line: &Line, currency: &str) -> [(Field, String); 5] {
     let own = |text| (Field::Named("currency"), text);
     [
@@ -153,7 +154,7 @@ struct Table<'q> {
 impl Table<'_> {
     fn lot(&mut self, to: &mut Composer<'_>, lot: &Lot<'_>, is_first: bool) -> Result<(), RenderError> {
         let field = Field::Line(lot.sections[0].lines[0].0, "lot");
-        // Behind a lot, what belongs to none needs a heading, or it would seem to belong there.
+        // After a lot, lines without one need a heading, or they would seem to belong to that lot.
         if let Some(name) = lot.name.or((!is_first).then_some(OUTSIDE)) {
             let cell = self.group(to, (field, name), LOT, 14.0)?;
             to.tags.outline(cell, 1, name.to_owned());
@@ -181,7 +182,7 @@ impl Table<'_> {
         }
         let last = section.lines.len() - 1;
         for (place, (index, line)) in section.lines.iter().enumerate() {
-            // A subtotal is not the first on its page.
+            // The last row stays with its subtotal, which would say nothing at the top of a page.
             let keep = place == last && (section.name.is_some() || closes_lot);
             self.row(to, *index, line, keep)?;
         }
@@ -203,7 +204,7 @@ impl Table<'_> {
         let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS)));
         let mut column = Column::new(LEFT, WIDTH);
         to.put(&mut column, text, look, cell)?;
-        to.push(strip([column], 3.0).gap(gap).kept())?;
+        to.push(block([column], 3.0).gap(gap).keep_with_next())?;
         Ok(cell)
     }
 
@@ -223,8 +224,8 @@ impl Table<'_> {
             let look = if Grid::side(place) == Side::Left { TEXT } else { FIGURES };
             columns.push(self.grid.cell(to, place, (field, &text), look, cell)?);
         }
-        let strip = strip(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
-        to.push(if keep { strip.kept() } else { strip })
+        let block = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
+        to.push(if keep { block.keep_with_next() } else { block })
     }
 
     fn subtotal(
@@ -241,12 +242,12 @@ impl Table<'_> {
         let cell = to.tags.add(Some(row), Tag::TD);
         let width = self.grid.0[5].0 - GUTTER - LEFT;
         let mut left = Column::new(LEFT, width);
-        // The name was checked where the group begins.
+        // Not the field of the name: it has been checked as the heading of the group.
         let lines = to.lines(Field::Own, &format!("Sous-total {name}"), SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
         let sum = french::amount_of(sum, self.currency);
         let right = self.grid.cell(to, 5, (Field::Own, &sum), SUBTOTAL_FIGURES.ink(ink), cell)?;
-        let strip = strip([left, right], PADDING);
-        to.push(if keep { strip.kept() } else { strip })
+        let block = block([left, right], PADDING);
+        to.push(if keep { block.keep_with_next() } else { block })
     }
 }

@@ -1,4 +1,4 @@
-//! What the parts of a document are made with: texts in columns, columns in strips.
+//! The tools that each part of a document uses: texts in columns, columns in blocks.
 
 use std::fmt;
 use std::rc::Rc;
@@ -7,16 +7,16 @@ use invoicing_core::Invalid;
 use krilla::tagging::Tag;
 use krilla::tagging::TagKind;
 
-use super::clean::Rule;
-use super::flow::{Edge, Flow, Ink, LEFT, MAX_PAGES, Mark, RIGHT, Slot, Strip, TooLong};
+use super::pagination::{Block, BlockLine, BlockRule, Edge, Ink, LEFT, MAX_PAGES, Paginator, RIGHT, TooLong};
+use super::sanitize::Rule;
 use super::tags::{NodeId, Tags};
-use super::typeset::{Line, Lines, Style, Typesetter};
+use super::typesetter::{Line, Lines, Style, Typesetter};
 use crate::documents::RenderError;
 
 /// Width of the text on a page.
 pub(super) const WIDTH: f32 = RIGHT - LEFT;
 
-/// Height of Inter's capitals, in sizes: what the eye takes for the height of a line.
+/// Height of Inter's capitals, in sizes. Text is centred in its line by this height, as readers see it.
 const CAPITALS: f32 = 0.727;
 
 /// How a text looks.
@@ -48,10 +48,10 @@ impl Look {
     }
 }
 
-/// Where a text was entered.
+/// The field that a text was entered in, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Field {
-    /// Nowhere: it is the document's own.
+    /// None: the text is part of the template.
     Own,
     /// In a field of the quote, the company or the client.
     Named(&'static str),
@@ -69,7 +69,7 @@ impl fmt::Display for Field {
     }
 }
 
-/// Which side of its column a text keeps to.
+/// The side of its column that a text is aligned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Left,
@@ -82,7 +82,7 @@ pub(super) struct Column {
     x: f32,
     width: f32,
     end: f32,
-    slots: Vec<Slot>,
+    slots: Vec<BlockLine>,
 }
 
 impl Column {
@@ -91,7 +91,7 @@ impl Column {
         Self { x, width, end: 0.0, slots: Vec::new() }
     }
 
-    /// Leaves some room below what there is.
+    /// Leaves room below the lines so far.
     pub(super) fn space(&mut self, height: f32) {
         self.end += height;
     }
@@ -105,7 +105,7 @@ impl Column {
                 Side::Right => self.x + self.width - line.width,
             };
             let baseline = self.end + f32::midpoint(height, look.style.size * CAPITALS);
-            self.slots.push(Slot {
+            self.slots.push(BlockLine {
                 x,
                 top: self.end,
                 height,
@@ -119,34 +119,34 @@ impl Column {
     }
 }
 
-/// A strip of columns beside each other, with some room above and below them.
-pub(super) fn strip(columns: impl IntoIterator<Item = Column>, padding: f32) -> Strip {
-    let mut strip = Strip { padding, ..Strip::default() };
+/// A block of columns beside each other, with some room above and below them.
+pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> Block {
+    let mut block = Block { padding, ..Block::default() };
     for column in columns {
-        strip.height = strip.height.max(column.end);
-        strip.columns.push(column.slots);
+        block.height = block.height.max(column.end);
+        block.columns.push(column.slots);
     }
-    for slot in strip.columns.iter_mut().flatten() {
+    for slot in block.columns.iter_mut().flatten() {
         slot.top += padding;
         slot.baseline += padding;
     }
-    strip.height += 2.0 * padding;
-    strip
+    block.height += 2.0 * padding;
+    block
 }
 
-impl Strip {
+impl Block {
     pub(super) fn gap(self, gap: f32) -> Self {
         Self { gap, ..self }
     }
 
-    /// Not the last on its page.
-    pub(super) fn kept(self) -> Self {
-        Self { keep: true, ..self }
+    /// Keeps the block on one page with the next one.
+    pub(super) fn keep_with_next(self) -> Self {
+        Self { keeps_with_next: true, ..self }
     }
 
     /// A line across, from one place to another.
     pub(super) fn rule(mut self, (x, end): (f32, f32), edge: Edge, ink: Ink) -> Self {
-        self.marks.push(Mark { x, width: end - x, edge, ink });
+        self.marks.push(BlockRule { x, width: end - x, edge, ink });
         self
     }
 }
@@ -154,7 +154,7 @@ impl Strip {
 /// A document that is being composed.
 pub(super) struct Composer<'f> {
     pub(super) set: Typesetter<'f>,
-    pub(super) flow: Flow,
+    pub(super) pages: Paginator,
     pub(super) tags: Tags,
 }
 
@@ -169,7 +169,7 @@ impl Composer<'_> {
     ) -> Result<Lines, RenderError> {
         let refused = |rule| RenderError::Text(Invalid::new(field.to_string(), rule));
         let lines = self.set.lines(text, style, width).map_err(refused)?;
-        // Nothing but characters that cannot be seen: what is entered must not vanish.
+        // Invisible characters only: a text that was entered must not vanish from the document.
         if lines.iter().all(|line| line.runs.is_empty()) && !text.trim().is_empty() {
             return Err(refused(Rule::Borrowed("has nothing that can be seen")));
         }
@@ -189,7 +189,7 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Adds a figure to a column: at the right, on one line, smaller where it is too wide.
+    /// Adds a figure to a column: right-aligned, on one line, in a smaller size if it is too wide.
     pub(super) fn put_figure(
         &mut self,
         column: &mut Column,
@@ -203,7 +203,7 @@ impl Composer<'_> {
         if width > column.width {
             let factor = column.width / width;
             let size = look.style.size * factor;
-            // The line stays as tall, so that all figures of a row stand on one.
+            // The line height stays the same, so that all figures of a row share a baseline.
             look = Look { style: Style { size, ..look.style }, leading: look.leading / factor, ..look };
             lines = self.lines(field, text, look.style, None)?;
         }
@@ -211,7 +211,7 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Adds an element of its own and a text in it to a column.
+    /// Adds a text in an element of its own to a column.
     pub(super) fn put_in(
         &mut self,
         column: &mut Column,
@@ -224,21 +224,21 @@ impl Composer<'_> {
         self.put(column, text, look, node)
     }
 
-    /// Adds a strip to the pages.
-    pub(super) fn push(&mut self, strip: Strip) -> Result<(), RenderError> {
-        self.flow.push(strip).map_err(too_long)
+    /// Adds a block to the pages.
+    pub(super) fn push(&mut self, block: Block) -> Result<(), RenderError> {
+        self.pages.push(block).map_err(too_long)
     }
 
-    /// A heading that stays with what follows, and its entry in the outline.
+    /// A heading that stays with the next block, and its entry in the outline.
     pub(super) fn heading(&mut self, text: &str, gap: f32, look: Look) -> Result<(), RenderError> {
         let node = self.tags.add(None, heading(2, text));
         self.tags.outline(node, 1, text.to_owned());
         let mut column = Column::new(LEFT, WIDTH);
         self.put(&mut column, (Field::Own, text), look, node)?;
-        self.push(strip([column], 2.0).gap(gap).kept())
+        self.push(block([column], 2.0).gap(gap).keep_with_next())
     }
 
-    /// A text across the page, of which no single line is left at the foot or the top of a page.
+    /// A text across the page. No page ends with its first line only, or begins with its last line only.
     pub(super) fn paragraph(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<(), RenderError> {
         let node = self.tags.add(None, Tag::P);
         let lines = self.lines(text.0, text.1, look.style, Some(WIDTH))?;
@@ -246,9 +246,9 @@ impl Composer<'_> {
         for (index, line) in lines.iter().enumerate() {
             let mut column = Column::new(LEFT, WIDTH);
             column.add(std::slice::from_ref(line), look, Side::Left, node);
-            let strip = strip([column], 0.0).gap(if index == 0 { gap } else { 0.0 });
+            let block = block([column], 0.0).gap(if index == 0 { gap } else { 0.0 });
             let keep = last > 0 && (index == 0 || index + 1 == last);
-            self.push(if keep { strip.kept() } else { strip })?;
+            self.push(if keep { block.keep_with_next() } else { block })?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! From an error of the HTTP client to a failure class.
 //!
-//! What went wrong while connecting was named on the spot, by a [`ConnectFailure`], which is looked for among the
-//! error's causes. Types of other crates are consulted for TLS, and for what happens on an open connection.
+//! A failure to connect is classified where it happens, by a [`ConnectError`], which is then found among the causes of
+//! the client's error. TLS failures and those on an open connection are recognised by the types of other crates.
 
 use std::error::Error;
 use std::{io, iter};
@@ -9,28 +9,48 @@ use std::{io, iter};
 use invoicing_core::FailureClass;
 use rustls::CertificateError;
 
-use super::connector::ConnectFailure;
+pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// The class of a failure. What nobody has named is the network's.
+/// No connection could be made. The text names no address: customers must not learn any.
+#[derive(Debug, thiserror::Error)]
+#[error("no connection ({class})")]
+pub(super) struct ConnectError {
+    pub(super) class: FailureClass,
+    source: BoxError,
+}
+
+impl ConnectError {
+    pub(super) fn new(class: FailureClass, source: impl Into<BoxError>) -> Self {
+        Self { class, source: source.into() }
+    }
+
+    /// The policy forbids the target. One text for every reason, so that it tells nothing about the network.
+    pub(super) fn refused() -> Self {
+        Self::new(FailureClass::TargetRefused, "the policy does not permit this target")
+    }
+}
+
+/// The class of a failure. Anything unrecognised is `Network`.
 pub(super) fn classify(error: &(dyn Error + 'static)) -> FailureClass {
-    let named = |cause: &(dyn Error + 'static)| Some(cause.downcast_ref::<ConnectFailure>()?.class);
+    let connect_class = |cause: &(dyn Error + 'static)| Some(cause.downcast_ref::<ConnectError>()?.class);
     causes(error)
-        .find_map(named)
-        .or_else(|| of_tls(error))
-        .or_else(|| causes(error).find_map(of_connection))
+        // First: the cause below a `ConnectError` says less than its class.
+        .find_map(connect_class)
+        .or_else(|| tls_class(error))
+        .or_else(|| causes(error).find_map(connection_class))
         .unwrap_or(FailureClass::Network)
 }
 
-/// The class of a failure in TLS, if that is what it was. With TLS 1.3 a server may refuse the client only after the
-/// handshake, so that its alert arrives as a read that failed.
-pub(super) fn of_tls(error: &(dyn Error + 'static)) -> Option<FailureClass> {
+/// The class of a TLS failure; `None` for other errors. With TLS 1.3 a server may refuse the client only after the
+/// handshake, so its alert may arrive as a failed read.
+pub(super) fn tls_class(error: &(dyn Error + 'static)) -> Option<FailureClass> {
     match causes(error).find_map(|cause| cause.downcast_ref())? {
-        rustls::Error::InvalidCertificate(error) => Some(of_certificate(error)),
+        rustls::Error::InvalidCertificate(error) => Some(certificate_class(error)),
         _ => Some(FailureClass::Tls),
     }
 }
 
-fn of_certificate(error: &CertificateError) -> FailureClass {
+fn certificate_class(error: &CertificateError) -> FailureClass {
     match error {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => FailureClass::TlsExpired,
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -44,8 +64,9 @@ fn of_certificate(error: &CertificateError) -> FailureClass {
     }
 }
 
-/// What happened on an open connection. An invalid chunk of a body is hyper's `InvalidInput` or `InvalidData`.
-fn of_connection(cause: &(dyn Error + 'static)) -> Option<FailureClass> {
+/// The class of a failure on an open connection. hyper reports an invalid chunk of a body as `InvalidInput` or
+/// `InvalidData`.
+fn connection_class(cause: &(dyn Error + 'static)) -> Option<FailureClass> {
     if let Some(error) = cause.downcast_ref::<hyper::Error>() {
         return error.is_parse().then_some(FailureClass::Protocol);
     }
@@ -56,12 +77,12 @@ fn of_connection(cause: &(dyn Error + 'static)) -> Option<FailureClass> {
     }
 }
 
-/// The error and what caused it, outermost first.
+/// The error and its causes, outermost first.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     iter::successors(Some(error), |&error| cause_of(error))
 }
 
-/// `io::Error` passes over what it wraps: its source is the source of that.
+/// The next cause. `io::Error::source` skips the error that it wraps, hence `get_ref`.
 fn cause_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'static)> {
     match error.downcast_ref::<io::Error>().and_then(io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),
@@ -73,19 +94,19 @@ fn cause_of<'e>(error: &'e (dyn Error + 'static)) -> Option<&'e (dyn Error + 'st
 mod tests {
     use super::*;
 
-    /// An error as other crates wrap theirs.
+    /// A wrapper like those of other crates.
     #[derive(Debug, thiserror::Error)]
     #[error("outer")]
     struct Outer(#[source] Box<dyn Error + Send + Sync>);
 
     #[test]
-    fn the_class_is_found_at_any_depth() {
-        let named = |class| ConnectFailure::new(class, io::Error::from(io::ErrorKind::TimedOut));
+    fn the_class_of_a_connect_error_is_found_at_any_depth() {
+        let connect_error = |class| ConnectError::new(class, io::Error::from(io::ErrorKind::TimedOut));
         for class in
             [FailureClass::Dns, FailureClass::Tls, FailureClass::TargetRefused, FailureClass::Network]
         {
-            let error = Outer(Box::new(Outer(named(class).into())));
-            assert_eq!(classify(&error), class, "the outermost name counts, not the cause below it");
+            let error = Outer(Box::new(Outer(connect_error(class).into())));
+            assert_eq!(classify(&error), class, "the class counts, not the cause below it");
         }
         for (kind, class) in [
             (io::ErrorKind::TimedOut, FailureClass::Timeout),
@@ -96,11 +117,11 @@ mod tests {
         ] {
             assert_eq!(classify(&Outer(io::Error::from(kind).into())), class);
         }
-        assert_eq!(classify(&Outer("unheard of".into())), FailureClass::Network);
+        assert_eq!(classify(&Outer("unknown".into())), FailureClass::Network);
     }
 
     #[test]
-    fn what_tls_says_is_found_behind_io_errors() {
+    fn tls_errors_are_found_behind_io_errors() {
         for (error, class) in [
             (rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired), FailureClass::Tls),
             (rustls::Error::DecryptError, FailureClass::Tls),
@@ -117,9 +138,9 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_whose_certificate_is_bad_is_a_failure_of_the_proxy() {
+    fn a_bad_certificate_of_the_proxy_is_a_proxy_failure() {
         let tls = io::Error::other(rustls::Error::from(CertificateError::Expired));
-        let error = Outer(ConnectFailure::new(FailureClass::Proxy, tls).into());
+        let error = Outer(ConnectError::new(FailureClass::Proxy, tls).into());
         assert_eq!(classify(&error), FailureClass::Proxy);
     }
 }

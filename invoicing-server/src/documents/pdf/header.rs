@@ -1,17 +1,17 @@
-//! The head of a quote: who offers what to whom, and until when.
+//! The head of a quote: company, title, dates, work site and client.
 
 use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
-use super::compose::{Column, Composer, Field, Look, Side, WIDTH, heading, strip};
-use super::flow::{Edge, Ink, LEFT, RIGHT, Strip};
+use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading};
 use super::french;
+use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::{DocumentInput, RenderError};
 
-/// Left edge of the client's block: where the window of an envelope is.
+/// Left edge of the client's address, in the window of a French envelope.
 const CLIENT: f32 = 318.0;
-/// Left edges and widths of the facts beside it.
+/// Left edges and widths of the columns beside it.
 const DATES: (f32, f32) = (LEFT, 116.0);
 const SITE: (f32, f32) = (178.0, 126.0);
 /// Room between the company and the title.
@@ -26,13 +26,13 @@ const VALUE: Look = Look::new(9.5);
 const STRONG: Look = Look::new(10.5).bold();
 
 /// The company and the title, and below them the dates, the site and the client.
-pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
-    // The title is the first that is read, although the company stands before it.
+pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+    // The title comes first in reading order, although the company is printed to its left.
     let section = to.tags.add(None, Tag::Div);
     let (title, title_width) = title(to, input.quote, section)?;
     let issuer = issuer(to, input.company, section, WIDTH - title_width - GUTTER)?;
-    to.push(strip([title, issuer], 0.0).kept())?;
-    let rule = Strip { height: 16.0, ..Strip::default() };
+    to.push(block([title, issuer], 0.0).keep_with_next())?;
+    let rule = Block { height: 16.0, ..Block::default() };
     to.push(rule.rule((LEFT, RIGHT), Edge::Bottom(1.5), Ink::Accent))?;
 
     let facts = to.tags.add(None, Tag::Div);
@@ -43,14 +43,14 @@ pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(
         to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts, Tag::P)?;
     }
     let client = client(to, input, facts)?;
-    to.push(strip([dates, site, client], 0.0).gap(20.0))
+    to.push(block([dates, site, client], 0.0).gap(20.0))
 }
 
 /// The title at the right, as wide as it is.
 fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32), RenderError> {
     let number = (Field::Named("number"), quote.summary.number.as_str());
-    let node = to.tags.add(Some(parent), heading(1, &super::write::title(number.1)));
-    to.tags.outline(node, 0, super::write::title(number.1));
+    let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));
+    to.tags.outline(node, 0, super::writer::title(number.1));
     let word = to.lines(Field::Own, "Devis", TITLE.style, None)?;
     let lines = to.lines(number.0, number.1, NUMBER.style, Some(WIDTH * 0.45))?;
     let width = word.iter().chain(lines.iter()).map(|line| line.width).fold(0.0, f32::max);

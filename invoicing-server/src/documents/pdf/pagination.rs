@@ -1,0 +1,322 @@
+//! Page breaks.
+//!
+//! A document is a sequence of blocks: a heading, a table row, a line of a paragraph. A block may have to stay on one page
+//! with the next one. Such a chain moves to the next page as a whole.
+//!
+//! A chain that is taller than a page has to break. Then its tallest block is split between two lines. A chain of short
+//! blocks only is a list, and breaks between two of them.
+
+use std::rc::Rc;
+
+use super::tags::NodeId;
+use super::typesetter::Line;
+
+/// A4 in points (ISO 216).
+pub(super) const PAGE: (f32, f32) = (595.28, 841.89);
+/// Left edge of the text.
+pub(super) const LEFT: f32 = 50.0;
+/// Right edge of the text.
+pub(super) const RIGHT: f32 = PAGE.0 - LEFT;
+const TOP: f32 = 50.0;
+const BOTTOM: f32 = PAGE.1 - 58.0;
+/// Shorter blocks are never split. A chain that fills a page with shorter ones is a list, and breaks between two.
+const MIN_SPLIT_HEIGHT: f32 = (BOTTOM - TOP) / 10.0;
+/// Less than the height of any line. A block that would fit whole gets this much less room, which moves its last line on.
+const LESS_THAN_A_LINE: f32 = 1.0;
+/// Largest gap between a repeated block at the top of a page and the first block below it.
+const BELOW_REPEATED: f32 = 5.0;
+/// Far more than any real quote has. Bounds the memory that a text of line breaks can take.
+pub(super) const MAX_PAGES: usize = 2_000;
+
+/// Colours by their purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ink {
+    Text,
+    /// Secondary text.
+    Muted,
+    Accent,
+    /// Lines between rows.
+    Hairline,
+}
+
+/// A line of text in a block. Lengths count from the top left of the block.
+#[derive(Debug, Clone)]
+pub(super) struct BlockLine {
+    pub(super) x: f32,
+    pub(super) top: f32,
+    pub(super) height: f32,
+    pub(super) baseline: f32,
+    pub(super) line: Rc<Line>,
+    pub(super) ink: Ink,
+    /// The element of the structure that it belongs to; none for a repeated line, which is not read aloud again.
+    pub(super) node: Option<NodeId>,
+}
+
+/// A filled rectangle in a block: a horizontal rule, or a side of a box.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockRule {
+    pub(super) x: f32,
+    pub(super) width: f32,
+    pub(super) edge: Edge,
+    pub(super) ink: Ink,
+}
+
+/// The edge of the block that a rule lies on, with the rule's thickness.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Edge {
+    Top(f32),
+    Bottom(f32),
+    /// From the top to the bottom, in each part of a split block.
+    Side,
+}
+
+/// A part of a document that stays on one page if it can.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Block {
+    /// Room above the block. Dropped at the top of a page.
+    pub(super) gap: f32,
+    pub(super) height: f32,
+    /// Stays on one page with the next block, if there is one.
+    pub(super) keeps_with_next: bool,
+    /// Is repeated at the top of every page that follows, until the repetition is ended.
+    pub(super) repeats: bool,
+    /// The columns in reading order, each with its lines from top to bottom.
+    pub(super) columns: Vec<Vec<BlockLine>>,
+    pub(super) marks: Vec<BlockRule>,
+    /// Room below the lowest line, also in each part of a split block.
+    pub(super) padding: f32,
+}
+
+impl Block {
+    /// The block as it is repeated: visible, but not part of the structure.
+    fn repeated(mut block: Self) -> Self {
+        block.columns.iter_mut().flatten().for_each(|line| line.node = None);
+        Self { gap: 0.0, ..block }
+    }
+
+    /// Splits off a first part that is at most as tall as `room`, and keeps the rest. `None` if either part would have no
+    /// line; the block is unchanged then.
+    fn split_first(&mut self, room: f32) -> Option<Self> {
+        let room = room.min(self.height - LESS_THAN_A_LINE);
+        let fits = |column: &Vec<BlockLine>| {
+            column.partition_point(|line| line.top + line.height + self.padding <= room)
+        };
+        let taken: Vec<usize> = self.columns.iter().map(fits).collect();
+        let whole = self.columns.iter().zip(&taken).all(|(column, taken)| column.len() == *taken);
+        if whole || taken.iter().all(|taken| *taken == 0) {
+            return None;
+        }
+        let mut first = Self { gap: self.gap, padding: self.padding, ..Self::default() };
+        for (column, taken) in self.columns.iter_mut().zip(taken) {
+            let rest = column.split_off(taken);
+            first.columns.push(std::mem::replace(column, rest));
+            // The rest starts at the top of its own block.
+            let up = column.first().map_or(0.0, |line| line.top - self.padding);
+            for line in column {
+                line.top -= up;
+                line.baseline -= up;
+            }
+        }
+        // The rule on top stays with the first part, the one at the bottom with the rest; sides go with both.
+        first.marks =
+            self.marks.iter().filter(|mark| !matches!(mark.edge, Edge::Bottom(_))).copied().collect();
+        self.marks.retain(|mark| !matches!(mark.edge, Edge::Top(_)));
+        for part in [&mut first, &mut *self] {
+            let ends =
+                part.columns.iter().filter_map(|column| column.last()).map(|line| line.top + line.height);
+            part.height = ends.fold(0.0, f32::max) + part.padding;
+        }
+        self.gap = 0.0;
+        Some(first)
+    }
+}
+
+/// A line of text on a page.
+#[derive(Debug, Clone)]
+pub(super) struct Text {
+    pub(super) x: f32,
+    pub(super) baseline: f32,
+    pub(super) line: Rc<Line>,
+    pub(super) ink: Ink,
+    pub(super) node: Option<NodeId>,
+}
+
+/// A filled rectangle on a page.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rectangle {
+    pub(super) x: f32,
+    pub(super) y: f32,
+    pub(super) width: f32,
+    pub(super) height: f32,
+    pub(super) ink: Ink,
+}
+
+/// The position of a block, or of a part of one, on its page. For tests of page breaks.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extent {
+    /// The block's index in the document.
+    pub(super) block: usize,
+    pub(super) top: f32,
+    pub(super) bottom: f32,
+    pub(super) keeps_with_next: bool,
+    pub(super) repeated: bool,
+}
+
+/// The content of a page, in reading order.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    pub(super) texts: Vec<Text>,
+    pub(super) rectangles: Vec<Rectangle>,
+    #[cfg(test)]
+    pub(super) extents: Vec<Extent>,
+}
+
+/// The document has more than [`MAX_PAGES`] pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+/// Fills pages with blocks, from top to bottom.
+#[derive(Debug)]
+pub(super) struct Paginator {
+    pages: Vec<Page>,
+    y: f32,
+    /// Whether the page has no block yet, apart from a repeated one.
+    page_is_empty: bool,
+    /// The chain so far: blocks that wait for the next one, with which they share a page.
+    chain: Vec<Block>,
+    repeated: Option<Block>,
+    blocks: usize,
+}
+
+impl Paginator {
+    pub(super) fn new() -> Self {
+        let pages = vec![Page::default()];
+        Self { pages, y: TOP, page_is_empty: true, chain: Vec::new(), repeated: None, blocks: 0 }
+    }
+
+    /// Adds a block below the others.
+    pub(super) fn push(&mut self, block: Block) -> Result<(), TooLong> {
+        let keeps_with_next = block.keeps_with_next;
+        self.chain.push(block);
+        if keeps_with_next { Ok(()) } else { self.place_chain() }
+    }
+
+    /// Ends the repetition of a block, for pages that start from now on.
+    pub(super) fn end_repetition(&mut self) -> Result<(), TooLong> {
+        self.place_chain()?;
+        self.repeated = None;
+        Ok(())
+    }
+
+    /// The filled pages.
+    pub(super) fn finish(mut self) -> Result<Vec<Page>, TooLong> {
+        self.place_chain()?;
+        Ok(self.pages)
+    }
+
+    fn place_chain(&mut self) -> Result<(), TooLong> {
+        let mut chain = std::mem::take(&mut self.chain);
+        // A chain that does not fit starts on a new page, so that it is split as late as possible.
+        if !self.page_is_empty && self.count_fitting(&mut chain) < chain.len() {
+            self.next_page()?;
+        }
+        while self.count_fitting(&mut chain) < chain.len() {
+            self.fill_page(&mut chain);
+            self.next_page()?;
+        }
+        for block in chain {
+            self.place(block);
+        }
+        Ok(())
+    }
+
+    /// The number of blocks that the page has room for.
+    fn count_fitting(&self, chain: &mut [Block]) -> usize {
+        // At the top of a page a gap is wasted room. Below a repeated block it sets the first block off.
+        if let (true, Some(first)) = (self.page_is_empty, chain.first_mut()) {
+            first.gap = if self.repeated.is_some() { first.gap.min(BELOW_REPEATED) } else { 0.0 };
+        }
+        let mut end = self.y;
+        let fits = |block: &&Block| {
+            end += block.gap + block.height;
+            end <= BOTTOM
+        };
+        chain.iter().take_while(fits).count()
+    }
+
+    /// Fills an empty page from a chain that is taller than it.
+    fn fill_page(&mut self, chain: &mut Vec<Block>) {
+        let fitting = self.count_fitting(chain);
+        // Splitting the tallest block loses the least: the others, such as a heading and its row, stay whole. Only blocks
+        // up to the first that does not fit can be reached on this page.
+        let mut tall: Vec<usize> = (0..=fitting).filter(|at| chain[*at].height > MIN_SPLIT_HEIGHT).collect();
+        tall.sort_by(|a, b| chain[*b].height.total_cmp(&chain[*a].height));
+        let split = tall.into_iter().find_map(|at| {
+            let above: f32 = chain[..at].iter().map(|block| block.gap + block.height).sum();
+            let room = BOTTOM - self.y - above - chain[at].gap;
+            chain[at].split_first(room).map(|part| (at, part))
+        });
+        // Without a split the chain is a list, and breaks where the page ends. At least one block goes on the page: one
+        // that fits on no page would otherwise never be placed.
+        let whole = split.as_ref().map_or(fitting.max(1), |(at, _)| *at);
+        for block in chain.drain(..whole) {
+            self.place(block);
+        }
+        if let Some((_, part)) = split {
+            self.draw(&part);
+        }
+    }
+
+    fn place(&mut self, block: Block) {
+        self.draw(&block);
+        self.page_is_empty = false;
+        self.blocks += 1;
+        if block.repeats {
+            self.repeated = Some(Block::repeated(block));
+        }
+    }
+
+    fn draw(&mut self, block: &Block) {
+        let top = self.y + block.gap;
+        let bottom = top + block.height;
+        let Some(page) = self.pages.last_mut() else { return };
+        page.texts.extend(block.columns.iter().flatten().map(|line| Text {
+            x: line.x,
+            baseline: top + line.baseline,
+            line: Rc::clone(&line.line),
+            ink: line.ink,
+            node: line.node,
+        }));
+        page.rectangles.extend(block.marks.iter().map(|mark| {
+            let (y, height) = match mark.edge {
+                Edge::Top(height) => (top, height),
+                Edge::Bottom(height) => (bottom - height, height),
+                Edge::Side => (top, block.height),
+            };
+            Rectangle { x: mark.x, y, width: mark.width, height, ink: mark.ink }
+        }));
+        #[cfg(test)]
+        page.extents.push(Extent {
+            block: self.blocks,
+            top,
+            bottom,
+            keeps_with_next: block.keeps_with_next,
+            repeated: block.columns.iter().flatten().all(|line| line.node.is_none()),
+        });
+        self.y = bottom;
+    }
+
+    fn next_page(&mut self) -> Result<(), TooLong> {
+        if self.pages.len() == MAX_PAGES {
+            return Err(TooLong);
+        }
+        self.pages.push(Page::default());
+        (self.y, self.page_is_empty) = (TOP, true);
+        if let Some(block) = self.repeated.take() {
+            self.draw(&block);
+            self.repeated = Some(block);
+        }
+        Ok(())
+    }
+}
