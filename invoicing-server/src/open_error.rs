@@ -41,6 +41,15 @@ pub enum OpenError {
         /// Newest schema version that this code knows.
         known: i64,
     },
+    /// The database was written by a development state before the first release. No migration leads from it to a
+    /// released schema: the service needs a new database.
+    #[error(
+        "the database has schema {found} of a development state before the first release; create a new database"
+    )]
+    BeforeRelease {
+        /// Schema version of the database.
+        found: i64,
+    },
     /// The service's own settings in the database cannot be read or written.
     #[error("the service cannot start")]
     Start(#[source] Error),
@@ -67,6 +76,7 @@ impl From<DatabaseError> for OpenError {
             DatabaseError::Copying => Self::Copying,
             DatabaseError::Encoding(encoding) => Self::Encoding(encoding),
             DatabaseError::TooNew { found, known } => Self::TooNew { found, known },
+            DatabaseError::BeforeRelease { found } => Self::BeforeRelease { found },
             DatabaseError::Setting(error) => Self::Setting(error),
         }
     }
