@@ -41,7 +41,7 @@ pub enum OpenError {
         /// Newest schema version that this code knows.
         known: i64,
     },
-    /// The database was made by a state of development before the first release. No migration leads from there to a
+    /// The database was written by a development state before the first release. No migration leads from it to a
     /// released schema: the service needs a new database.
     #[error(
         "the database has schema {found} of a development state before the first release; create a new database"

@@ -1,4 +1,4 @@
-//! Reads the body of a request within limits, whatever its content.
+//! Reads the body of a request within limits. Does not parse it.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
