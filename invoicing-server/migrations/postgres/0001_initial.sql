@@ -22,15 +22,12 @@ CREATE TABLE company (
     record TEXT NOT NULL
 ) WITH (fillfactor = 50);
 
--- The last number allocated, per company, kind of document and year. An import that renders the next number holds the
--- series until `held_until`; 0 where nothing holds it.
+-- The last number allocated, per company, kind of document and year.
 CREATE TABLE series (
     company_id UUID NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
     year BIGINT NOT NULL,
     last BIGINT NOT NULL,
-    holder UUID,
-    held_until BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (company_id, kind, year)
 ) WITH (fillfactor = 50);
 

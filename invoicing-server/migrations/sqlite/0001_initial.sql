@@ -11,15 +11,12 @@ CREATE TABLE company (
     record TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- The last number allocated, per company, kind of document and year. An import that renders the next number holds the
--- series until `held_until`; 0 where nothing holds it.
+-- The last number allocated, per company, kind of document and year.
 CREATE TABLE series (
     company_id BLOB NOT NULL,
     kind TEXT NOT NULL,
     year INTEGER NOT NULL,
     last INTEGER NOT NULL,
-    holder BLOB,
-    held_until INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (company_id, kind, year)
 ) WITHOUT ROWID;
 
