@@ -11,22 +11,23 @@ use crate::Error;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
 use crate::config::Settings;
-#[cfg(feature = "postgres")]
-use crate::dispatch::FreshJob;
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{Dispatcher, Endpoints, Handoff};
+use crate::dispatch::{Dispatcher, Endpoints};
 use crate::documents::ObjectStorage;
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
 use crate::env::Env;
 use crate::http::load::Load;
 use crate::operations::sealing::adopt;
 use crate::operations::{Companies, CompanyHandle, KeyCache, ResealReport, SigningLinks, SweepReport};
+#[cfg(feature = "postgres")]
+use crate::queue::NewDelivery;
+use crate::queue::Queue;
 use crate::sealing::{NotOpened, Place, Sealer, SealingError, SealingKeys};
 use crate::service::ApiService;
 #[cfg(feature = "postgres")]
-use crate::store::news::News;
+use crate::store::notification::Notification;
 #[cfg(feature = "postgres")]
-use crate::store::postgres::Heard;
+use crate::store::postgres::Incoming;
 use crate::store::sealed::SealedWith;
 use crate::store::{OpenError, Store, settings};
 use crate::turns::Turns;
@@ -44,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) documents: Documents,
     pub(crate) keys: KeyCache,
-    pub(crate) handoff: Arc<Handoff>,
+    pub(crate) queue: Arc<Queue>,
     pub(crate) endpoints: Arc<Endpoints>,
     pub(crate) sealer: Arc<Sealer>,
     /// What the API is doing at present.
@@ -89,12 +90,12 @@ impl Database {
         }
     }
 
-    async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, OpenError> {
-        let (env, handoff) = (env.clone(), Arc::clone(handoff));
+    async fn open(&self, env: &Env, queue: &Arc<Queue>) -> Result<Store, OpenError> {
+        let (env, queue) = (env.clone(), Arc::clone(queue));
         match self {
-            Self::Sqlite(path) => Store::open_sqlite(path, env, handoff).await,
+            Self::Sqlite(path) => Store::open_sqlite(path, env, queue).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, handoff).await,
+            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, queue).await,
         }
     }
 
@@ -184,8 +185,8 @@ impl Builder {
         let env = self.env;
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
-        let handoff = Arc::new(Handoff::new(&env, self.settings.dispatch.lease_ms));
-        let store = self.database.open(&env, &handoff).await?;
+        let queue = Arc::new(Queue::new(&env, self.settings.dispatch.lease_ms));
+        let store = self.database.open(&env, &queue).await?;
         let sealer = Arc::new(Sealer::new(env.clone()));
         adopt(&store, &sealer, self.sealing_keys, || {}).await?;
         let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
@@ -207,7 +208,7 @@ impl Builder {
             settings: self.settings,
             documents: Documents::new(renderer, documents, signer),
             keys: KeyCache::default(),
-            handoff,
+            queue,
             endpoints,
             sealer,
             load,
@@ -215,38 +216,38 @@ impl Builder {
             looking: Turns::new(1),
         });
         #[cfg(feature = "postgres")]
-        inner.hear_other_nodes().await;
+        inner.listen_to_other_nodes().await;
         Ok(Invoicing(inner))
     }
 }
 
 #[cfg(feature = "postgres")]
 impl Inner {
-    /// Hears what other nodes on the same database commit, for as long as the service lives.
-    async fn hear_other_nodes(self: &Arc<Self>) {
+    /// Subscribes to the commits of other nodes on the same database, for as long as the service lives.
+    async fn listen_to_other_nodes(self: &Arc<Self>) {
         let Store::Postgres(database) = &self.store else { return };
         let weak = Arc::downgrade(self);
-        let hears = move |heard: Heard| {
+        let on_incoming = move |incoming: Incoming| {
             weak.upgrade().is_some_and(|inner| {
-                inner.heard(heard);
+                inner.follow(incoming);
                 true
             })
         };
-        database.listen(Box::new(hears)).await;
+        database.listen(Box::new(on_incoming)).await;
     }
 
-    fn heard(&self, heard: Heard) {
-        let Heard::News(news) = heard else {
+    fn follow(&self, incoming: Incoming) {
+        let Incoming::Notifications(notifications) = incoming else {
             self.endpoints.forget_all();
             self.keys.forget_all();
-            self.handoff.look();
+            self.queue.request_poll();
             return;
         };
-        for news in news {
-            match news {
-                News::Due(webhook) => drop(self.handoff.hand_over(vec![FreshJob::Waiting(webhook)])),
-                News::Webhook(webhook) => self.endpoints.forget(webhook),
-                News::Key(_) | News::Plan(_) => self.keys.forget_all(),
+        for notification in notifications {
+            match notification {
+                Notification::Due(webhook) => drop(self.queue.hand_over(vec![NewDelivery::Pending(webhook)])),
+                Notification::Webhook(webhook) => self.endpoints.forget(webhook),
+                Notification::Key(_) | Notification::Plan(_) => self.keys.forget_all(),
             }
         }
     }

@@ -25,7 +25,7 @@
 //! ```
 //!
 //! Nothing runs behind the host's back but what the database needs: on SQLite the task that writes, on PostgreSQL one that
-//! hears from the other processes and asks for the time, and each commit. The host runs the dispatcher, serves the API, and
+//! receives notifications of the other processes and asks for the time, and each commit. The host runs the dispatcher, serves the API, and
 //! calls [`Invoicing::sweep`] once an hour or more often.
 
 mod config;
@@ -38,6 +38,7 @@ mod invoicing;
 #[cfg(feature = "postgres")]
 mod moving;
 mod operations;
+mod queue;
 mod sealing;
 mod secret;
 mod serve;

@@ -7,7 +7,7 @@ const SQLITE_TABLES: &str = "SELECT name FROM sqlite_master \
     WHERE type = 'table' AND name NOT IN ('api_key', 'upload') ORDER BY name";
 /// Every table but these, and what became of transactions, which tells of refused ones too.
 const POSTGRES_TABLES: &str = "SELECT tablename::text FROM pg_tables \
-    WHERE schemaname = current_schema() AND tablename NOT IN ('api_key', 'upload', 'outcome') ORDER BY 1";
+    WHERE schemaname = current_schema() AND tablename NOT IN ('api_key', 'upload', 'commit_status') ORDER BY 1";
 
 /// What must hold of the delivery rows at any moment, as queries that find what breaks it.
 const ALWAYS: [(&str, &str); 7] = [

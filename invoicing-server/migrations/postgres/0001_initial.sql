@@ -9,12 +9,12 @@ CREATE TABLE setting (
 
 -- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status
 -- inserts a missing row itself, so that the transaction can no longer commit. Rows are kept for an hour.
-CREATE TABLE outcome (
+CREATE TABLE commit_status (
     id UUID PRIMARY KEY,
     at BIGINT NOT NULL,
     given_up BOOLEAN NOT NULL
 );
-CREATE INDEX outcome_at ON outcome (at);
+CREATE INDEX commit_status_at ON commit_status (at);
 
 CREATE TABLE company (
     id UUID PRIMARY KEY,

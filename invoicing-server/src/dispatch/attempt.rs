@@ -1,39 +1,39 @@
-//! One attempt: sign now, send, decide what follows. No transaction is open meanwhile.
+//! One attempt: sign, send, decide the next step. No transaction is open meanwhile.
 
 use std::time::{Duration, Instant};
 
 use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryEnd, FailureClass, NextStep, RetryPolicy, Timestamp};
 
-use super::Job;
 use super::endpoints::Endpoint;
-use super::places::Pace;
+use super::slots::Health;
 use crate::invoicing::Inner;
+use crate::queue::Job;
 
-/// Claims beyond the attempts that a delivery may use up by processes dying before it is given up.
+/// Claims beyond the limit of attempts that processes may use up by dying before the delivery is given up.
 const SPARE_CLAIMS: u32 = 20;
 
-/// An attempt that was made, or why none was.
+/// A job, and what came of it.
 #[derive(Debug, Clone)]
-pub(super) struct Attempted {
+pub(super) struct Finished {
     pub(super) job: Job,
-    pub(super) what: What,
-    /// That of its lane when it was begun.
-    pub(super) pace: Pace,
+    pub(super) result: AttemptResult,
+    /// Health of the webhook when the attempt was begun.
+    pub(super) health: Health,
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum What {
-    /// It was made.
-    Made(Made),
-    /// The webhook is off, as far as was known.
-    Off,
-    /// It was not made, because the database could not be read or the claim had run out.
-    GivenBack,
+pub(super) enum AttemptResult {
+    /// The attempt was made.
+    Sent(SentAttempt),
+    /// No attempt: the webhook was disabled or removed when it was last read.
+    Disabled,
+    /// No attempt: the database could not be read, or the lease was about to end.
+    Released,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Made {
+pub(super) struct SentAttempt {
     pub(super) at: Timestamp,
     pub(super) duration: Duration,
     pub(super) outcome: AttemptOutcome,
@@ -41,12 +41,12 @@ pub(super) struct Made {
 }
 
 /// Makes an attempt.
-pub(super) async fn attempt(inner: &Inner, job: Job, pace: Pace) -> Attempted {
-    let what = make(inner, &job).await;
-    Attempted { job, what, pace }
+pub(super) async fn attempt(inner: &Inner, job: Job, health: Health) -> Finished {
+    let result = send(inner, &job).await;
+    Finished { job, result, health }
 }
 
-async fn make(inner: &Inner, job: &Job) -> What {
+async fn send(inner: &Inner, job: &Job) -> AttemptResult {
     let settings = &inner.settings.dispatch;
     let at = inner.env.now();
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
@@ -56,17 +56,17 @@ async fn make(inner: &Inner, job: &Job) -> What {
         Ok(endpoint) => endpoint,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");
-            return What::GivenBack;
+            return AttemptResult::Released;
         }
     };
-    // Reading may have taken long: what is not over before the claim runs out is not begun.
+    // Reading may have taken long. An attempt that might outlast the lease is not begun.
     let at = inner.env.now();
     if job.lease_until.as_millis().saturating_sub(at.as_millis()) < limit_ms(settings.attempt_timeout_ms) {
-        return What::GivenBack;
+        return AttemptResult::Released;
     }
     let (target, signer) = match &*endpoint {
         Endpoint::Ready(ready) => (&ready.target, &ready.signer),
-        Endpoint::Off => return What::Off,
+        Endpoint::Off => return AttemptResult::Disabled,
         Endpoint::Unusable(class) => return failed(at, *class),
     };
     let mut post = target.post(job.body.clone());
@@ -81,15 +81,15 @@ async fn make(inner: &Inner, job: &Job) -> What {
     let ended_at = inner.env.now();
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(inner.env.bytes()));
-    What::Made(Made { at, duration: begun.elapsed(), outcome, next })
+    AttemptResult::Sent(SentAttempt { at, duration: begun.elapsed(), outcome, next })
 }
 
 fn limit_ms(limit: u64) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-fn failed(at: Timestamp, class: FailureClass) -> What {
+fn failed(at: Timestamp, class: FailureClass) -> AttemptResult {
     let outcome = AttemptOutcome::Failed(class);
     let next = NextStep::End(DeliveryEnd::Failed);
-    What::Made(Made { at, duration: Duration::ZERO, outcome, next })
+    AttemptResult::Sent(SentAttempt { at, duration: Duration::ZERO, outcome, next })
 }

@@ -1,24 +1,23 @@
 //! The webhook dispatcher: from committed deliveries to recorded attempts.
 //!
-//! Operations write the rows: an event, and a delivery per webhook, in the transaction of the change. This module
-//! reads them, makes the attempts, and writes what became of them. Nothing else ends a delivery, but a webhook that
-//! is switched off, whose waiting deliveries the operation itself ends as skipped.
+//! Operations write the rows: an event, and a delivery per webhook, in the transaction of the change. This module claims
+//! the deliveries, makes the attempts, and records them. Nothing else ends a delivery, except that an operation which
+//! disables a webhook skips its pending deliveries.
 //!
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
-//! token. Fresh deliveries are inserted as claimed and come through the [`Handoff`]; everything else (retries, what
-//! found no room, what a dead process left) is claimed from the table when it falls due. A claim that is not made good
-//! by an outcome falls due again, so a crash delays and may repeat an attempt but never forgets one.
+//! token. New deliveries are inserted as claimed and come through the [`Queue`]; all others (retries, those without
+//! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
+//! again, so a crash delays and may repeat an attempt but never forgets one.
 //!
 //! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead endpoint
-//! fills its own lane and nobody else's. What is left of the [places] for attempts decides how many a lane may have.
+//! fills its own lane only. The number of free [slots] decides how many attempts a lane may have in flight.
 
 mod attempt;
+mod delivery_queue;
 mod endpoints;
 mod engine;
-mod handoff;
-mod places;
 mod record;
-mod table;
+mod slots;
 pub(crate) mod target;
 pub(crate) mod transport;
 
@@ -29,9 +28,9 @@ use invoicing_core::Conflict;
 
 use crate::Error;
 use crate::invoicing::Inner;
+use crate::queue::Queue;
 pub(crate) use endpoints::Endpoints;
 use engine::{Engine, Until};
-pub(crate) use handoff::{FreshJob, Handoff, Job};
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,7 +41,7 @@ pub struct DispatchReport {
     pub delivered: u64,
     /// Deliveries that were given up.
     pub failed: u64,
-    /// Deliveries that were skipped because their webhook is off.
+    /// Deliveries that were skipped because their webhook is disabled or removed.
     pub skipped: u64,
     /// Attempts after which another one is due later.
     pub retried: u64,
@@ -90,19 +89,19 @@ impl Dispatcher {
         until: Until,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
-        // Dropped after the engine, which leaves there what it could not give back.
-        let _running = Running::start(&self.inner.handoff)?;
+        // Dropped after the engine, which leaves unreleased deliveries there.
+        let _running = Running::start(&self.inner.queue)?;
         Engine::new(&self.inner).run(until, stop).await
     }
 }
 
-/// Takes deliveries from the hand-off for as long as it lives, also where the dispatcher's future is dropped.
-struct Running<'a>(&'a Handoff);
+/// The dispatcher slot. Dropping it releases the slot, also where the dispatcher's future is dropped.
+struct Running<'a>(&'a Queue);
 
 impl<'a> Running<'a> {
-    fn start(handoff: &'a Handoff) -> Result<Self, Error> {
-        if handoff.start() {
-            return Ok(Self(handoff));
+    fn start(queue: &'a Queue) -> Result<Self, Error> {
+        if queue.start() {
+            return Ok(Self(queue));
         }
         Err(Conflict::new("a dispatcher of this service runs already").into())
     }

@@ -1,21 +1,21 @@
-//! What became of a batch of attempts, in one transaction: attempt rows, ends, retries, streaks, switched-off
-//! webhooks.
+//! Records a batch of results in one transaction: attempt rows, ends, retries, failure counts, disabled webhooks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use invoicing_core::{CompanyId, DeliveryEnd, DeliveryStatus, NextStep, Streak, Timestamp, WebhookId};
 
-use super::attempt::{Attempted, Made, What};
-use super::{DispatchReport, Endpoints, Job};
+use super::attempt::{AttemptResult, Finished, SentAttempt};
+use super::{DispatchReport, Endpoints};
 use crate::Error;
+use crate::queue::Job;
 use crate::store::deliveries::{self, AttemptRow};
-use crate::store::news::News;
-use crate::store::webhooks::{self, DisabledReason, Standing};
+use crate::store::notification::Notification;
+use crate::store::webhooks::{self, DisabledReason, WebhookState};
 use crate::store::{Tx, claims};
 
-/// When a delivery that was given back is looked at again, in milliseconds: not at once, as the reason was trouble.
-const GIVEN_BACK_MS: i64 = 250;
+/// When a released delivery is claimed again, in milliseconds: not at once, as its release follows a failure.
+const RELEASED_MS: i64 = 250;
 
 /// What the dispatcher has to know after a batch is recorded.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ pub(super) struct Recorded {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
-    /// What could not be recorded.
+    /// Deliveries whose results could not be recorded.
     pub(super) lost: Vec<i64>,
 }
 
@@ -42,97 +42,107 @@ struct Batch {
     delivered: Vec<i64>,
     failed: Vec<i64>,
     retries: Vec<(Job, Timestamp)>,
-    /// Whose webhook was off when the attempt was to be made.
-    off: Vec<Job>,
+    /// Deliveries whose webhook was disabled when they were to be attempted.
+    disabled: Vec<Job>,
     skipped: HashMap<&'static str, Vec<i64>>,
-    /// What was not attempted, and from when on it is looked at again.
-    given_back: Vec<(Job, Timestamp)>,
+    /// Deliveries that were not attempted, and when they are claimed again.
+    released: Vec<(Job, Timestamp)>,
 }
 
-/// Records a batch.
-pub(super) async fn record(
+/// Records a batch. The attempts are inserted first: where they are on record, an earlier commit whose answer was lost has
+/// recorded all of the batch, and nothing counts twice.
+pub(super) async fn record_batch(
     tx: &mut Tx,
-    attempted: &[Attempted],
+    results: &[Finished],
     endpoints: &Arc<Endpoints>,
 ) -> Result<Recorded, Error> {
     let now = tx.env().now();
-    let token = tx.handoff().token();
-    let mut batch = Batch::of(attempted, now);
+    let token = tx.queue().token();
+    let mut batch = Batch::of(results, now);
     let mut recorded = Recorded::default();
     if !batch.attempts.is_empty() && !deliveries::insert_attempts(tx.connection(), &batch.attempts).await? {
-        // Recorded before, as a whole: nothing counts twice.
         return Ok(recorded);
     }
     recorded.report.attempts = batch.attempts.len() as u64;
-    let mut standings = Standings::default();
-    if batch.is_troubled() {
-        let webhooks: HashSet<WebhookId> = attempted.iter().map(|attempted| attempted.job.webhook).collect();
-        standings.0 = webhooks::standings(tx.connection(), webhooks.into_iter()).await?;
+    let mut states = WebhookStates::default();
+    if batch.needs_states() {
+        let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
+        states.0 = webhooks::lock_states(tx.connection(), webhooks.into_iter()).await?;
     }
-    let mut late = HashSet::new();
-    for (status, ids) in
-        [(DeliveryStatus::Delivered, &batch.delivered), (DeliveryStatus::Failed, &batch.failed)]
-    {
-        if !ids.is_empty() {
-            late.extend(deliveries::end(tx.connection(), ids, status, now, token).await?);
-        }
-    }
-    let in_time = |ids: &[i64]| ids.iter().filter(|id| !late.contains(id)).count() as u64;
-    recorded.report.delivered = in_time(&batch.delivered);
-    recorded.report.failed = in_time(&batch.failed);
-    streaks(tx, &ends(attempted, &late), &mut standings, endpoints, now).await?;
-    retries(tx, &mut batch, &mut recorded, &standings, token).await?;
-    skips(&mut batch, &standings, endpoints, now);
+    let late = end(tx, &batch, &mut recorded.report, now, token).await?;
+    count_failures(tx, &ends(results, &late), &mut states, endpoints, now).await?;
+    retry(tx, &mut batch, &mut recorded, &states, token).await?;
+    skip_or_release(&mut batch, &states, endpoints, now);
     for (reason, ids) in &batch.skipped {
         recorded.report.skipped += deliveries::skip(tx.connection(), ids, reason, now, token).await?;
     }
-    if !batch.given_back.is_empty() {
-        let ids: Vec<i64> = batch.given_back.iter().map(|(job, _)| job.delivery).collect();
+    if !batch.released.is_empty() {
+        let ids: Vec<i64> = batch.released.iter().map(|(job, _)| job.delivery).collect();
         claims::release(tx.connection(), &ids, token, now).await?;
-        recorded.due.extend(batch.given_back.iter().map(|(job, at)| (job.webhook, *at)));
+        recorded.due.extend(batch.released.iter().map(|(job, at)| (job.webhook, *at)));
     }
     Ok(recorded)
 }
 
 impl Batch {
-    fn of(attempted: &[Attempted], now: Timestamp) -> Self {
+    fn of(results: &[Finished], now: Timestamp) -> Self {
         let mut batch = Self::default();
-        let later = now.plus_millis(GIVEN_BACK_MS);
-        for Attempted { job, what, .. } in attempted {
-            match what {
-                What::Made(made) => batch.made(job, made),
-                What::Off => batch.off.push(job.clone()),
-                What::GivenBack => batch.given_back.push((job.clone(), later)),
+        let later = now.plus_millis(RELEASED_MS);
+        for Finished { job, result, .. } in results {
+            match result {
+                AttemptResult::Sent(attempt) => batch.sent(job, attempt),
+                AttemptResult::Disabled => batch.disabled.push(job.clone()),
+                AttemptResult::Released => batch.released.push((job.clone(), later)),
             }
         }
         batch
     }
 
-    /// Whether it changes, or depends on, more of a webhook than that its streak is at an end. Then all its webhooks are
-    /// locked first, so that two nodes lock them in the same order, and none is switched on or off meanwhile.
-    fn is_troubled(&self) -> bool {
-        !(self.failed.is_empty() && self.retries.is_empty() && self.off.is_empty())
+    /// Whether the batch does more to a webhook than to reset its count of failures. Then all its webhooks are locked
+    /// first and in order, so that concurrent batches cannot deadlock and none is enabled or disabled meanwhile.
+    fn needs_states(&self) -> bool {
+        !(self.failed.is_empty() && self.retries.is_empty() && self.disabled.is_empty())
     }
 
-    fn made(&mut self, job: &Job, made: &Made) {
-        let duration_ms = i64::try_from(made.duration.as_millis()).unwrap_or(i64::MAX);
-        self.attempts.push(AttemptRow::new(job.delivery, job.number, made.at, duration_ms, made.outcome));
-        let end = match made.next {
-            NextStep::RetryAt(at) => return self.retries.push((job.clone(), at)),
-            NextStep::End(end) => end,
-        };
-        match end {
-            DeliveryEnd::Delivered => self.delivered.push(job.delivery),
-            DeliveryEnd::Failed => self.failed.push(job.delivery),
+    fn sent(&mut self, job: &Job, attempt: &SentAttempt) {
+        let duration_ms = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
+        let row = AttemptRow::new(job.delivery, job.number, attempt.at, duration_ms, attempt.outcome);
+        self.attempts.push(row);
+        match attempt.next {
+            NextStep::RetryAt(at) => self.retries.push((job.clone(), at)),
+            NextStep::End(DeliveryEnd::Delivered) => self.delivered.push(job.delivery),
+            NextStep::End(DeliveryEnd::Failed) => self.failed.push(job.delivery),
         }
     }
 }
 
-/// How the deliveries of each webhook ended, in order. Pings are left out, and those that somebody else has taken over.
-fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>> {
+/// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
+async fn end(
+    tx: &mut Tx,
+    batch: &Batch,
+    report: &mut DispatchReport,
+    now: Timestamp,
+    token: i64,
+) -> Result<HashSet<i64>, Error> {
+    let mut all_late = HashSet::new();
+    for (status, ids, ended) in [
+        (DeliveryStatus::Delivered, &batch.delivered, &mut report.delivered),
+        (DeliveryStatus::Failed, &batch.failed, &mut report.failed),
+    ] {
+        if !ids.is_empty() {
+            let late = deliveries::end(tx.connection(), ids, status, now, token).await?;
+            *ended = (ids.len() - late.len()) as u64;
+            all_late.extend(late);
+        }
+    }
+    Ok(all_late)
+}
+
+/// How the deliveries of each webhook ended, in order, without pings and without those whose claim was gone.
+fn ends(results: &[Finished], late: &HashSet<i64>) -> BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>> {
     let mut ends = BTreeMap::<_, Vec<DeliveryEnd>>::new();
-    for Attempted { job, what, .. } in attempted {
-        if let What::Made(Made { next: NextStep::End(end), .. }) = what
+    for Finished { job, result, .. } in results {
+        if let AttemptResult::Sent(SentAttempt { next: NextStep::End(end), .. }) = result
             && !job.is_ping
             && !late.contains(&job.delivery)
         {
@@ -142,23 +152,23 @@ fn ends(attempted: &[Attempted], late: &HashSet<i64>) -> BTreeMap<(CompanyId, We
     ends
 }
 
-/// Moves the streaks of failures, and disables webhooks that have failed too often.
-async fn streaks(
+/// Counts failed deliveries in a row, and disables webhooks that have failed too often.
+async fn count_failures(
     tx: &mut Tx,
     ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryEnd>>,
-    standings: &mut Standings,
+    states: &mut WebhookStates,
     endpoints: &Arc<Endpoints>,
     now: Timestamp,
 ) -> Result<(), Error> {
-    let smooth = |ends: &[DeliveryEnd]| ends.iter().all(|end| *end == DeliveryEnd::Delivered);
-    let untroubled: Vec<WebhookId> =
-        ends.iter().filter(|(_, ends)| smooth(ends)).map(|((_, webhook), _)| *webhook).collect();
-    if !untroubled.is_empty() {
-        webhooks::reset_streaks(tx.connection(), &untroubled).await?;
+    let without_failure = |ends: &[DeliveryEnd]| ends.iter().all(|end| *end == DeliveryEnd::Delivered);
+    let reset: Vec<WebhookId> =
+        ends.iter().filter(|(_, ends)| without_failure(ends)).map(|((_, webhook), _)| *webhook).collect();
+    if !reset.is_empty() {
+        webhooks::reset_streaks(tx.connection(), &reset).await?;
     }
-    for ((company, webhook), ends) in ends.iter().filter(|(_, ends)| !smooth(ends)) {
-        // Off already: nothing counts.
-        let Some(mut streak) = standings.streak(*webhook) else { continue };
+    for ((company, webhook), ends) in ends.iter().filter(|(_, ends)| !without_failure(ends)) {
+        // Disabled or removed: nothing counts.
+        let Some(mut streak) = states.streak(*webhook) else { continue };
         for end in ends {
             streak = streak.after(*end);
             if streak.disables() {
@@ -167,10 +177,10 @@ async fn streaks(
         }
         if streak.disables() {
             disable(tx, *company, *webhook, streak, now).await?;
-            standings.disabled(*webhook);
+            states.disabled(*webhook);
             let (endpoints, webhook) = (Arc::clone(endpoints), *webhook);
             tx.on_commit(move || endpoints.forget(webhook));
-            tx.announce(News::Webhook(webhook));
+            tx.notify(Notification::Webhook(webhook));
         } else {
             webhooks::set_streak(tx.connection(), *company, *webhook, streak.0).await?;
         }
@@ -191,34 +201,34 @@ async fn disable(
     Ok(())
 }
 
-/// The webhooks of a troubled batch as they stand in its transaction.
+/// The locked webhooks of a batch.
 #[derive(Default)]
-struct Standings(HashMap<WebhookId, Standing>);
+struct WebhookStates(HashMap<WebhookId, WebhookState>);
 
-impl Standings {
-    /// `None` where the webhook is off.
+impl WebhookStates {
+    /// `None` where the webhook is disabled or removed.
     fn streak(&self, webhook: WebhookId) -> Option<Streak> {
-        self.0.get(&webhook).filter(|standing| standing.off.is_none()).map(|standing| standing.streak)
+        self.0.get(&webhook).filter(|state| state.skips.is_none()).map(|state| state.streak)
     }
 
     /// Why its deliveries are skipped, if they are.
-    fn off(&self, webhook: WebhookId) -> Option<&'static str> {
-        self.0.get(&webhook).map_or(Some(deliveries::REMOVED), |standing| standing.off)
+    fn skips(&self, webhook: WebhookId) -> Option<&'static str> {
+        self.0.get(&webhook).map_or(Some(deliveries::REMOVED), |state| state.skips)
     }
 
     fn disabled(&mut self, webhook: WebhookId) {
-        if let Some(standing) = self.0.get_mut(&webhook) {
-            standing.off = Some(deliveries::DISABLED);
+        if let Some(state) = self.0.get_mut(&webhook) {
+            state.skips = Some(deliveries::DISABLED);
         }
     }
 }
 
-/// Puts back what is to be attempted again; where the webhook is off by now, it is skipped instead.
-async fn retries(
+/// Puts back deliveries that are attempted again; skips them where their webhook has been disabled or removed.
+async fn retry(
     tx: &mut Tx,
     batch: &mut Batch,
     recorded: &mut Recorded,
-    standings: &Standings,
+    states: &WebhookStates,
     token: i64,
 ) -> Result<(), Error> {
     if batch.retries.is_empty() {
@@ -227,7 +237,7 @@ async fn retries(
     let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
     deliveries::count_attempts(tx.connection(), &ids, token).await?;
     for (job, at) in &batch.retries {
-        if let Some(reason) = standings.off(job.webhook) {
+        if let Some(reason) = states.skips(job.webhook) {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             deliveries::retry(tx.connection(), job.delivery, *at, token).await?;
@@ -238,14 +248,14 @@ async fn retries(
     Ok(())
 }
 
-/// Skips what was not attempted as its webhook was off, and gives it back where the webhook is on by now.
-fn skips(batch: &mut Batch, standings: &Standings, endpoints: &Endpoints, now: Timestamp) {
-    for job in std::mem::take(&mut batch.off) {
-        if let Some(reason) = standings.off(job.webhook) {
+/// Skips deliveries whose webhook was disabled when they were to be attempted; releases them where it is enabled by now.
+fn skip_or_release(batch: &mut Batch, states: &WebhookStates, endpoints: &Endpoints, now: Timestamp) {
+    for job in std::mem::take(&mut batch.disabled) {
+        if let Some(reason) = states.skips(job.webhook) {
             batch.skipped.entry(reason).or_default().push(job.delivery);
         } else {
             endpoints.forget(job.webhook);
-            batch.given_back.push((job, now));
+            batch.released.push((job, now));
         }
     }
 }

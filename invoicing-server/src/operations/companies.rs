@@ -11,7 +11,7 @@ use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, New
 use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Webhooks};
 use crate::Error;
 use crate::invoicing::Inner;
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::{Tx, companies, reading, series};
 
 /// How long a number is waited for: longer than anybody holds one.
@@ -88,7 +88,7 @@ impl CompanyHandle {
             company.plan = plan;
             let id = company.id;
             tx.on_commit(move || keys.keys.set_plan(id, plan));
-            tx.announce(News::Plan(id));
+            tx.notify(Notification::Plan(id));
             Ok(())
         })
         .await

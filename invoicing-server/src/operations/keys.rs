@@ -23,7 +23,7 @@ use crate::invoicing::Inner;
 use crate::secret::{self, Secret, sha256};
 use crate::store::companies;
 use crate::store::keys::{self, KeyRecord, KeyRow};
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::reading;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
@@ -90,7 +90,7 @@ impl Keys<'_> {
                     let at = tx.env().now();
                     keys::revoke(tx.connection(), company, id, at).await?;
                     tx.on_commit(move || inner.keys.forget(id));
-                    tx.announce(News::Key(id));
+                    tx.notify(Notification::Key(id));
                     Ok(())
                 })
             })

@@ -8,10 +8,10 @@ use invoicing_core::{CompanyId, Conflict, EventId, EventKind, Invalid, WebhookId
 
 use super::CompanyHandle;
 use crate::Error;
-use crate::dispatch::FreshJob;
+use crate::queue::NewDelivery;
 use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::{self, AttemptRecord};
-use crate::store::news::News;
+use crate::store::notification::Notification;
 use crate::store::webhooks::{self, DisabledReason, Webhook};
 use crate::store::{Tx, events, reading};
 
@@ -155,7 +155,7 @@ impl Webhooks<'_> {
                     webhooks::remove(tx, company, id, at).await?;
                     deliveries::skip_waiting(tx.connection(), company, id, deliveries::REMOVED, at).await?;
                     tx.on_commit(move || inner.endpoints.forget(id));
-                    tx.announce(News::Webhook(id));
+                    tx.notify(Notification::Webhook(id));
                     Ok(())
                 })
             })
@@ -205,7 +205,7 @@ impl Webhooks<'_> {
                     enabled(tx, company, id).await?;
                     let now = tx.env().now();
                     let queued = deliveries::replay(tx.connection(), company, id, event, now).await?;
-                    tx.push_fresh([FreshJob::Waiting(id)]);
+                    tx.push_new([NewDelivery::Pending(id)]);
                     Ok(queued)
                 })
             })
@@ -248,7 +248,7 @@ impl Webhooks<'_> {
                     let webhook = webhooks::find(tx.connection(), company, id).await?;
                     change(tx, company, webhook).await?;
                     tx.on_commit(move || inner.endpoints.forget(id));
-                    tx.announce(News::Webhook(id));
+                    tx.notify(Notification::Webhook(id));
                     webhooks::find(tx.connection(), company, id).await
                 })
             })

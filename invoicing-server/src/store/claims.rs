@@ -1,8 +1,8 @@
 //! Claims on deliveries.
 //!
-//! A claim is a token, and `held_until` at the end of its lease. Whoever holds one may attempt the delivery, and what is
-//! recorded about it repeats the token. A claim that is not made good runs out, and the delivery may be claimed again.
-//! New deliveries may be inserted as claimed; everything else is claimed here.
+//! A claim is a token, a lease (`held_until`), and the number of the attempt that may be made with it. The attempt ends
+//! the delivery only while its token is still there. Once the lease has expired, the delivery may be claimed again. New
+//! deliveries may be inserted as claimed; all others are claimed here.
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
@@ -12,11 +12,11 @@ use super::connection::On;
 use super::connection::{Connection, Sql, on, run, sql_with};
 use super::lists::Ids;
 use crate::Error;
-use crate::dispatch::Job;
+use crate::queue::Job;
 
-/// The first delivery of each webhook that nobody holds, or else the end of the lease of the first one. On PostgreSQL from
-/// one webhook with something pending to the next one, by the index: whoever has nothing pending costs nothing.
-const WAITING: Sql = Sql {
+/// When the first unclaimed delivery of each webhook falls due, or else when the lease of the first one ends. On PostgreSQL
+/// the index leads from one webhook with pending deliveries to the next: webhooks without any cost nothing.
+const NEXT_DUE: Sql = Sql {
     sqlite: "SELECT id, at FROM (SELECT w.id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.id \
          AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), (SELECT held_until FROM delivery d \
          WHERE d.webhook_id = w.id AND d.status = 'pending' ORDER BY due_at LIMIT 1)) AS at FROM webhook w) waiting \
@@ -28,14 +28,14 @@ const WAITING: Sql = Sql {
          SELECT webhook_id, coalesce((SELECT due_at FROM delivery d WHERE d.webhook_id = w.webhook_id \
          AND d.status = 'pending' AND d.held_until <= $1 ORDER BY due_at LIMIT 1), held_until) FROM waiting w",
 };
-/// What was due stays due, also where the clock was set back since.
+/// The number of the claim is not used again. A due delivery stays due, also where the clock was set back since.
 const RELEASE: Sql = sql_with!(
     "UPDATE delivery SET claim = 0, held_until = 0, due_at = CASE WHEN due_at > $3 THEN $3 ELSE due_at END, \
      claims = claims - 1 WHERE id", ids "$1",
     " AND status || '' = 'pending' AND claim = $2"
 );
 
-/// What a dispatcher claims with.
+/// Token and lease of new claims.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claimant {
     pub(crate) token: i64,
@@ -43,10 +43,10 @@ pub(crate) struct Claimant {
     pub(crate) lease_until: Timestamp,
 }
 
-/// What was claimed for a webhook, oldest first, and when its next delivery falls due.
+/// Claimed deliveries of a webhook, oldest first, and when its next one falls due.
 pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
 
-/// A claimed delivery as its row and that of its event tell it.
+/// A claimed delivery, from its row and that of its event.
 struct Row<'k> {
     delivery: i64,
     company: Uuid,
@@ -94,7 +94,8 @@ pub(super) mod sqlite {
              AND held_until <= $4 ORDER BY due_at, id LIMIT $5)"
         };
     }
-    /// Three in one call: the deliveries in one row, since every row is a hop between threads; the claim; what is next.
+    /// Three statements in one call: the deliveries as one row, since every row is a hop between threads; the claim; when
+    /// the next one falls due.
     const CLAIM: &str = concat!(
         "SELECT json_group_array(json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, \
          d.claims_in_all + 1, e.kind, e.body) ORDER BY d.due_at, d.id) FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id \
@@ -111,7 +112,7 @@ pub(super) mod sqlite {
     const RELEASE_ALL: &str = "UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1) \
          WHERE status = 'pending' AND claim <> 0";
 
-    /// The row id behind all that were ever given out. Deliveries are never deleted.
+    /// The row id behind all existing ones. Deliveries are never deleted.
     pub(in crate::store) async fn next_id(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
         sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
     }
@@ -151,7 +152,7 @@ pub(super) mod sqlite {
         Ok((jobs.collect(), next))
     }
 
-    /// Gives back what a run has claimed, also what was committed after it had ended.
+    /// Releases all claims of a run, also those that were committed after it had ended.
     pub(super) async fn release_run(
         connection: &mut SqliteConnection,
         token: i64,
@@ -161,7 +162,7 @@ pub(super) mod sqlite {
         Ok(released.rows_affected())
     }
 
-    /// Makes every claimed delivery due: for a process that knows that no other one is alive.
+    /// Releases all claims: for a process that knows that no other one is alive.
     pub(super) async fn release_all(connection: &mut SqliteConnection, now: Timestamp) -> Result<u64, Error> {
         Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(connection).await?.rows_affected())
     }
@@ -193,7 +194,7 @@ pub(super) mod postgres {
          RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all) \
          SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all FROM claimed c \
          JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
-    /// Each once, however many webhooks it goes to. What has a limit of one row is looked up one by one.
+    /// Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
     const EVENTS: &str = "SELECT w.company, w.event, e.kind, e.body \
          FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event) \
          CROSS JOIN LATERAL (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
@@ -201,7 +202,7 @@ pub(super) mod postgres {
          CROSS JOIN LATERAL (SELECT due_at FROM delivery WHERE webhook_id = w.webhook AND status = 'pending' \
          AND due_at > $2 ORDER BY due_at LIMIT 1) d";
 
-    /// When a webhook is looked at again of which is not known when, in milliseconds.
+    /// When a webhook is claimed for again whose next due time is not known, in milliseconds.
     const AGAIN_MS: i64 = 250;
 
     /// Webhook, row id, company, event, attempts, claims, number.
@@ -228,7 +229,7 @@ pub(super) mod postgres {
         let events = match events(connection, &rows).await {
             Ok(events) => events,
             Err(error) => {
-                // Where that fails too, they wait for the end of the lease.
+                // Where that fails too, the leases expire.
                 let ids: Vec<i64> = rows.iter().map(|row| row.1).collect();
                 let _ = super::release(connection, &ids, claimant.token, claimant.now).await;
                 return Err(error);
@@ -249,7 +250,7 @@ pub(super) mod postgres {
             .bind(claimant.now.as_millis())
             .fetch_all(c));
         let next = next.unwrap_or_else(|error| {
-            tracing::warn!(%error, "when deliveries fall due is not known; they are looked at again");
+            tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
             let soon = claimant.now.as_millis() + AGAIN_MS;
             wanted.iter().map(|(webhook, _)| (webhook.0, soon)).collect()
         });
@@ -285,19 +286,19 @@ pub(super) mod postgres {
     }
 }
 
-/// Every webhook with something pending, and when it is to be looked at: when its first delivery that nobody holds falls
-/// due, or else when the first claim runs out.
-pub(crate) async fn waiting(
+/// Every webhook with pending deliveries, and when the next of them can be claimed: when the first unclaimed one falls due,
+/// or else when the first lease ends.
+pub(crate) async fn next_due(
     connection: &mut Connection,
     now: Timestamp,
 ) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    let rows: Vec<(Uuid, i64)> =
-        on!(connection, |c, dialect| sqlx::query_as(WAITING.of(dialect)).bind(now.as_millis()).fetch_all(c))?;
+    let rows: Vec<(Uuid, i64)> = on!(connection, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect))
+        .bind(now.as_millis())
+        .fetch_all(c))?;
     Ok(rows.into_iter().map(|(id, due)| (WebhookId(id), Timestamp::from_millis(due))).collect())
 }
 
-/// Releases what was claimed by processes that are no more. In PostgreSQL nobody knows which processes are no more: their
-/// claims run out.
+/// Releases the claims of dead processes. On PostgreSQL a dead process cannot be told from a slow one: its leases expire.
 pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
     if !connection.is_shared()
         && let On::Sqlite(c) = connection.on()
@@ -308,7 +309,7 @@ pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) ->
     Ok(0)
 }
 
-/// Gives claimed deliveries back that were never attempted; how many.
+/// Releases claimed deliveries that were not attempted; how many.
 pub(crate) async fn release(
     connection: &mut Connection,
     ids: &[i64],
@@ -322,7 +323,7 @@ pub(crate) async fn release(
         .execute(c))?)
 }
 
-/// Gives back what a run that ends holds: these, and in SQLite whatever else it has claimed.
+/// Releases the claims of a run that ends: these, and in SQLite all others that it has made.
 pub(crate) async fn release_run(
     connection: &mut Connection,
     ids: &[i64],

@@ -1,8 +1,8 @@
 //! Deliveries and their attempts.
 //!
-//! The operations write [fresh](super::fresh) ones; the dispatcher [claims](super::claims) them, records attempts and
-//! ends them; the sweep prunes old attempts. What is recorded about a claimed delivery repeats the token of the claim, so
-//! that one that ran out and was taken over changes nothing.
+//! Operations [enqueue](super::enqueue) them; the dispatcher [claims](super::claims) them, records attempts and ends
+//! them; the sweep prunes old attempts. Each change of a claimed delivery repeats the token of the claim: an attempt whose
+//! claim is gone is recorded and counted, and changes nothing else.
 
 use std::collections::HashSet;
 
@@ -78,12 +78,12 @@ const COUNT_ATTEMPT: Sql = sql_with!(
     ids "$1",
     ""
 );
-/// Says on PostgreSQL which ones it has ended. In SQLite a row is a hop between threads, and nobody else could have
-/// taken any of them over.
+/// Returns on PostgreSQL which ones it has ended. In SQLite a row is a hop between threads, and no other process can have
+/// claimed any of them.
 ///
-/// The concatenation, here and wherever deliveries are found by their ids, keeps PostgreSQL off the index of what is
-/// pending. It has the ids too, in the last place: while few rows are thought to be pending, reading all of that index
-/// seems to be the shortest way.
+/// The concatenation, here and wherever deliveries are found by their ids, keeps PostgreSQL off the index of pending
+/// deliveries. That index ends with the id: as long as the statistics show few pending rows, reading all of it looks
+/// cheapest to the planner.
 const END: Sql = sql_with!(
     "UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0, \
      attempts = attempts + 1, attempts_in_all = attempts_in_all + 1 WHERE id", ids "$1",
@@ -171,8 +171,8 @@ pub(crate) async fn insert_attempts(
     }
 }
 
-/// Counts attempts of deliveries that have not ended. Where the claim has been taken over, they count in all, but not
-/// towards the limit.
+/// Counts attempts of deliveries that have not ended. Where the claim is gone, an attempt counts in all, but not towards
+/// the limit.
 pub(crate) async fn count_attempts(
     connection: &mut Connection,
     ids: &[i64],
@@ -185,8 +185,8 @@ pub(crate) async fn count_attempts(
     Ok(())
 }
 
-/// Ends deliveries with the attempt that has just been made. Those whose claim had run out and been taken over stay as
-/// they are: only the attempt is counted. Which ones these were.
+/// Ends deliveries with the attempt that has just been recorded. Returns those whose claim is gone: they stay as they are,
+/// and only count the attempt.
 pub(crate) async fn end(
     connection: &mut Connection,
     ids: &[i64],
@@ -238,7 +238,7 @@ pub(crate) async fn skip(
         .execute(c))?)
 }
 
-/// Ends everything of a webhook that waits in the table as skipped. What is claimed is decided by the claimant.
+/// Skips the pending deliveries of a webhook that are not claimed. The claimant decides about the others.
 pub(crate) async fn skip_waiting(
     connection: &mut Connection,
     company: CompanyId,

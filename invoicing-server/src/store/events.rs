@@ -5,7 +5,7 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 use uuid::Uuid;
 
 use super::connection::{Connection, Sql, on, run};
-use super::fresh::{self, Group, bind_group, insert_group};
+use super::enqueue::{self, DeliveryGroup, bind_group, insert_group};
 use super::webhooks::{Subscriber, Webhook};
 use super::{Tx, Unit};
 use crate::Error;
@@ -48,7 +48,7 @@ pub(super) async fn record(tx: &mut Tx, unit: &Unit, events: &[Event]) -> Result
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
-        queue(tx, unit, event, &subscribers).await?;
+        enqueue_event(tx, unit, event, &subscribers).await?;
     }
     Ok(())
 }
@@ -62,19 +62,24 @@ pub(crate) async fn record_ping(
     let unit = tx.unit(company).await?;
     let event = Event::ping(webhook.id, unit.at);
     tx.stamped(&unit);
-    queue(tx, &unit, &event, &[Subscriber::of(webhook)]).await
+    enqueue_event(tx, &unit, &event, &[Subscriber::of(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries; another one only where these do not enter the table alike.
-async fn queue(tx: &mut Tx, unit: &Unit, event: &Event, webhooks: &[Subscriber]) -> Result<EventId, Error> {
-    let (id, token) = (tx.event_id(event.timestamp), tx.handoff().token());
+async fn enqueue_event(
+    tx: &mut Tx,
+    unit: &Unit,
+    event: &Event,
+    webhooks: &[Subscriber],
+) -> Result<EventId, Error> {
+    let (id, token) = (tx.event_id(event.timestamp), tx.queue().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = fresh::plan(tx, token, webhooks).await?;
+    let groups = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     for group in &groups {
-        tx.push_fresh(group.fresh(unit.id(), &shared, event.kind.is_none(), token));
+        tx.push_new(group.new_deliveries(unit.id(), &shared, event.kind.is_none(), token));
     }
-    let none = Group::none(unit.at);
+    let none = DeliveryGroup::none(unit.at);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
     run!(tx.connection(), |c, dialect| {
         let query = sqlx::query(RECORD.of(dialect));

@@ -1,4 +1,8 @@
-//! Row ids of deliveries: each given out once, by this process or by any other.
+//! Row ids of deliveries: each is allocated once, by this process or by another one.
+//!
+//! On PostgreSQL a node takes ids in blocks of a sequence. A block belongs to the transaction that took it until that is
+//! committed, as a server that crashes before may allocate it again. From then on all transactions of the node share it,
+//! until the node opens a new connection: the server behind that may be a standby that lacks the last commits.
 
 use std::ops::Range;
 
@@ -11,32 +15,31 @@ use crate::Error;
 
 #[cfg(feature = "postgres")]
 const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
-/// As many ids as the sequence goes forward by.
+/// Increment of the sequence.
 #[cfg(feature = "postgres")]
 const BLOCK: i64 = 1_024;
 
-/// The ids that this process may give out.
+/// Ids that every transaction of this process may take.
 #[derive(Debug)]
 pub(super) struct DeliveryIds(Mutex<Range<i64>>);
 
-/// What is left of a block that a transaction has taken. Its own until it is committed: a server that fails before may
-/// give the same block to somebody else.
+/// The rest of a block that belongs to one transaction.
 #[derive(Debug, Default)]
 pub(super) struct OwnIds(Range<i64>);
 
 impl DeliveryIds {
-    /// All from this one on: nobody else writes.
+    /// All ids from this one on, where no other process writes.
     pub(super) fn from(first: i64) -> Self {
         Self(Mutex::new(first..i64::MAX))
     }
 
-    /// None yet: blocks are taken from the database's sequence.
+    /// None yet, as blocks come from the sequence of the database.
     #[cfg(feature = "postgres")]
     pub(super) fn in_blocks() -> Self {
         Self(Mutex::new(0..0))
     }
 
-    /// Takes ids in turn; the first of them. An event has fewer deliveries than a block has ids.
+    /// Takes consecutive ids; the first of them. An event has fewer deliveries than a block has ids.
     pub(super) async fn take(
         &self,
         own: &mut OwnIds,
@@ -57,8 +60,8 @@ impl DeliveryIds {
         Err(Error::internal("no more ids for deliveries"))
     }
 
-    /// To be called once the transaction is committed: the others may have what is left of its block.
-    pub(super) fn give(&self, own: &mut OwnIds) {
+    /// To be called after the commit of the transaction.
+    pub(super) fn share(&self, own: &mut OwnIds) {
         let own = std::mem::take(&mut own.0);
         let mut left = self.left();
         if count(&own) > count(&left) {
@@ -66,7 +69,7 @@ impl DeliveryIds {
         }
     }
 
-    /// Gives up what is left.
+    /// Discards the shared ids. To be called for each new connection.
     #[cfg(feature = "postgres")]
     pub(super) fn forget(&self) {
         *self.left() = 0..0;

@@ -9,14 +9,14 @@ pub(crate) mod clients;
 pub(crate) mod companies;
 mod connection;
 pub(crate) mod deliveries;
+mod enqueue;
 pub(crate) mod events;
-mod fresh;
 mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 mod lists;
 mod migrate;
-pub(crate) mod news;
+pub(crate) mod notification;
 pub(crate) mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
@@ -40,10 +40,10 @@ use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
-use crate::dispatch::Handoff;
 use crate::dispatch::transport::TransportError;
 use crate::documents::StorageSetupError;
 use crate::env::Env;
+use crate::queue::Queue;
 use crate::sealing::SealingError;
 use claims::{Claimant, Claimed};
 pub(crate) use connection::Connection;
@@ -166,7 +166,7 @@ pub(crate) use reading;
 pub(crate) struct Reading<'s> {
     store: &'s Store,
     #[cfg(feature = "postgres")]
-    tries: postgres::Tries,
+    backoff: postgres::Backoff,
 }
 
 impl Reading<'_> {
@@ -175,7 +175,7 @@ impl Reading<'_> {
         match self.store {
             Store::Sqlite(database) => database.read().await,
             #[cfg(feature = "postgres")]
-            Store::Postgres(database) => database.read(&self.tries).await,
+            Store::Postgres(database) => database.read(&self.backoff).await,
         }
     }
 
@@ -185,7 +185,7 @@ impl Reading<'_> {
             // A file does not go away and come back.
             Store::Sqlite(_) => Err(error),
             #[cfg(feature = "postgres")]
-            Store::Postgres(database) => database.read_again(&mut self.tries, error).await,
+            Store::Postgres(database) => database.read_again(&mut self.backoff, error).await,
         }
     }
 }
@@ -222,9 +222,9 @@ impl Store {
     pub(crate) async fn open_sqlite(
         path: &std::path::Path,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, OpenError> {
-        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, handoff).await?)))
+        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, queue).await?)))
     }
 
     /// Connects to a PostgreSQL database and brings its schema up to date.
@@ -232,9 +232,9 @@ impl Store {
     pub(crate) async fn open_postgres(
         settings: crate::PostgresSettings,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, OpenError> {
-        Ok(Self::Postgres(Postgres::open(settings, env, handoff).await?))
+        Ok(Self::Postgres(Postgres::open(settings, env, queue).await?))
     }
 
     /// Whether other processes work on the database too: then nothing that was read stays true for long.
@@ -251,7 +251,7 @@ impl Store {
         Reading {
             store: self,
             #[cfg(feature = "postgres")]
-            tries: postgres::Tries::since(Instant::now()),
+            backoff: postgres::Backoff::since(Instant::now()),
         }
     }
 
@@ -328,12 +328,12 @@ impl Store {
         }
     }
 
-    /// Forgets what the database keeps for its own sake and nobody asks for any more.
+    /// Deletes rows that the store keeps for itself, once they are too old to be of use.
     pub(crate) async fn prune(&self) -> Result<(), Error> {
         match self {
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.prune_outcomes().await,
+            Self::Postgres(database) => database.prune_commit_status().await,
         }
     }
 

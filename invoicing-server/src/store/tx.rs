@@ -9,31 +9,31 @@ use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
 
 use super::connection::Connection;
 use super::ids::{DeliveryIds, OwnIds};
-use super::news::News;
+use super::notification::Notification;
 use super::sqlite::Known;
 use super::webhooks::{self, Subscriber};
 use super::{companies, events};
 use crate::Error;
-use crate::dispatch::{FreshJob, Handoff, Job};
 use crate::env::Env;
+use crate::queue::{Job, NewDelivery, Queue};
 
 /// A transaction. Only the store makes one; an operation that returns an error is rolled back by it.
 pub(crate) struct Tx {
     connection: Connection,
     env: Env,
-    handoff: Arc<Handoff>,
-    /// Deliveries that go to the dispatcher once they are committed.
-    fresh: Vec<FreshJob>,
+    queue: Arc<Queue>,
+    /// Deliveries that go to the dispatcher after the commit.
+    new_deliveries: Vec<NewDelivery>,
     /// What need not be read again, where nobody else writes.
     known: Known,
     ids: Arc<DeliveryIds>,
     own_ids: OwnIds,
     /// What caches must hear of once it is committed.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
-    /// What other nodes must hear of once it is committed.
-    news: Vec<News>,
-    /// The run of the dispatcher for which it opens the hand-off once it is committed.
-    opens_handoff: Option<u64>,
+    /// What other nodes are told after the commit.
+    notifications: Vec<Notification>,
+    /// The run of the dispatcher for which the queue is opened after the commit.
+    opens_queue: Option<u64>,
     /// Events recorded by the operation under way.
     events: u16,
 }
@@ -41,18 +41,18 @@ pub(crate) struct Tx {
 /// What is left to do after a commit where others share the database.
 #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nobody shares a file"))]
 pub(super) struct Aftermath {
-    /// What the other nodes must hear of.
-    pub(super) news: Vec<News>,
-    /// Deliveries that are claimed for a dispatcher that is no more.
+    /// What the other nodes are told.
+    pub(super) notifications: Vec<Notification>,
+    /// Deliveries that are claimed for a dispatcher that has ended.
     pub(super) untaken: Vec<Job>,
 }
 
 /// Where an operation began, to take back what it left for after the commit.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Mark {
-    fresh: usize,
+    new_deliveries: usize,
     hooks: usize,
-    news: usize,
+    notifications: usize,
 }
 
 /// A company that is about to be changed: its settings, and the stamp of the change.
@@ -95,23 +95,18 @@ impl Unit {
 }
 
 impl Tx {
-    pub(super) fn new(
-        connection: Connection,
-        env: Env,
-        handoff: Arc<Handoff>,
-        ids: Arc<DeliveryIds>,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, env: Env, queue: Arc<Queue>, ids: Arc<DeliveryIds>) -> Self {
         Self {
             connection,
             env,
-            handoff,
-            fresh: Vec::new(),
+            queue,
+            new_deliveries: Vec::new(),
             known: Known::default(),
             ids,
             own_ids: OwnIds::default(),
             hooks: Vec::new(),
-            news: Vec::new(),
-            opens_handoff: None,
+            notifications: Vec::new(),
+            opens_queue: None,
             events: 0,
         }
     }
@@ -125,8 +120,8 @@ impl Tx {
         &self.env
     }
 
-    pub(crate) fn handoff(&self) -> &Arc<Handoff> {
-        &self.handoff
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.queue
     }
 
     /// Begins a change of a company: reads its settings and last stamp. From here to the end of the transaction nobody
@@ -189,9 +184,9 @@ impl Tx {
         self.known.stamped(unit.id(), unit.at);
     }
 
-    /// Passes deliveries on to the dispatcher once the transaction is committed.
-    pub(crate) fn push_fresh(&mut self, jobs: impl IntoIterator<Item = FreshJob>) {
-        self.fresh.extend(jobs);
+    /// Passes deliveries to the dispatcher after the commit.
+    pub(crate) fn push_new(&mut self, deliveries: impl IntoIterator<Item = NewDelivery>) {
+        self.new_deliveries.extend(deliveries);
     }
 
     /// Runs `hook` once the transaction is committed, whether or not the caller still waits.
@@ -199,15 +194,15 @@ impl Tx {
         self.hooks.push(Box::new(hook));
     }
 
-    /// Tells the other nodes once the transaction is committed.
-    pub(crate) fn announce(&mut self, news: News) {
-        self.news.push(news);
+    /// Tells the other nodes after the commit.
+    pub(crate) fn notify(&mut self, notification: Notification) {
+        self.notifications.push(notification);
     }
 
-    /// Opens the hand-off once the transaction is committed, after what the same commit hands over: that was planned
-    /// for an earlier run of the dispatcher and has been released with the rest.
-    pub(crate) fn open_handoff_on_commit(&mut self) {
-        self.opens_handoff = Some(self.handoff.run());
+    /// Opens the queue after the commit, behind the deliveries of the same commit: these were planned for an earlier run of
+    /// the dispatcher and have been released with the rest.
+    pub(crate) fn open_queue_on_commit(&mut self) {
+        self.opens_queue = Some(self.queue.run());
     }
 
     /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
@@ -217,7 +212,7 @@ impl Tx {
         EventId(self.env.uuid_at(stamp, self.events))
     }
 
-    /// Row ids for some deliveries, in turn; the first of them.
+    /// Consecutive row ids for deliveries; the first of them.
     pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
         self.ids.take(&mut self.own_ids, &mut self.connection, deliveries).await
     }
@@ -225,36 +220,40 @@ impl Tx {
     pub(super) fn mark(&mut self) -> Mark {
         self.events = 0;
         self.known.keep();
-        Mark { fresh: self.fresh.len(), hooks: self.hooks.len(), news: self.news.len() }
+        Mark {
+            new_deliveries: self.new_deliveries.len(),
+            hooks: self.hooks.len(),
+            notifications: self.notifications.len(),
+        }
     }
 
     pub(super) fn undo_to(&mut self, mark: Mark) {
         self.known.undo();
         self.hooks.truncate(mark.hooks);
-        self.news.truncate(mark.news);
-        let undone = self.fresh.split_off(mark.fresh);
-        self.handoff.give_back(&undone);
+        self.notifications.truncate(mark.notifications);
+        let rolled_back = self.new_deliveries.split_off(mark.new_deliveries);
+        self.queue.undo(&rolled_back);
     }
 
     /// Does what had to wait for the commit.
     pub(super) fn committed(&mut self) -> Aftermath {
         self.hooks.drain(..).for_each(|hook| hook());
-        self.ids.give(&mut self.own_ids);
-        let mut news = std::mem::take(&mut self.news);
+        self.ids.share(&mut self.own_ids);
+        let mut notifications = std::mem::take(&mut self.notifications);
         let mut untaken = Vec::new();
-        if !self.fresh.is_empty() {
-            news.extend(self.fresh.iter().filter_map(News::of));
-            untaken = self.handoff.hand_over(std::mem::take(&mut self.fresh));
+        if !self.new_deliveries.is_empty() {
+            notifications.extend(self.new_deliveries.iter().filter_map(Notification::of));
+            untaken = self.queue.hand_over(std::mem::take(&mut self.new_deliveries));
         }
-        if let Some(run) = self.opens_handoff.take() {
-            self.handoff.open(run);
+        if let Some(run) = self.opens_queue.take() {
+            self.queue.open(run);
         }
-        Aftermath { news, untaken }
+        Aftermath { notifications, untaken }
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
-        self.opens_handoff = None;
+        self.opens_queue = None;
         self.known.clear();
     }
 

@@ -34,8 +34,8 @@ const ENABLE: &str = "UPDATE webhook SET disabled_at = NULL, disabled_reason = N
 const REMOVE: &str = "UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
 const ENDPOINT: &str = "SELECT url, secret, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook \
      WHERE company_id = $1 AND id = $2";
-/// In the order of their ids, so that nobody waits for somebody who waits for him.
-const STANDINGS: Sql = sql_with!(
+/// Ordered by id, so that concurrent batches cannot deadlock.
+const LOCK_STATES: Sql = sql_with!(
     "SELECT id, failures, disabled_at IS NOT NULL, removed_at IS NOT NULL FROM webhook WHERE id", uuids "$1",
     " ORDER BY id", postgres " FOR UPDATE"
 );
@@ -293,32 +293,32 @@ pub(crate) async fn endpoint(
     }))
 }
 
-/// What a recording has to know of a webhook.
+/// What the recording of attempts needs of a webhook.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Standing {
+pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
     pub(crate) streak: Streak,
     /// Why its deliveries are skipped, if they are.
-    pub(crate) off: Option<&'static str>,
+    pub(crate) skips: Option<&'static str>,
 }
 
-/// How these stand, those that exist. Nobody else changes them before the end of the transaction.
-pub(crate) async fn standings(
+/// The states of those that exist, locked until the end of the transaction.
+pub(crate) async fn lock_states(
     connection: &mut Connection,
     webhooks: impl Iterator<Item = WebhookId>,
-) -> Result<HashMap<WebhookId, Standing>, Error> {
+) -> Result<HashMap<WebhookId, WebhookState>, Error> {
     let ids = Uuids(webhooks.map(|id| id.0).collect());
     let rows: Vec<(Uuid, i64, bool, bool)> =
-        on!(connection, |c, dialect| sqlx::query_as(STANDINGS.of(dialect)).bind(ids).fetch_all(c))?;
-    let standing = |(id, failures, disabled, removed)| {
-        let off = match (disabled, removed) {
+        on!(connection, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
+    let state = |(id, failures, disabled, removed)| {
+        let skips = match (disabled, removed) {
             (_, true) => Some(deliveries::REMOVED),
             (true, false) => Some(deliveries::DISABLED),
             (false, false) => None,
         };
-        (WebhookId(id), Standing { streak: Streak(u32::try_from(failures).unwrap_or(u32::MAX)), off })
+        (WebhookId(id), WebhookState { streak: Streak(u32::try_from(failures).unwrap_or(u32::MAX)), skips })
     };
-    Ok(rows.into_iter().map(standing).collect())
+    Ok(rows.into_iter().map(state).collect())
 }
 
 pub(crate) async fn set_streak(

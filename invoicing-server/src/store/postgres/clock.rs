@@ -1,9 +1,8 @@
-//! The database's clock, as the one that all nodes share.
+//! Clock synchronisation with the database, whose clock all nodes share.
 //!
-//! Leases, held series, quotas and due times are instants that one node writes and another one reads, so nodes whose
-//! clocks are minutes apart would take each other's claims for run out. A node asks the database for the time now and
-//! then, and corrects its own clock by the difference. A clock that does not follow the database (one that a test moves
-//! by hand) is left alone.
+//! Leases, held series, quotas and due times are instants that one node writes and another one reads. A node whose clock
+//! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
+//! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -17,7 +16,7 @@ use crate::env::Env;
 const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
 /// How often the database is asked.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);
-/// Differences below this are the way to the server and back, in milliseconds.
+/// Smaller differences are the round trip to the server, in milliseconds.
 const GRAIN_MS: i64 = 20;
 
 /// What is added to a clock, in milliseconds.
@@ -37,11 +36,11 @@ impl Shared {
         let there: i64 = on!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
         let after = self.env.now().as_millis();
         let Correction(Some(correction)) = &self.correction else { return Ok(()) };
-        // Somewhere in between; whatever lies between them is taken for the same.
+        // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
         if off.abs() >= GRAIN_MS {
             correction.fetch_add(off, Ordering::Relaxed);
-            tracing::info!(milliseconds = off, "this node's clock is corrected by the database's");
+            tracing::info!(milliseconds = off, "clock corrected by the database's");
         }
         Ok(())
     }

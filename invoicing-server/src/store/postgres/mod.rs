@@ -1,14 +1,14 @@
 //! A PostgreSQL database that several nodes share.
 //!
-//! Each operation is a transaction of its own on a connection of the pool. Who changes something of a company locks its
-//! row first, so that the changes of one company come one after the other and those of different companies do not wait
-//! for each other. What cannot be answered at present is tried again for a few seconds ([`again`]); what became of a
-//! commit whose answer was lost is found out ([`outcome`]).
+//! Each operation is a transaction of its own on a connection of the pool. A change of a company locks the company's row
+//! first, so that changes of one company are serial and those of different companies do not wait for each other.
+//! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
+//! ([`commit_status`]).
 
-mod again;
 mod clock;
-mod listen;
-mod outcome;
+mod commit_status;
+mod notify;
+mod retry;
 mod session;
 mod write;
 
@@ -23,8 +23,8 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use uuid::Uuid;
 
 pub(crate) use super::migrate::postgres as migrate;
-pub(super) use again::Tries;
-pub(crate) use listen::{Heard, Hears};
+pub(crate) use notify::{Incoming, OnIncoming};
+pub(super) use retry::Backoff;
 pub(crate) use session::Session;
 
 use super::claims::{self, Claimant, Claimed};
@@ -33,12 +33,12 @@ use super::ids::DeliveryIds;
 use super::{OpenError, Tx};
 use crate::Error;
 use crate::config::PostgresSettings;
-use crate::dispatch::Handoff;
 use crate::env::Env;
+use crate::queue::Queue;
 use crate::turns::Turns;
-use again::Failed;
 use clock::Correction;
-use listen::{Announcer, Listening};
+use notify::{Listener, Notifier};
+use retry::Failure;
 
 /// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
 const LOCKS: i64 = 0x696e_766f << 32;
@@ -80,7 +80,7 @@ pub(crate) struct Postgres {
     /// work at once would leave none to the others.
     turns: Turns,
     /// Ends when it is dropped; `None` before it has begun, and once closed.
-    listening: tokio::sync::Mutex<Option<Listening>>,
+    listener: tokio::sync::Mutex<Option<Listener>>,
 }
 
 /// What a transaction needs that outlives the call it was begun by.
@@ -92,9 +92,9 @@ struct Shared {
     settings: PostgresSettings,
     answer_limit: Duration,
     env: Env,
-    handoff: Arc<Handoff>,
+    queue: Arc<Queue>,
     ids: Arc<DeliveryIds>,
-    announcer: Announcer,
+    notifier: Notifier,
     correction: Correction,
 }
 
@@ -103,14 +103,14 @@ impl Postgres {
     pub(super) async fn open(
         settings: PostgresSettings,
         env: Env,
-        handoff: Arc<Handoff>,
+        queue: Arc<Queue>,
     ) -> Result<Self, OpenError> {
         let options = options(&settings, &settings.url)?;
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
         let ids = Arc::new(DeliveryIds::in_blocks());
-        let kept_ids = Arc::clone(&ids);
+        let shared_ids = Arc::clone(&ids);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
@@ -123,10 +123,9 @@ impl Postgres {
                     Ok(sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
-            // A server that replaces another one may allocate again what the other one had, so no id that is kept in
-            // memory outlives a reconnection.
+            // A server that replaces another one may allocate the same ids again: every connection to it begins here.
             .after_connect(move |_, _| {
-                kept_ids.forget();
+                shared_ids.forget();
                 Box::pin(std::future::ready(Ok(())))
             })
             .connect_with(options.clone())
@@ -140,27 +139,27 @@ impl Postgres {
             settings,
             answer_limit,
             env,
-            handoff,
+            queue,
             ids,
-            announcer: Announcer::default(),
+            notifier: Notifier::default(),
             correction,
         };
         shared.correct_clock().await?;
         Ok(Self {
             shared: Arc::new(shared),
             turns: Turns::new(AT_ONCE),
-            listening: tokio::sync::Mutex::default(),
+            listener: tokio::sync::Mutex::default(),
         })
     }
 
     /// A connection for one of several tries to read.
-    pub(super) async fn read(&self, tries: &Tries) -> Result<Connection, Error> {
-        Ok(Connection::Postgres(self.shared.session_within(tries.left()).await?))
+    pub(super) async fn read(&self, backoff: &Backoff) -> Result<Connection, Error> {
+        Ok(Connection::Postgres(self.shared.session_within(backoff.left()).await?))
     }
 
     /// Waits before the next try; fails where there is to be none.
-    pub(super) async fn read_again(&self, tries: &mut Tries, error: Error) -> Result<(), Error> {
-        tries.again(&self.shared.env, Failed::of(error)).await
+    pub(super) async fn read_again(&self, backoff: &mut Backoff, error: Error) -> Result<(), Error> {
+        backoff.wait(&self.shared.env, Failure::of(error)).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
@@ -178,7 +177,7 @@ impl Postgres {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _turn = self.turns.wait_for(company, again::TRIED_FOR).await?;
+        let _turn = self.turns.wait_for(company, retry::RETRY_FOR).await?;
         write::run(&self.shared, begun, operation).await
     }
 
@@ -209,17 +208,17 @@ impl Postgres {
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
-        let mut tries = Tries::since(Instant::now());
+        let mut backoff = Backoff::since(Instant::now());
         loop {
-            match self.try_sweep_lock(&tries).await {
-                Err(error) => self.read_again(&mut tries, error).await?,
+            match self.try_sweep_lock(&backoff).await {
+                Err(error) => self.read_again(&mut backoff, error).await?,
                 locked => return locked,
             }
         }
     }
 
-    async fn try_sweep_lock(&self, tries: &Tries) -> Result<Option<Connection>, Error> {
-        let mut session = self.shared.session_within(tries.left()).await?;
+    async fn try_sweep_lock(&self, backoff: &Backoff) -> Result<Option<Connection>, Error> {
+        let mut session = self.shared.session_within(backoff.left()).await?;
         session.begin(BEGIN_SWEEP.to_owned()).await?;
         let mut connection = Connection::Postgres(session);
         let lock = "SELECT pg_try_advisory_xact_lock($1)";
@@ -230,20 +229,20 @@ impl Postgres {
         Ok(locked.then_some(connection))
     }
 
-    /// Forgets what became of transactions that nobody asks for any more.
-    pub(crate) async fn prune_outcomes(&self) -> Result<(), Error> {
-        outcome::prune(&self.shared).await
+    /// Deletes the commit status of old transactions.
+    pub(crate) async fn prune_commit_status(&self) -> Result<(), Error> {
+        commit_status::prune(&self.shared).await
     }
 
-    /// Hears from other nodes from now on, and tells them; until the database is closed, or nobody hears any more.
-    pub(crate) async fn listen(&self, hears: Hears) {
-        let listening = Listening::start(Arc::clone(&self.shared), hears);
-        *self.listening.lock().await = Some(listening);
+    /// Exchanges notifications with other nodes, until the database is closed or the callback unsubscribes.
+    pub(crate) async fn listen(&self, on_incoming: OnIncoming) {
+        let listener = Listener::start(Arc::clone(&self.shared), on_incoming);
+        *self.listener.lock().await = Some(listener);
     }
 
     pub(super) async fn close(&self) {
-        if let Some(listening) = self.listening.lock().await.take() {
-            listening.end().await;
+        if let Some(listener) = self.listener.lock().await.take() {
+            listener.end().await;
         }
         self.shared.pool.close().await;
     }

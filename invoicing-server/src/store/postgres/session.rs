@@ -1,6 +1,6 @@
 //! A connection of the pool, within a transaction or not.
 //!
-//! A transaction is begun in one call with its limits and its row in `outcome`. A session that is dropped in the middle
+//! A transaction is begun in one call with its limits and its row in `commit_status`. A session that is dropped in the middle
 //! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: nobody else
 //! ever gets a connection with something left open on it, or waits for an answer that does not come.
 

@@ -26,8 +26,8 @@ use super::connection::{Connection, On};
 use super::ids::DeliveryIds;
 use super::{OpenError, Tx, migrate};
 use crate::Error;
-use crate::dispatch::Handoff;
 use crate::env::Env;
+use crate::queue::Queue;
 
 /// Connections that read. SQLite reads run on a thread each; more than the cores only adds switching.
 const READERS: u32 = 4;
@@ -53,7 +53,7 @@ pub(crate) struct Sqlite {
 
 impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(super) async fn open(path: &Path, env: Env, handoff: Arc<Handoff>) -> Result<Self, OpenError> {
+    pub(super) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, OpenError> {
         let lock = lock(path).await?;
         let options = SqliteConnectOptions::from_str("sqlite://")?
             .filename(path)
@@ -78,7 +78,7 @@ impl Sqlite {
             .connect_with(reading.clone())
             .await?;
         let ids = Arc::new(DeliveryIds::from(claims::sqlite::next_id(&mut connection).await?));
-        let tx = Tx::new(Connection::SqliteWriter(connection), env, handoff, ids);
+        let tx = Tx::new(Connection::SqliteWriter(connection), env, queue, ids);
         Ok(Self {
             writer: Writer::start(tx, lock),
             quote_details: BatchLoader::start(reading.connect().await?, batch_loader::QUOTES),

@@ -1,4 +1,4 @@
-//! New deliveries of an event: which of them the dispatcher of this process gets at once.
+//! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, DeliveryStatus, Timestamp, WebhookId};
@@ -8,22 +8,22 @@ use super::deliveries::DISABLED;
 use super::lists::Uuids;
 use super::webhooks::Subscriber;
 use crate::Error;
-use crate::dispatch::{FreshJob, Job};
+use crate::queue::{Job, NewDelivery};
 
-/// How a new delivery enters the table.
+/// State in which a delivery is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Entry {
-    /// Claimed until then by this process, whose dispatcher has a place reserved for it.
-    Claimed(Timestamp),
-    /// Due.
-    Waiting,
+pub(super) enum InitialState {
+    /// Claimed by this process until then, with room reserved in its queue.
+    Leased(Timestamp),
+    /// Due and not claimed.
+    Pending,
     /// Ended, as its webhook is disabled.
     Skipped,
 }
 
-/// New deliveries of one event that enter the table alike.
-pub(super) struct Group {
-    pub(super) entry: Entry,
+/// Deliveries of one event that are inserted in the same state.
+pub(super) struct DeliveryGroup {
+    pub(super) state: InitialState,
     pub(super) webhooks: Vec<WebhookId>,
     /// Row id of the first; the others follow.
     pub(super) first: i64,
@@ -31,23 +31,27 @@ pub(super) struct Group {
 }
 
 /// Decides for each webhook whether its delivery is skipped, handed to the dispatcher of this process, or left in
-/// the table. The places that are reserved go back with the operation unless it hands the deliveries on.
-pub(super) async fn plan(tx: &mut Tx, token: i64, webhooks: &[Subscriber]) -> Result<Vec<Group>, Error> {
-    // Before the first place is taken: from then on nothing fails until the operation knows what to give back.
+/// the table. A rollback frees the room that is reserved here.
+pub(super) async fn plan(
+    tx: &mut Tx,
+    token: i64,
+    webhooks: &[Subscriber],
+) -> Result<Vec<DeliveryGroup>, Error> {
+    // First, as nothing may fail between the first reservation and the moment at which a rollback knows of it.
     let mut next = tx.delivery_ids(webhooks.len()).await?;
     let now = tx.env().now();
-    let lease = tx.handoff().lease_from(now);
-    let mut groups: Vec<Group> = Vec::with_capacity(1);
+    let lease = tx.queue().lease_from(now);
+    let mut groups: Vec<DeliveryGroup> = Vec::with_capacity(1);
     for webhook in webhooks {
-        let entry = match webhook.disabled {
-            true => Entry::Skipped,
-            false if tx.handoff().reserve(webhook.id, token) => Entry::Claimed(lease),
-            false => Entry::Waiting,
+        let state = match webhook.disabled {
+            true => InitialState::Skipped,
+            false if tx.queue().reserve(webhook.id, token) => InitialState::Leased(lease),
+            false => InitialState::Pending,
         };
-        if let Some(group) = groups.iter_mut().find(|group| group.entry == entry) {
+        if let Some(group) = groups.iter_mut().find(|group| group.state == state) {
             group.webhooks.push(webhook.id);
         } else {
-            groups.push(Group { entry, webhooks: vec![webhook.id], first: 0, due_at: now });
+            groups.push(DeliveryGroup { state, webhooks: vec![webhook.id], first: 0, due_at: now });
         }
     }
     for group in &mut groups {
@@ -77,7 +81,7 @@ macro_rules! insert_group {
 }
 pub(super) use insert_group;
 
-/// Binds a [`Group`] to a query.
+/// Binds a [`DeliveryGroup`] to a query.
 macro_rules! bind_group {
     ($query:expr, $group:expr, $company:expr, $event:expr, $token:expr) => {{
         let row = $group.row($token);
@@ -97,7 +101,7 @@ macro_rules! bind_group {
 }
 pub(super) use bind_group;
 
-/// What the deliveries of a group have in common, as they are stored.
+/// Columns that the deliveries of a group share.
 pub(super) struct GroupRow {
     pub(super) webhooks: Uuids,
     pub(super) status: DeliveryStatus,
@@ -108,17 +112,17 @@ pub(super) struct GroupRow {
     pub(super) held_until: i64,
 }
 
-impl Group {
+impl DeliveryGroup {
     /// No deliveries at all.
     pub(super) fn none(now: Timestamp) -> Self {
-        Self { entry: Entry::Waiting, webhooks: Vec::new(), first: 0, due_at: now }
+        Self { state: InitialState::Pending, webhooks: Vec::new(), first: 0, due_at: now }
     }
 
     pub(super) fn row(&self, token: i64) -> GroupRow {
-        let skipped = self.entry == Entry::Skipped;
-        let held_until = match self.entry {
-            Entry::Claimed(lease) => Some(lease),
-            Entry::Waiting | Entry::Skipped => None,
+        let skipped = self.state == InitialState::Skipped;
+        let held_until = match self.state {
+            InitialState::Leased(until) => Some(until),
+            InitialState::Pending | InitialState::Skipped => None,
         };
         GroupRow {
             webhooks: Uuids(self.webhooks.iter().map(|id| id.0).collect()),
@@ -131,17 +135,17 @@ impl Group {
         }
     }
 
-    /// What the dispatcher is to hear of, once the deliveries are committed.
-    pub(super) fn fresh<'g>(
+    /// Deliveries for the dispatcher, after the commit.
+    pub(super) fn new_deliveries<'g>(
         &'g self,
         company: CompanyId,
         body: &'g Bytes,
         is_ping: bool,
         token: i64,
-    ) -> impl Iterator<Item = FreshJob> + use<'g> {
-        let Self { entry, first, .. } = *self;
-        self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match entry {
-            Entry::Claimed(lease_until) => Some(FreshJob::Held(Job {
+    ) -> impl Iterator<Item = NewDelivery> + use<'g> {
+        let Self { state, first, .. } = *self;
+        self.webhooks.iter().zip(first..).filter_map(move |(&webhook, delivery)| match state {
+            InitialState::Leased(lease_until) => Some(NewDelivery::Leased(Job {
                 delivery,
                 company,
                 webhook,
@@ -153,8 +157,8 @@ impl Group {
                 lease_until,
                 token,
             })),
-            Entry::Waiting => Some(FreshJob::Waiting(webhook)),
-            Entry::Skipped => None,
+            InitialState::Pending => Some(NewDelivery::Pending(webhook)),
+            InitialState::Skipped => None,
         })
     }
 }

@@ -1,0 +1,261 @@
+//! The queue in memory between a commit and the dispatcher of the same process.
+//!
+//! Bounded: an operation reserves room before it inserts a delivery as leased. Without room, or without a dispatcher,
+//! the delivery is inserted as pending and waits in the table. Nothing here has to survive: the table is complete.
+
+use std::collections::HashMap;
+
+use bytes::Bytes;
+use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::env::Env;
+
+/// Deliveries of one webhook that are held in memory: enough that a claim and a recording are shared by many. Where
+/// attempts take so long that the lease would end first, the rest is released.
+pub(crate) const LANE_ROOM: usize = 256;
+/// Of these, how many only a claim may take, and takes at least where the webhook holds others: new deliveries do not
+/// keep out those that wait in the table, and few claims read past rows that are held.
+const CLAIM_ROOM: usize = LANE_ROOM / 4;
+/// Deliveries that are held in memory in all.
+const TOTAL_ROOM: usize = 32_768;
+
+/// A claimed delivery.
+#[derive(Debug, Clone)]
+pub(crate) struct Job {
+    /// Row id.
+    pub(crate) delivery: i64,
+    pub(crate) company: CompanyId,
+    pub(crate) webhook: WebhookId,
+    /// The bytes that every attempt sends.
+    pub(crate) body: Bytes,
+    pub(crate) is_ping: bool,
+    /// Attempts recorded since it was queued.
+    pub(crate) attempts: u32,
+    /// Claims since it was queued, this one included.
+    pub(crate) claims: u32,
+    /// Number of the attempt that this claim is for. No other claim of the delivery has it.
+    pub(crate) number: u32,
+    pub(crate) lease_until: Timestamp,
+    /// Token of the claim.
+    pub(crate) token: i64,
+}
+
+/// A delivery that has just been committed.
+#[derive(Debug)]
+pub(crate) enum NewDelivery {
+    /// Claimed by this process, with room reserved for it.
+    Leased(Job),
+    /// Due in the table.
+    Pending(WebhookId),
+}
+
+impl NewDelivery {
+    fn leased(&self) -> Option<i64> {
+        match self {
+            Self::Leased(job) => Some(job.delivery),
+            Self::Pending(_) => None,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct QueueState {
+    running: bool,
+    /// Number of the current or the last run.
+    run: u64,
+    /// Token of the claims of the current run.
+    token: i64,
+    /// Whether the current run takes deliveries. It does not while it ends.
+    open: bool,
+    held: HashMap<WebhookId, usize>,
+    total: usize,
+    inbox: Vec<NewDelivery>,
+    /// Deliveries that ended runs held and could not release.
+    unreleased: Vec<i64>,
+    /// The dispatcher is to read the table.
+    poll: bool,
+}
+
+impl QueueState {
+    /// Takes room as long as the webhook holds no more than `limit`; for how many.
+    fn take_room(&mut self, webhook: WebhookId, wanted: usize, limit: usize) -> usize {
+        let held = self.held.get(&webhook).copied().unwrap_or(0);
+        let taken = wanted.min(limit.saturating_sub(held)).min(TOTAL_ROOM.saturating_sub(self.total));
+        if taken > 0 {
+            self.held.insert(webhook, held + taken);
+            self.total += taken;
+        }
+        taken
+    }
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    state: Mutex<QueueState>,
+    wake: Notify,
+    /// Length of a lease, in milliseconds.
+    lease_ms: i64,
+}
+
+impl Queue {
+    pub(crate) fn new(env: &Env, lease_ms: u64) -> Self {
+        // Never 0, which is "not claimed".
+        let token = i64::from_le_bytes(env.bytes()) | 1;
+        let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
+        Self {
+            state: Mutex::new(QueueState { token, ..QueueState::default() }),
+            wake: Notify::new(),
+            lease_ms,
+        }
+    }
+
+    /// End of the lease of a claim that is made now.
+    pub(crate) fn lease_from(&self, now: Timestamp) -> Timestamp {
+        now.plus_millis(self.lease_ms)
+    }
+
+    /// Token of the claims of the current run. Each run has its own, so that no run takes a claim of an earlier one for
+    /// its own.
+    pub(crate) fn token(&self) -> i64 {
+        self.state.lock().token
+    }
+
+    /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
+    pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
+        let mut state = self.state.lock();
+        state.open && state.token == token && state.take_room(webhook, 1, LANE_ROOM - CLAIM_ROOM) == 1
+    }
+
+    /// Reserves room for a claim of up to `wanted` deliveries; for how many.
+    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> usize {
+        let mut state = self.state.lock();
+        let held = state.held.get(&webhook).copied().unwrap_or(0);
+        if !state.open || held + CLAIM_ROOM > LANE_ROOM {
+            return 0;
+        }
+        state.take_room(webhook, wanted, LANE_ROOM)
+    }
+
+    /// Frees the room of so many deliveries.
+    pub(crate) fn free(&self, webhook: WebhookId, deliveries: usize) {
+        let mut state = self.state.lock();
+        let Some(held) = state.held.get_mut(&webhook) else { return };
+        let freed = deliveries.min(*held);
+        *held -= freed;
+        if *held == 0 {
+            state.held.remove(&webhook);
+        }
+        state.total -= freed;
+    }
+
+    /// Frees the room of deliveries that were rolled back.
+    pub(crate) fn undo(&self, rolled_back: &[NewDelivery]) {
+        for delivery in rolled_back {
+            if let NewDelivery::Leased(job) = delivery
+                && job.token == self.token()
+            {
+                self.free(job.webhook, 1);
+            }
+        }
+    }
+
+    /// Passes committed deliveries to the dispatcher. Returns those that were claimed for a run that has ended: on SQLite
+    /// the start of the next run releases them, on PostgreSQL the caller has to.
+    pub(crate) fn hand_over(&self, deliveries: Vec<NewDelivery>) -> Vec<Job> {
+        let mut untaken = Vec::new();
+        let mut state = self.state.lock();
+        let (open, token) = (state.open, state.token);
+        for delivery in deliveries {
+            match delivery {
+                NewDelivery::Leased(job) if !open || job.token != token => {
+                    state.inbox.extend(open.then_some(NewDelivery::Pending(job.webhook)));
+                    untaken.push(job);
+                }
+                delivery => state.inbox.extend(open.then_some(delivery)),
+            }
+        }
+        drop(state);
+        if open {
+            self.wake.notify_one();
+        }
+        untaken
+    }
+
+    /// Leaves deliveries that the current run holds to the next one: they could not be released.
+    pub(crate) fn leave_unreleased(&self, deliveries: impl IntoIterator<Item = i64>) {
+        self.state.lock().unreleased.extend(deliveries);
+    }
+
+    /// Deliveries that earlier runs of this process left, and the token of their claims. To be released before the next
+    /// run [opens](Self::open) the queue.
+    pub(crate) fn unreleased(&self) -> (Vec<i64>, i64) {
+        let state = self.state.lock();
+        (state.unreleased.clone(), state.token)
+    }
+
+    /// Takes the dispatcher slot. False where a dispatcher runs already.
+    pub(crate) fn start(&self) -> bool {
+        let mut state = self.state.lock();
+        let starts = !std::mem::replace(&mut state.running, true);
+        state.run += u64::from(starts);
+        starts
+    }
+
+    /// Number of the current run.
+    pub(crate) fn run(&self) -> u64 {
+        self.state.lock().run
+    }
+
+    /// Takes deliveries for a run from now on. Called once the unreleased deliveries of earlier runs are released; does
+    /// nothing where another run has started by then.
+    pub(crate) fn open(&self, run: u64) {
+        let mut state = self.state.lock();
+        if state.running && state.run == run {
+            // Stays odd, and so never 0.
+            let token = state.token.wrapping_add(2);
+            *state = QueueState { running: true, run, open: true, token, ..QueueState::default() };
+        }
+    }
+
+    /// Takes no more deliveries; those that were handed over and not taken. The dispatcher slot stays taken until
+    /// [`Self::stop`], as the run that ends must not close the queue of its successor.
+    pub(crate) fn close(&self) -> Vec<i64> {
+        let mut state = self.state.lock();
+        state.open = false;
+        std::mem::take(&mut state.inbox).iter().filter_map(NewDelivery::leased).collect()
+    }
+
+    /// Releases the dispatcher slot.
+    pub(crate) fn stop(&self) {
+        let untaken = self.close();
+        let mut state = self.state.lock();
+        let mut unreleased = std::mem::take(&mut state.unreleased);
+        unreleased.extend(untaken);
+        *state = QueueState { run: state.run, token: state.token, unreleased, ..QueueState::default() };
+    }
+
+    /// Makes the dispatcher read the table: a notification may have been missed.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn request_poll(&self) {
+        self.state.lock().poll = true;
+        self.wake.notify_one();
+    }
+
+    /// Whether a poll was requested since the last call.
+    pub(crate) fn take_poll_request(&self) -> bool {
+        std::mem::take(&mut self.state.lock().poll)
+    }
+
+    /// Deliveries handed over since the last call.
+    pub(crate) fn take(&self) -> Vec<NewDelivery> {
+        std::mem::take(&mut self.state.lock().inbox)
+    }
+
+    /// Waits until a delivery is handed over. A hand-over before the call is not missed.
+    pub(crate) async fn wait(&self) {
+        self.wake.notified().await;
+    }
+}

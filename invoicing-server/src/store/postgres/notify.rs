@@ -1,0 +1,206 @@
+//! Notifications between nodes: `NOTIFY` for what this node has committed, `LISTEN` for what others have.
+//!
+//! Notifications are sent after the commit and in batches, as a transaction that notifies takes a lock that all others of
+//! the server wait for. So they may be lost, and nothing may depend on them: the dispatcher polls every few seconds, and
+//! caches of keys and webhooks expire as often.
+
+use std::collections::HashSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::{PgListener, PgPoolOptions};
+use tokio::sync::{Notify, watch};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use super::super::connection::{Connection, on, run};
+use super::super::notification::Notification;
+use super::clock;
+use super::{Shared, options};
+
+const CHANNEL: &str = "invoicing";
+const NOTIFY: &str = "SELECT pg_notify('invoicing', $1)";
+/// Notifications in one message, which may have 8,000 bytes.
+const BATCH: usize = 100;
+/// How many may wait to be sent. Beyond that, one message tells that something was left out.
+const MOST_WAITING: usize = 10_000;
+/// Pause after a failure.
+const PAUSE: Duration = Duration::from_secs(1);
+/// After so long without a message the connection is opened anew: a dead peer sends nothing either.
+const SILENCE: Duration = Duration::from_secs(30);
+
+/// What a node receives from the others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Incoming {
+    /// Another node has committed something.
+    Notifications(Vec<Notification>),
+    /// Notifications may have been missed.
+    Gap,
+}
+
+/// Callback; returns `false` to unsubscribe.
+pub(crate) type OnIncoming = Box<dyn Fn(Incoming) -> bool + Send + Sync>;
+
+/// Notifications that wait to be sent.
+#[derive(Debug, Default)]
+pub(super) struct Notifier {
+    waiting: Mutex<HashSet<Notification>>,
+    wake: Notify,
+}
+
+/// Payload of a `NOTIFY`.
+#[derive(Debug, Serialize, Deserialize)]
+struct Message {
+    /// The node that sends it, which ignores it.
+    from: Uuid,
+    /// Empty where something was left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notifications: Vec<Notification>,
+}
+
+impl Notifier {
+    pub(super) fn send(&self, notifications: Vec<Notification>) {
+        if notifications.is_empty() {
+            return;
+        }
+        let mut waiting = self.waiting.lock();
+        if waiting.len() < MOST_WAITING {
+            waiting.extend(notifications);
+        }
+        drop(waiting);
+        self.wake.notify_one();
+    }
+
+    fn take(&self) -> HashSet<Notification> {
+        std::mem::take(&mut *self.waiting.lock())
+    }
+}
+
+/// The task that listens, sends, and corrects the clock.
+pub(super) struct Listener {
+    stop: watch::Sender<bool>,
+    task: JoinHandle<()>,
+}
+
+impl Listener {
+    #[expect(clippy::disallowed_methods, reason = "the task ends with the database, and `end` waits for it")]
+    pub(super) fn start(shared: Arc<Shared>, on_incoming: OnIncoming) -> Self {
+        let (stop, stopped) = watch::channel(false);
+        let task = tokio::spawn(work(shared, on_incoming, stopped));
+        Self { stop, task }
+    }
+
+    pub(super) async fn end(self) {
+        self.stop.send_replace(true);
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the task for notifications panicked");
+        }
+    }
+}
+
+async fn work(shared: Arc<Shared>, on_incoming: OnIncoming, mut stopped: watch::Receiver<bool>) {
+    let node = shared.node;
+    let stop = async move {
+        // Also where the sender is gone.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    };
+    tokio::select! {
+        () = stop => {}
+        () = listen(&shared, node, &on_incoming) => {}
+        () = send(&shared, node) => {}
+        () = correct_clock(&shared) => {}
+    }
+    // Notifications of the last commits are still sent.
+    send_waiting(&shared, node).await;
+}
+
+/// Ends when the callback unsubscribes.
+async fn listen(shared: &Shared, node: Uuid, on_incoming: &OnIncoming) {
+    let settings = &shared.settings;
+    let url = match &settings.listen_url {
+        Some(url) => url,
+        // There is no listening through a pooler.
+        None if settings.transaction_pooling => return std::future::pending().await,
+        None => &settings.url,
+    };
+    loop {
+        match listen_at(shared, url, node, on_incoming).await {
+            Ok(()) => return,
+            Err(sqlx::Error::Io(error)) if error.kind() == io::ErrorKind::TimedOut => {}
+            Err(error) => {
+                tracing::warn!(%error, "listening for notifications failed");
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn listen_at(
+    shared: &Shared,
+    url: &str,
+    node: Uuid,
+    on_incoming: &OnIncoming,
+) -> Result<(), sqlx::Error> {
+    let options = options(&shared.settings, url).map_err(|error| sqlx::Error::Configuration(error.into()))?;
+    let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
+    let mut listener = PgListener::connect_with(&pool).await?;
+    listener.listen(CHANNEL).await?;
+    // Earlier notifications were missed.
+    let mut incoming = Incoming::Gap;
+    while on_incoming(incoming) {
+        incoming = next(&mut listener, node).await?;
+    }
+    Ok(())
+}
+
+/// The next message of another node.
+async fn next(listener: &mut PgListener, node: Uuid) -> Result<Incoming, sqlx::Error> {
+    loop {
+        let Ok(received) = tokio::time::timeout(SILENCE, listener.try_recv()).await else {
+            return Err(io::Error::new(io::ErrorKind::TimedOut, "silence").into());
+        };
+        let Some(message) = received? else { return Ok(Incoming::Gap) };
+        match serde_json::from_str::<Message>(message.payload()) {
+            Ok(Message { from, .. }) if from == node => {}
+            Ok(Message { notifications, .. }) if notifications.is_empty() => return Ok(Incoming::Gap),
+            Ok(Message { notifications, .. }) => return Ok(Incoming::Notifications(notifications)),
+            // A newer version may send kinds that this one does not know.
+            Err(_) => return Ok(Incoming::Gap),
+        }
+    }
+}
+
+async fn send(shared: &Shared, node: Uuid) {
+    loop {
+        shared.notifier.wake.notified().await;
+        send_waiting(shared, node).await;
+    }
+}
+
+async fn send_waiting(shared: &Shared, node: Uuid) {
+    let waiting: Vec<Notification> = shared.notifier.take().into_iter().collect();
+    let batches = if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
+    for notifications in batches {
+        let message = Message { from: node, notifications: notifications.to_vec() };
+        let Ok(text) = serde_json::to_string(&message) else { continue };
+        let sent = async {
+            let mut connection = Connection::Postgres(shared.session().await?);
+            run!(&mut connection, |c| sqlx::query(NOTIFY).bind(&text).execute(c))
+        };
+        if let Err(error) = sent.await {
+            tracing::warn!(%error, "notifications were not sent; other nodes poll");
+        }
+    }
+}
+
+async fn correct_clock(shared: &Shared) {
+    loop {
+        tokio::time::sleep(clock::INTERVAL).await;
+        if let Err(error) = shared.correct_clock().await {
+            tracing::warn!(%error, "clock synchronisation failed");
+        }
+    }
+}
