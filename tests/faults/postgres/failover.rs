@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing_tests::Receiver;
 use invoicing_tests::postgres::{Cluster, Options};
 
-use super::fleet::{Fleet, slow_receivers, take, urls};
+use super::nodes::{Nodes, slow_receivers, take, urls};
 use super::proxy::Proxy;
 use super::{hasty, wait_until};
 use crate::process::{CLAIMED, Site, count_at};
@@ -40,10 +40,10 @@ impl Pair {
     }
 
     /// Working nodes, as soon as the standby is in step.
-    async fn fleet(&self, receivers: &[Receiver]) -> Fleet {
+    async fn nodes(&self, receivers: &[Receiver]) -> Nodes {
         let site = Site::on_postgres(self.proxy.url("invoicing"), hasty(), urls(receivers));
         wait_until("a standby in step", async || site.count(IN_STEP).await == 1).await;
-        Fleet::start(site, NODES)
+        Nodes::start(site, NODES)
     }
 
     /// How many deliveries were held.
@@ -56,12 +56,12 @@ impl Pair {
 }
 
 /// Lets the nodes go on, and checks everything.
-async fn finish(test: &str, fleet: Fleet, held: usize, receivers: &[Receiver]) {
+async fn finish(test: &str, nodes: Nodes, held: usize, receivers: &[Receiver]) {
     let lost = Instant::now();
-    fleet.wait_for_operations(1);
+    nodes.wait_for_operations(1);
     let away = lost.elapsed();
-    fleet.wait_for_operations(5);
-    let (figures, said) = fleet.finish(|| take(receivers)).await;
+    nodes.wait_for_operations(5);
+    let (figures, said) = nodes.finish(|| take(receivers)).await;
     let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
     let gap = format!(
         "all nodes at work {away:.1?} after the promotion, {unfinished} operations given up; {held} deliveries held at \
@@ -79,12 +79,12 @@ async fn finish(test: &str, fleet: Fleet, held: usize, receivers: &[Receiver]) {
 async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() {
     let Some(pair) = Pair::start().await else { return };
     let receivers = slow_receivers(2).await;
-    let fleet = pair.fleet(&receivers).await;
-    fleet.wait_for_operations(5);
+    let nodes = pair.nodes(&receivers).await;
+    nodes.wait_for_operations(5);
     std::thread::sleep(Duration::from_micros(random(300_000)));
     pair.primary.stop_immediate();
     let held = pair.promote_standby().await;
-    finish("primary lost, standby promoted", fleet, held, &receivers).await;
+    finish("primary lost, standby promoted", nodes, held, &receivers).await;
 }
 
 /// A primary that was restarted shows what it has committed and its standby has not got: whoever asks what became of
@@ -93,14 +93,14 @@ async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() 
 async fn what_only_a_lost_primary_had_was_acknowledged_to_nobody() {
     let Some(pair) = Pair::start().await else { return };
     let receivers = slow_receivers(2).await;
-    let fleet = pair.fleet(&receivers).await;
-    fleet.wait_for_operations(5);
+    let nodes = pair.nodes(&receivers).await;
+    nodes.wait_for_operations(5);
     pair.standby.stop_immediate();
-    wait_until("commits that wait", async || fleet.site.count(WAITING).await >= 2).await;
+    wait_until("commits that wait", async || nodes.site.count(WAITING).await >= 2).await;
     pair.primary.restart_immediate();
-    wait_until("commits that wait again", async || fleet.site.count(WAITING).await >= 2).await;
+    wait_until("commits that wait again", async || nodes.site.count(WAITING).await >= 2).await;
     pair.primary.stop_immediate();
     pair.standby.start_again();
     let held = pair.promote_standby().await;
-    finish("primary restarted without its standby, then lost", fleet, held, &receivers).await;
+    finish("primary restarted without its standby, then lost", nodes, held, &receivers).await;
 }
