@@ -20,7 +20,7 @@ use crate::sealing::{NotOpened, Place, Sealer};
 use crate::store::webhooks::{self, EndpointRow};
 use crate::store::{OpenError, Store, reading};
 
-/// How long is believed what another node may have changed: as long as its news may be missed.
+/// How long an endpoint is cached that another node may have changed: as long as its notifications may be missed.
 const BELIEVED_FOR: Duration = Duration::from_secs(5);
 /// How long is believed that a webhook is off: for a batch. It is asked again before anything is skipped.
 const OFF_BELIEVED_FOR: Duration = Duration::from_millis(100);

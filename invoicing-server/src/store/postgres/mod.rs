@@ -46,18 +46,17 @@ pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
 pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
 const SWEEP_LOCK: i64 = LOCKS | 3;
 
-/// Whoever has waited for a lock goes by what was committed meanwhile, whatever level the database has by default.
+/// A transaction that has waited for a lock reads what was committed meanwhile, whatever the default level of the database.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// Whether there is a table. Looked up by a query, which sees what has been committed by now: `to_regclass` may answer with
 /// what the session knew before it waited for a lock.
 pub(crate) const TABLE_EXISTS: &str =
     "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid))";
-/// The table that is there while somebody copies into the database. No migration makes it.
+/// The table that exists during a copy into the database. No migration creates it.
 pub(crate) const COPY: &str = "invoicing_copy";
 
-/// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
-/// and one whose machine is gone are not waited for.
+/// A sweep may pause for a while without losing its lock; a sweep that stops for longer, or whose machine is gone, loses it.
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
@@ -253,9 +252,8 @@ impl Shared {
         self.session_within(Duration::MAX).await
     }
 
-    /// A connection, waited for no longer than that. The pool itself asks again for as long as the server refuses
-    /// connections or lets nobody in yet, and not where one breaks off while it is made: a failover, or a pooler that is
-    /// started again.
+    /// A connection, waited for no longer than that. The pool itself retries while the server refuses connections or does
+    /// not accept them yet, but not where a connection breaks while it is opened: a failover, or a pooler that restarts.
     async fn session_within(&self, limit: Duration) -> Result<Session, sqlx::Error> {
         let acquired = async {
             loop {
@@ -326,7 +324,7 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, O
     ]))
 }
 
-/// The schema, and that nobody is copying into it.
+/// Brings the schema up to date; refuses a database during a copy into it.
 async fn prepare(pool: &PgPool) -> Result<(), OpenError> {
     let mut connection = pool.acquire().await?;
     if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {

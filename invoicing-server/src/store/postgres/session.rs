@@ -1,8 +1,8 @@
 //! A connection of the pool, within a transaction or not.
 //!
 //! A transaction is begun in one call with its limits and its row in `commit_status`. A session that is dropped in the middle
-//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: nobody else
-//! ever gets a connection with something left open on it, or waits for an answer that does not come.
+//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: no other
+//! caller ever gets a connection with an open transaction or a pending answer.
 
 use std::io;
 use std::time::Duration;
