@@ -1,5 +1,5 @@
 //! Connections cut in the middle of a commit: whether the transaction was committed is found out, and neither is what
-//! was done done again, nor what was not done given up, nor is anybody told a guess.
+//! was done done again, nor what was not done given up, and no caller is told a guess.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let figures = checks::check(&site, &said, &take(&receivers)).await;
     let text = format!(
         "{} of {} commits cut: {} resolved as committed ({} unheard, {} late), {} as not committed ({} lost, {} \
-         refused); nobody let in {} times",
+         refused); out of reach {} times",
         counts.cuts(),
         counts.commits,
         counts.unheard + counts.late,

@@ -87,8 +87,8 @@ async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() 
     finish("primary lost, standby promoted", nodes, held, &receivers).await;
 }
 
-/// A primary that was restarted shows what it has committed and its standby has not got: whoever asks what became of
-/// such a commit may not be told before the standby has it.
+/// A primary that was restarted shows what it has committed and its standby has not got: the status of such
+/// a commit may not be told before the standby has it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_only_a_lost_primary_had_was_acknowledged_to_nobody() {
     let Some(pair) = Pair::start().await else { return };

@@ -1,5 +1,5 @@
-//! PostgreSQL stopped without a word under load, and started again: the nodes recover by themselves, and the API says
-//! meanwhile that it cannot. Only what was held when the server stopped, and whose lease ran out since, may be delivered twice.
+//! PostgreSQL stopped at once under load, and started again: the nodes recover by themselves, and the API answers 503
+//! meanwhile. Only what was held when the server stopped, and whose lease ran out since, may be delivered twice.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     let proxy = Proxy::start(cluster.port()).await;
     let site = Site::on_postgres(proxy.url("invoicing"), without_quota(), urls(&receivers));
     let nodes = Nodes::start(site, NODES);
-    let callers = Callers::start(&nodes.nodes, nodes.nodes[0].started().key, Calls::Creating, PACE);
+    let callers = Callers::start(&nodes.running, nodes.running[0].started().key, Calls::Creating, PACE);
     let (mut said_so, mut recovered, mut held) = (Duration::ZERO, Duration::ZERO, 0);
     for restart in 0..restarts {
         nodes.wait_for_operations(2);
@@ -67,7 +67,7 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     tell("PostgreSQL restarted", &format_args!("{restarts} restarts, {figures}; {calls}"));
     assert_eq!(unanswered, 0, "a node that lives must answer");
     assert!(refused >= NODES, "the outage was not seen");
-    assert!(said_so < TOLD, "somebody was left waiting for {said_so:?} while the database was away");
+    assert!(said_so < TOLD, "a caller was left waiting for {said_so:?} while the database was away");
     assert_eq!(figures.duplicated, 0, "not all attempts are on record");
     assert!(figures.doubled <= held, "{} delivered twice, {held} held", figures.doubled);
     assert_eq!((figures.failed, figures.skipped), (0, 0));
