@@ -32,7 +32,7 @@ async fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     // Documents are offered below the base URL: it includes the prefix.
     let settings = Settings { base_url: base_url.clone(), ..Settings::default() };
-    let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).settings(settings).open().await?;
+    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
     let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?.id;
     let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
     invoicing.company(company).clients().create(&NewClient::named("Claire Lefèvre")).await?;

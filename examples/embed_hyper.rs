@@ -33,7 +33,7 @@ async fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     // Documents are offered below the base URL.
     let settings = Settings { base_url: base_url.clone(), ..Settings::default() };
-    let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).settings(settings).open().await?;
+    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
     let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
     let company = invoicing.company(company.id);
     let key = company.keys().issue("embed_hyper").await?.key;

@@ -88,7 +88,10 @@ impl Story {
         let Missed { client, quote, invoice } = missed;
         let expected = BTreeMap::from([
             ("quotes", vec![RecordVersion { updated_at: quote.summary.updated_at, id: quote.summary.id.0 }]),
-            ("invoices", vec![RecordVersion { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }]),
+            (
+                "invoices",
+                vec![RecordVersion { updated_at: invoice.summary.updated_at, id: invoice.summary.id.0 }],
+            ),
             ("clients", vec![RecordVersion { updated_at: client.updated_at, id: client.id.0 }]),
         ]);
         self.timeline.check(changed == expected, "the catch-up brings exactly what changed")?;

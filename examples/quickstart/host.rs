@@ -27,7 +27,7 @@ impl Host {
             target: TargetPolicy { allow_http: true, allow_private: true },
             ..Settings::default()
         };
-        let invoicing = Invoicing::builder(database).settings(settings).open().await?;
+        let invoicing = Invoicing::sqlite(database).settings(settings).open().await?;
 
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();

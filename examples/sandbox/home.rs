@@ -46,8 +46,8 @@ impl Home {
     /// What the service is opened from.
     pub(crate) fn builder(&self) -> Result<Builder, Failure> {
         let builder = match &self.db {
-            Db::File(path) => Invoicing::builder(path),
-            Db::Postgres { url, .. } => Invoicing::on_postgres(PostgresSettings::new(url)),
+            Db::File(path) => Invoicing::sqlite(path),
+            Db::Postgres { url, .. } => Invoicing::postgres(PostgresSettings::new(url)),
         };
         Ok(builder.document_store(Arc::new(ObjectStorage::folder(&self.documents)?)))
     }

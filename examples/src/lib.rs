@@ -39,7 +39,7 @@ impl Demo {
             ..Settings::default()
         };
         let invoicing =
-            Invoicing::builder(folder.path().join("invoicing.db")).settings(settings).open().await?;
+            Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
         let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
         let company = invoicing.company(company.id);
         let key = company.keys().issue("example").await?.key.reveal().to_owned();

@@ -19,7 +19,7 @@ struct Signed {
 impl Signed {
     async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let invoicing = Invoicing::builder(folder.path().join("invoicing.db")).open().await.unwrap();
+        let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await.unwrap();
         let issuer = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await;
         let issuer = issuer.unwrap();
         let company = invoicing.company(issuer.id);

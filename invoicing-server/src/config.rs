@@ -217,7 +217,7 @@ fn is_header_token(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// Connection settings of a PostgreSQL database. See [`Invoicing::on_postgres`](crate::Invoicing::on_postgres).
+/// Connection settings of a PostgreSQL database. See [`Invoicing::postgres`](crate::Invoicing::postgres).
 ///
 /// `Debug` does not show the URLs, as they hold a password.
 #[cfg(feature = "postgres")]

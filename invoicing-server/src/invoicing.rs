@@ -27,7 +27,7 @@ use crate::operations::{
     Companies, CompanyHandle, Numbering, ResealReport, Services, SigningLinks, SweepReport,
 };
 use crate::queue::{NewDelivery, Queue};
-use crate::sealing::{NotOpened, AssociatedData, Sealer, SealingError, SealingKeys};
+use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
 use crate::store::notification::{Incoming, Notification};
 use crate::store::sealed::SealedWith;
 use crate::store::{ServiceTables, Store, settings};
@@ -412,5 +412,10 @@ impl Invoicing {
             tracing::warn!(error = &error as &dyn std::error::Error, "releasing the reserved quota failed");
         }
         self.0.store.close().await;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn sweeper(&self) -> &Sweeper {
+        &self.0.sweeper
     }
 }

@@ -180,7 +180,9 @@ async fn follow_until(
     let mut follow = served.client.quotes().follow(MemoryCheckpoint::new()).interval(interval);
     let run = follow.run(stream::poll_fn(move |cx| notices.poll_recv(cx)), |quote| {
         assert!(quote.lines.is_some(), "a quote comes with its lines, whoever brought it");
-        copy.lock().unwrap().store(RecordVersion { id: quote.summary.id.0, updated_at: quote.summary.updated_at });
+        copy.lock()
+            .unwrap()
+            .store(RecordVersion { id: quote.summary.id.0, updated_at: quote.summary.updated_at });
         delivered.send_replace(());
         ready(Ok::<(), io::Error>(()))
     });

@@ -63,9 +63,9 @@ async fn run() -> Result<(), Failure> {
     let hooks: Vec<String> = arguments.collect();
     let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
     let builder = if database.starts_with("postgres://") {
-        Invoicing::on_postgres(PostgresSettings::new(database))
+        Invoicing::postgres(PostgresSettings::new(database))
     } else {
-        Invoicing::builder(database)
+        Invoicing::sqlite(database)
     };
     let invoicing =
         builder.settings(settings).document_store(Arc::new(ObjectStorage::folder(documents)?)).open().await?;

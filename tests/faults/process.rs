@@ -79,8 +79,8 @@ impl Site {
     /// The service in this process, on the same database.
     pub(crate) async fn open(&self) -> Invoicing {
         let builder = match &self.postgres {
-            Some(url) => Invoicing::on_postgres(PostgresSettings::new(url.clone())),
-            None => Invoicing::builder(self.file()),
+            Some(url) => Invoicing::postgres(PostgresSettings::new(url.clone())),
+            None => Invoicing::sqlite(self.file()),
         };
         self.with_documents(builder).open().await.expect("it opens")
     }

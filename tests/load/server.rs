@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         rlimit::Resource::NOFILE.set(files, files)?;
     }
     let settings = Settings { quota: 0, requests: arguments.requests, ..Settings::default() };
-    let invoicing = Invoicing::builder(folder.join("invoicing.db")).settings(settings).open().await?;
+    let invoicing = Invoicing::sqlite(folder.join("invoicing.db")).settings(settings).open().await?;
     let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await?;
     let key = invoicing.company(company.id).keys().issue("load").await?.key;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;

@@ -73,7 +73,7 @@ impl Writers {
             tasks.spawn(async move {
                 let mut numbers = Vec::new();
                 while !stop.load(Ordering::SeqCst) {
-                    numbers.push(company.quotes().create(&new).await.unwrap().head.number);
+                    numbers.push(company.quotes().create(&new).await.unwrap().summary.number);
                 }
                 numbers
             });
@@ -123,7 +123,7 @@ async fn an_import_gets_its_number_beside_sixteen_writers() {
     let writers = Writers::start(std::slice::from_ref(&world.company), &new);
     let mut numbers = Vec::new();
     for _ in 0..5 {
-        numbers.push(quotes.import(&new, &IMPORT).await.unwrap().head.number);
+        numbers.push(quotes.import(&new, &IMPORT).await.unwrap().summary.number);
     }
     numbers.extend(writers.stop().await);
     assert_no_gaps(numbers);
@@ -258,6 +258,6 @@ async fn creations_wait_for_an_import_for_five_seconds_at_most() {
         })
     });
     let imported = world.company.quotes().import(&new_quote(client), &IMPORT).await.unwrap();
-    assert_eq!(imported.number, "DEV-2026-0003");
+    assert_eq!(imported.summary.number, "DEV-2026-0003");
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
 }

@@ -209,6 +209,6 @@ async fn open(url: &str, clock: Arc<ManualClock>) -> Invoicing {
         quota: 0,
         ..Settings::default()
     };
-    let builder = Invoicing::on_postgres(place).document_store(Arc::new(MemoryStore::new()));
+    let builder = Invoicing::postgres(place).document_store(Arc::new(MemoryStore::new()));
     builder.env(Env::system().with_clock(clock)).settings(settings).open().await.unwrap()
 }

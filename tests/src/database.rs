@@ -109,8 +109,8 @@ impl Place {
     /// What opens a service here. On PostgreSQL it needs a document store.
     pub fn builder(&self) -> Builder {
         match &self.0 {
-            Kind::Sqlite(_) => Invoicing::builder(self.file()),
-            Kind::Postgres(database) => Invoicing::on_postgres(database.settings()),
+            Kind::Sqlite(_) => Invoicing::sqlite(self.file()),
+            Kind::Postgres(database) => Invoicing::postgres(database.settings()),
         }
     }
 
@@ -123,7 +123,7 @@ impl Place {
             Kind::Sqlite(_) => panic!("a file has no nodes"),
             Kind::Postgres(database) => {
                 let settings = database.settings();
-                Invoicing::on_postgres(PostgresSettings {
+                Invoicing::postgres(PostgresSettings {
                     transaction_pooling: true,
                     listen_url: None,
                     ..settings

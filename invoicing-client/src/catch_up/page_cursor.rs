@@ -24,13 +24,13 @@
 
 use std::collections::HashSet;
 
-use invoicing_core::MAX_LIMIT;
+use invoicing_core::MAX_PAGE_LIMIT;
 
 use super::error::ReadError;
 use crate::RecordVersion;
 
 /// At least half of each page must be new, which guarantees progress.
-pub(super) const MAX_OVERLAP: usize = MAX_LIMIT as usize / 2;
+pub(super) const MAX_OVERLAP: usize = MAX_PAGE_LIMIT as usize / 2;
 
 /// Enough to double from 1 back to the beginning of any list, with a few failures more.
 const MAX_STEPS_BACK: u32 = 64;

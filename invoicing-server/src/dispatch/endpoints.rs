@@ -15,7 +15,7 @@ use webhook_verify::Signer;
 use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
-use crate::sealing::{NotOpened, AssociatedData, Sealer};
+use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::store::webhooks::EndpointRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;

@@ -26,7 +26,7 @@ pub use pdf::{NotAFont, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
-pub(crate) use freeze::{Deadline, Documents, Frozen, Rendered, SentCopy, StoredDocument};
+pub(crate) use freeze::{Deadline, Documents, Frozen, SentCopy, StoredDocument};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};
 pub(crate) use store::CONTENT_TYPE;

@@ -20,7 +20,7 @@ const LEFT_OUT: [&str; 2] = ["invoicing_migration.version", "webhook.sealed_with
 async fn every_column_of_every_table_is_copied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("invoicing.db");
-    crate::Invoicing::builder(&path).open().await.unwrap().close().await;
+    crate::Invoicing::sqlite(&path).open().await.unwrap().close().await;
     let options = SqliteConnectOptions::new().filename(&path).read_only(true);
     let mut connection = SqliteConnection::connect_with(&options).await.unwrap();
     let select = "SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_xinfo(t.name) c WHERE t.type = 'table'";

@@ -19,7 +19,7 @@ use crate::store::rows::from_json;
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Tables};
 
-pub(super) use freezing::{FrozenChange, Snapshot};
+pub(super) use freezing::FrozenChange;
 pub(crate) use import::Numbering;
 
 /// The quotes of a company.

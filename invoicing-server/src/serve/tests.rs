@@ -38,7 +38,7 @@ struct TestServer {
 impl TestServer {
     async fn start(limits: ServeLimits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let invoicing = Invoicing::builder(folder.path().join("db"))
+        let invoicing = Invoicing::sqlite(folder.path().join("db"))
             .document_store(Arc::new(MemoryStore::default()))
             .settings(Settings { quota: 0, ..Settings::default() })
             .open()

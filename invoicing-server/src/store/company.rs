@@ -168,10 +168,6 @@ impl CompanyTx<'_> {
         &self.change.company
     }
 
-    pub(crate) fn id(&self) -> CompanyId {
-        self.change.company.id
-    }
-
     /// The instant on the clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.change.now

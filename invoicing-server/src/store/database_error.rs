@@ -23,8 +23,6 @@ pub(crate) enum DatabaseError {
     BeforeRelease { found: i64 },
     /// The schema is newer than this code.
     TooNew { found: i64, known: i64 },
-    /// The schema is of a development state before the first release.
-    BeforeRelease { found: i64 },
     /// The URL cannot be read.
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite has no settings"))]
     Setting(SettingError),

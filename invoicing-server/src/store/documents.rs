@@ -203,6 +203,14 @@ impl UploadTable<'_> {
             .fetch_all(c))?)
     }
 
+    /// How many are not finished.
+    #[cfg(test)]
+    pub(crate) async fn count(&mut self) -> Result<i64, Error> {
+        const COUNT: &str = "SELECT count(*) FROM upload WHERE company_id = $1";
+        let Scope { connection, company } = &mut self.0;
+        Ok(query!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
+    }
+
     /// Deletes the rows of uploads whose documents are deleted.
     pub(crate) async fn delete(&mut self, ids: Vec<Uuid>) -> Result<(), Error> {
         const DELETE: Sql = Sql {

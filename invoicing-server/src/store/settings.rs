@@ -5,7 +5,7 @@ use zeroize::Zeroizing;
 use super::companies::one_row;
 use super::connection::{Connection, execute, query};
 use crate::Error;
-use crate::sealing::{NotOpened, AssociatedData, Sealer, is_sealed, key_id};
+use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 
 /// The key of document URLs: 32 bytes.
 pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";

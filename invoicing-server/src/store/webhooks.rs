@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use invoicing_core::{CompanyId, EventKind, FailureCount, Timestamp, WebhookId};
+use invoicing_core::{EventKind, FailureCount, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -14,7 +14,7 @@ use super::connection::{Connection, Sql, execute, query};
 use super::deliveries;
 use super::lists::Uuids;
 use crate::Error;
-use crate::sealing::{NotOpened, AssociatedData, Sealer};
+use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::{Secret, shown_url};
 
 /// Why a webhook is disabled.
@@ -322,7 +322,8 @@ impl WebhookTable<'_> {
             query!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
         Ok(row.map(|row| EndpointRow {
             url: row.url,
-            secret: sealer.open_text(&AssociatedData::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
+            secret: sealer
+                .open_text(&AssociatedData::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
             is_off: row.disabled || row.removed,
         }))
     }

@@ -23,10 +23,10 @@ pub(crate) async fn run() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on disk");
     let cluster = (database == POSTGRES).then(|| durable_cluster().expect("the programs are there"));
     let (builder, quota) = match &cluster {
-        None => (Invoicing::builder(folder.path().join("invoicing.db")), QUOTA),
+        None => (Invoicing::sqlite(folder.path().join("invoicing.db")), QUOTA),
         Some(cluster) => {
             let settings = PostgresSettings::new(cluster.create_database("ours").await);
-            (Invoicing::on_postgres(settings).document_store(Arc::new(MemoryStore::new())), 0)
+            (Invoicing::postgres(settings).document_store(Arc::new(MemoryStore::new())), 0)
         }
     };
     let settings = Settings { quota, ..Settings::default() };

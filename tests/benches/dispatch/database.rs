@@ -32,9 +32,10 @@ impl Place {
 
     pub(crate) fn builder(&self) -> Builder {
         match self {
-            Self::File(folder) => Invoicing::builder(folder.path().join("invoicing.db")),
-            Self::Server { url, .. } => Invoicing::on_postgres(PostgresSettings::new(url))
-                .document_store(Arc::new(MemoryStore::new())),
+            Self::File(folder) => Invoicing::sqlite(folder.path().join("invoicing.db")),
+            Self::Server { url, .. } => {
+                Invoicing::postgres(PostgresSettings::new(url)).document_store(Arc::new(MemoryStore::new()))
+            }
         }
     }
 

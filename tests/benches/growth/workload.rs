@@ -26,7 +26,7 @@ impl Workload {
             target: TargetPolicy { allow_http: true, allow_private: true },
             ..Settings::default()
         };
-        let builder = Invoicing::on_postgres(PostgresSettings::new(url));
+        let builder = Invoicing::postgres(PostgresSettings::new(url));
         let builder = builder.document_store(Arc::new(MemoryStore::new())).settings(settings);
         let invoicing = builder.open().await.expect("the service opens");
         let receiver = Receiver::start().await;

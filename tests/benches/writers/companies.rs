@@ -19,7 +19,7 @@ struct Writers {
 pub(crate) async fn compare() {
     let Some(cluster) = durable_cluster() else { return };
     let settings = PostgresSettings::new(cluster.create_database("invoicing").await);
-    let builder = Invoicing::on_postgres(settings).document_store(Arc::new(MemoryStore::new()));
+    let builder = Invoicing::postgres(settings).document_store(Arc::new(MemoryStore::new()));
     let invoicing = builder.open().await.expect("the service opens");
     let mut companies = Vec::new();
     for _ in 0..WRITERS {

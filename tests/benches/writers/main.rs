@@ -136,7 +136,7 @@ struct Ours {
 
 impl Ours {
     async fn open(database: &Path) -> Self {
-        let invoicing = Invoicing::builder(database).open().await.expect("the service opens");
+        let invoicing = Invoicing::sqlite(database).open().await.expect("the service opens");
         let (company, client) = open_company(&invoicing).await;
         Self { invoicing, company, client }
     }

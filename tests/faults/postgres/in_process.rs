@@ -10,7 +10,7 @@ use crate::process::Site;
 pub(super) async fn open(site: &Site, url: String, settings: Value) -> Invoicing {
     let settings: Settings = serde_json::from_value(settings).expect("settings");
     let settings = Settings { target: TargetPolicy { allow_http: true, allow_private: true }, ..settings };
-    let builder = Invoicing::on_postgres(PostgresSettings::new(url)).settings(settings);
+    let builder = Invoicing::postgres(PostgresSettings::new(url)).settings(settings);
     site.with_documents(builder).open().await.expect("it opens")
 }
 

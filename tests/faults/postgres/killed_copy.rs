@@ -62,7 +62,7 @@ async fn the_copying_process_killed_at_any_moment_the_next_one_goes_on_and_nothi
         last = copied(&target).await;
         if (1..keys).contains(&last) {
             halves += 1;
-            let opened = Invoicing::on_postgres(PostgresSettings::new(url.clone())).open().await;
+            let opened = Invoicing::postgres(PostgresSettings::new(url.clone())).open().await;
             assert!(matches!(opened, Err(OpenError::Copying)), "half a copy was opened");
         }
     }

@@ -209,14 +209,14 @@ async fn an_import_whose_number_another_node_takes_is_tried_eight_times() {
         creates_elsewhere(&store, nodes.company(1), client, taken);
         let imported = nodes.company(0).quotes().import(&new_quote(client), &IMPORT).await;
         match (imported, number) {
-            (Ok(quote), Some(number)) => assert_eq!(quote.number, number),
+            (Ok(quote), Some(number)) => assert_eq!(quote.summary.number, number),
             (Err(Error::StorageUnavailable(_)), None) => {}
             (imported, _) => panic!("{imported:?}"),
         }
         assert_eq!(store.memory.count(), 8);
         store.nothing_happens();
         let next = nodes.company(0).quotes().import(&new_quote(client), &IMPORT).await.unwrap();
-        assert_eq!(next.number, "DEV-2026-0009", "no number is lost");
+        assert_eq!(next.summary.number, "DEV-2026-0009", "no number is lost");
     }
 }
 
@@ -229,7 +229,7 @@ async fn an_import_ends_beside_sixteen_writers_on_two_nodes() {
     let mut numbers = Vec::new();
     for _ in 0..5 {
         match nodes.company(0).quotes().import(&new, &IMPORT).await {
-            Ok(quote) => numbers.push(quote.head.number),
+            Ok(quote) => numbers.push(quote.summary.number),
             Err(error) => assert!(matches!(error, Error::StorageUnavailable(_)), "{error:?}"),
         }
     }

@@ -42,10 +42,7 @@ async fn nodes_that_start_together_make_the_tables_once() {
 }
 
 async fn opened_at(url: String) -> Result<Invoicing, OpenError> {
-    Invoicing::on_postgres(PostgresSettings::new(url))
-        .document_store(Arc::new(MemoryStore::new()))
-        .open()
-        .await
+    Invoicing::postgres(PostgresSettings::new(url)).document_store(Arc::new(MemoryStore::new())).open().await
 }
 
 #[on_postgres]

@@ -148,7 +148,7 @@ async fn serve(server: &Server, mut requests: mpsc::UnboundedReceiver<Request>) 
 
 /// Creates the tables.
 async fn fill(url: &str) {
-    let builder = Invoicing::on_postgres(PostgresSettings::new(url));
+    let builder = Invoicing::postgres(PostgresSettings::new(url));
     // A key, so that no warning about a missing one is logged beside the tests.
     let key = SealingKey::new("template", [1; 32]).expect("a key");
     let builder = builder.document_store(Arc::new(MemoryStore::new())).sealing_keys(SealingKeys::new(key));

@@ -31,12 +31,8 @@ impl Sweeper {
     /// Deletes the orphans of a company; how many it deleted. Those that the store does not delete stay abandoned, and the
     /// next sweep tries them again.
     pub(super) async fn sweep_orphans(&self, company: CompanyId) -> Result<u64, Error> {
+        self.abandon_uploads(company).await?;
         let store = &self.services.store;
-        let abandoned = store.write_company(company, async |mut tx| {
-            let now = tx.now();
-            tx.uploads().abandon(now.plus_millis(-UPLOAD_LIMIT_MS), now).await
-        });
-        abandoned.await?;
         let (mut last, mut deleted, mut failed) = (Uuid::nil(), 0, None);
         loop {
             let batch =
@@ -54,6 +50,16 @@ impl Sweeper {
             }
         }
         failed.map_or(Ok(deleted), |error| Err(error.into()))
+    }
+
+    async fn abandon_uploads(&self, company: CompanyId) -> Result<(), Error> {
+        self.services
+            .store
+            .write_company(company, async |mut tx| {
+                let now = tx.now();
+                tx.uploads().abandon(now.plus_millis(-UPLOAD_LIMIT_MS), now).await
+            })
+            .await
     }
 
     async fn delete_documents(&self, company: CompanyId, uploads: Vec<Uuid>) -> Deletions {

@@ -17,7 +17,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, execute, query};
+use super::super::connection::{Connection, execute};
 use super::super::notification::{Incoming, Notification};
 use super::clock;
 use super::{Shared, options};

@@ -24,7 +24,7 @@ struct Remembered {
 
 /// See the module's text.
 #[derive(Default)]
-pub(in crate::store) struct WriteCache {
+pub(crate) struct WriteCache {
     companies: HashMap<CompanyId, Remembered>,
     /// Companies that the present operation has changed.
     changed: Vec<CompanyId>,

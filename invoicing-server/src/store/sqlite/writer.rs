@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::super::Tx;
-use super::super::connection::{Connection, execute, query};
+use super::super::connection::{Connection, execute};
 use crate::Error;
 
 /// Most operations in one commit. Bounds how long the first one waits for the last.

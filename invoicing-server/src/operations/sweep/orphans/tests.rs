@@ -10,6 +10,7 @@ use proptest::test_runner::{Config, TestRunner};
 
 use super::*;
 use crate::documents::{DocumentFile, DocumentStore};
+use crate::store::Store;
 use crate::{Env, Invoicing, ManualClock, MemoryStore};
 
 /// One step of a history. Numbers choose among what there is.
@@ -62,14 +63,14 @@ struct Freeze {
 /// A sweep of a company: the documents that it has listed, then those that it has deleted.
 struct Sweep {
     company: CompanyId,
-    listed: Vec<DocumentKey>,
+    listed: Vec<Uuid>,
     deleted: Vec<Uuid>,
 }
 
 struct Model {
-    inner: Arc<Inner>,
+    invoicing: Invoicing,
     clock: Arc<ManualClock>,
-    store: Arc<MemoryStore>,
+    document_store: Arc<MemoryStore>,
     companies: [CompanyId; 2],
     freezes: Vec<Freeze>,
     sweeps: Vec<Sweep>,
@@ -85,14 +86,22 @@ impl Model {
         let company =
             async || invoicing.companies().create(&NewCompany::named("Martin", Plan::Team)).await.unwrap().id;
         Self {
-            inner: Arc::clone(invoicing.inner()),
+            invoicing: invoicing.clone(),
             clock: Arc::clone(clock),
-            store: Arc::clone(store),
+            document_store: Arc::clone(store),
             companies: [company().await, company().await],
             freezes: Vec::new(),
             sweeps: Vec::new(),
             referenced: BTreeSet::new(),
         }
+    }
+
+    fn sweeper(&self) -> &Sweeper {
+        self.invoicing.sweeper()
+    }
+
+    fn store(&self) -> &Store {
+        &self.sweeper().services.store
     }
 
     async fn take(&mut self, step: Step) {
@@ -101,17 +110,18 @@ impl Model {
             Step::Put(which) => self.put(which).await,
             Step::Commit(which) => self.commit(which).await,
             Step::Crash(which) => drop(take_one(&mut self.freezes, which)),
-            Step::Abandon(company) => self.inner.abandon_uploads(self.companies[company]).await.unwrap(),
+            Step::Abandon(company) => self.sweeper().abandon_uploads(self.companies[company]).await.unwrap(),
             Step::List(company) => self.list(self.companies[company]).await,
             Step::Delete(which) => {
                 if let Some(sweep) = choose(&mut self.sweeps, which) {
                     let listed = std::mem::take(&mut sweep.listed);
-                    sweep.deleted.extend(self.inner.delete_documents(listed).await.deleted);
+                    let deletions = self.invoicing.sweeper().delete_documents(sweep.company, listed).await;
+                    sweep.deleted.extend(deletions.deleted);
                 }
             }
             Step::Forget(which) => {
                 if let Some(sweep) = take_one(&mut self.sweeps, which) {
-                    self.inner.forget_uploads(sweep.company, sweep.deleted).await.unwrap();
+                    self.sweeper().forget_uploads(sweep.company, sweep.deleted).await.unwrap();
                 }
             }
             Step::CrashSweep(which) => drop(take_one(&mut self.sweeps, which)),
@@ -120,21 +130,20 @@ impl Model {
     }
 
     async fn begin(&mut self, company: CompanyId) {
-        let (key, at) = (DocumentKey { company, upload: self.inner.env.uuid() }, self.inner.env.now());
-        let begin = self
-            .inner
-            .store
-            .write(move |tx| Box::pin(async move { uploads::begin(tx.connection(), key, at).await }));
+        let env = self.invoicing.env();
+        let (key, at) = (DocumentKey { company, upload: env.uuid() }, env.now());
+        let begin =
+            self.store().write_company(company, async move |mut tx| tx.uploads().begin(key.upload, at).await);
         begin.await.unwrap();
         self.freezes.push(Freeze { key, began: at, put: false });
     }
 
     async fn put(&mut self, which: usize) {
-        let now = self.inner.env.now();
+        let now = self.invoicing.env().now();
         // A put has 5 s: none arrives an hour after its upload began.
         let in_time = |freeze: &&mut Freeze| now <= freeze.began.plus_millis(UPLOAD_LIMIT_MS);
         if let Some(freeze) = choose(&mut self.freezes, which).filter(in_time) {
-            self.store.put(freeze.key, file()).await.unwrap();
+            self.document_store.put(freeze.key, file()).await.unwrap();
             freeze.put = true;
         }
     }
@@ -142,24 +151,24 @@ impl Model {
     async fn commit(&mut self, which: usize) {
         let Some(Freeze { key, began, put: true }) = take_one(&mut self.freezes, which) else { return };
         let finish = self
-            .inner
-            .store
-            .write(move |tx| Box::pin(async move { uploads::finish(tx.connection(), key).await }));
+            .store()
+            .write_company(key.company, async move |mut tx| tx.uploads().finish(key.upload).await);
         if finish.await.unwrap() {
             self.referenced.insert(key);
         } else {
-            let age = self.inner.env.now().as_millis() - began.as_millis();
+            let age = self.invoicing.env().now().as_millis() - began.as_millis();
             assert!(age > UPLOAD_LIMIT_MS, "an upload was abandoned after {age} ms");
         }
     }
 
     async fn list(&mut self, company: CompanyId) {
-        let listed = reading!(self.inner.store, |c| uploads::abandoned(c, company, Uuid::nil(), BATCH));
+        let listed =
+            self.store().read(company, async |mut tx| tx.uploads().abandoned(Uuid::nil(), BATCH).await).await;
         self.sweeps.push(Sweep { company, listed: listed.unwrap(), deleted: Vec::new() });
     }
 
     fn stored(&self) -> BTreeSet<DocumentKey> {
-        self.store.keys().into_iter().filter(|key| self.companies.contains(&key.company)).collect()
+        self.document_store.keys().into_iter().filter(|key| self.companies.contains(&key.company)).collect()
     }
 
     /// Everything under way ends. Then a sweep leaves exactly the documents that are referred to, and no upload.
@@ -168,16 +177,12 @@ impl Model {
         self.sweeps.clear();
         self.clock.advance(Duration::from_secs(3_700));
         for company in self.companies {
-            self.inner.sweep_orphans(company).await.unwrap();
+            self.sweeper().sweep_orphans(company).await.unwrap();
         }
-        prop_assert_eq!(self.stored(), self.referenced);
+        prop_assert_eq!(&self.stored(), &self.referenced);
         for company in self.companies {
-            let left: i64 = sqlx::query_scalar("SELECT count(*) FROM upload WHERE company_id = $1")
-                .bind(company.0)
-                .fetch_one(self.inner.store.reading().connection().await.unwrap().sqlite())
-                .await
-                .unwrap();
-            prop_assert_eq!(left, 0);
+            let left = self.store().read(company, async |mut tx| tx.uploads().count().await).await;
+            prop_assert_eq!(left.unwrap(), 0);
         }
         Ok(())
     }
@@ -213,7 +218,7 @@ async fn open_with(
     store: Arc<dyn DocumentStore>,
 ) -> (Invoicing, Arc<ManualClock>) {
     let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().unwrap());
-    let invoicing = Invoicing::builder(folder.path().join("invoicing.db"))
+    let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db"))
         .env(Env::system().with_clock(clock.clone()))
         .document_store(store)
         .open()
@@ -254,7 +259,7 @@ async fn a_commit_whose_upload_was_abandoned_is_refused() {
     model.orphans(2).await;
     model.take(Step::Abandon(0)).await;
     model.take(Step::Commit(0)).await;
-    assert_eq!(model.inner.sweep_orphans(model.companies[0]).await.unwrap(), 2);
+    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), 2);
     model.take(Step::Commit(0)).await;
     assert!(model.referenced.is_empty());
 }
@@ -266,10 +271,10 @@ async fn a_store_that_fails_keeps_its_orphans_for_the_next_sweep() {
     let mut model = Model::new(&invoicing, &clock, &store).await;
     model.orphans(1).await;
     store.fail(true);
-    let failed = model.inner.sweep_orphans(model.companies[0]).await;
+    let failed = model.sweeper().sweep_orphans(model.companies[0]).await;
     assert!(matches!(failed, Err(Error::StorageUnavailable(_))), "{failed:?}");
     store.fail(false);
-    assert_eq!(model.inner.sweep_orphans(model.companies[0]).await.unwrap(), 1);
+    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -280,7 +285,7 @@ async fn many_orphans_are_swept_in_several_batches() {
     let count = usize::try_from(BATCH).unwrap() * 2 + 1;
     model.orphans(count).await;
     assert_eq!(store.count(), count);
-    assert_eq!(model.inner.sweep_orphans(model.companies[0]).await.unwrap(), count as u64);
+    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), count as u64);
     assert_eq!(store.count(), 0);
 }
 
@@ -322,7 +327,7 @@ async fn a_document_that_is_not_deleted_keeps_no_other_from_being_deleted() {
         let orphans = model.orphans(100).await;
         let odd: Vec<_> = orphans.into_iter().filter(|key| key.upload.as_u128() % 2 == 1).collect();
         for swept in [100 - odd.len() as u64, 0] {
-            let report = model.inner.sweep_orphans(model.companies[0]).await;
+            let report = model.sweeper().sweep_orphans(model.companies[0]).await;
             match report {
                 Ok(deleted) => assert!(refuses && deleted == swept, "{deleted}"),
                 Err(error) => assert!(!refuses, "{error:?}"),
