@@ -40,7 +40,7 @@ const SEEN: [&str; 16] = [
     "SET status = 'pending', reason = NULL",
     "ORDER BY a.at DESC",
     "DELETE FROM attempt",
-    "FROM quote WHERE company_id = $1  ORDER BY created_at DESC",
+    "FROM quote WHERE company_id = $1 ORDER BY created_at DESC",
     "FROM quote WHERE company_id = $1 AND status = $5",
     "FROM quote WHERE company_id = $1 AND updated_at >= $4 ORDER BY",
     "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND status",

@@ -69,7 +69,7 @@ impl QuoteTable<'_> {
 
     /// [`Error::NotFound`] where there is no such quote.
     pub(crate) async fn check_exists(&mut self, id: QuoteId) -> Result<(), Error> {
-        const EXISTS: &str = "SELECT 1 FROM quote WHERE company_id = $1 AND id = $2";
+        const EXISTS: &str = "SELECT CAST(1 AS BIGINT) FROM quote WHERE company_id = $1 AND id = $2";
         let Scope { connection, company } = &mut self.0;
         let found: Option<i64> =
             query!(connection, |c| sqlx::query_scalar(EXISTS).bind(company.0).bind(id.0).fetch_optional(c))?;
