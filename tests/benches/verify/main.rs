@@ -97,6 +97,7 @@ fn body(size: usize) -> Vec<u8> {
 fn judge(what: &str, ratios: &[f64], limit: Limit) -> bool {
     let target = match limit {
         Limit::AtMost(limit) => format!("<= {limit}"),
+        #[cfg(feature = "peers")]
         Limit::AtLeast(limit) => format!(">= {limit}"),
     };
     let is_kept = limit.is_kept(quantile(ratios, 0.5));
