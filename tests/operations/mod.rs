@@ -6,4 +6,5 @@ mod invoices;
 mod numbers_and_money;
 mod projects;
 mod quotes;
+mod schema;
 mod sweep;

@@ -195,8 +195,10 @@ impl Place {
         match &self.0 {
             Kind::Sqlite(_) => {
                 // What is overwritten must not stay readable in the file: some tests search it.
-                let options =
-                    SqliteConnectOptions::new().filename(self.file()).pragma("secure_delete", "FAST");
+                let options = SqliteConnectOptions::new()
+                    .filename(self.file())
+                    .create_if_missing(true)
+                    .pragma("secure_delete", "FAST");
                 Behind::Sqlite(SqliteConnection::connect_with(&options).await.expect("the database opens"))
             }
             Kind::Postgres(database) => {

@@ -1,14 +1,14 @@
--- Instants are milliseconds since 1970, money is in the JSON of its record. Texts that are compared or ordered are so
--- by their bytes. The key of every table that holds something of a company begins with the company, so that the tables
--- can be distributed by it.
+-- Instants are milliseconds since 1970, amounts of money stand in the JSON of their record. Texts are compared and
+-- ordered by their bytes. The key of every table with data of a company begins with the company, so that the tables can
+-- be distributed by it.
 
 CREATE TABLE setting (
     name TEXT COLLATE "C" PRIMARY KEY,
     value BYTEA NOT NULL
 );
 
--- What became of a transaction whose answer was lost: its row is there if it was committed. Whoever asks for it writes
--- the row itself where there is none, so that the transaction can no longer be committed. Kept for an hour.
+-- Commit status of a transaction whose answer was lost: its row exists if it was committed. A query for the status
+-- inserts a missing row itself, so that the transaction can no longer commit. Rows are kept for an hour.
 CREATE TABLE outcome (
     id UUID PRIMARY KEY,
     at BIGINT NOT NULL,
@@ -22,8 +22,8 @@ CREATE TABLE company (
     record TEXT NOT NULL
 ) WITH (fillfactor = 50);
 
--- The last number given out, per company, kind of document and year; who is about to take the next one and prints it
--- meanwhile, and until when nobody else is given one; 0 where nobody is.
+-- The last number allocated, per company, kind of document and year. An import that renders the next number holds the
+-- series until `held_until`; 0 where nothing holds it.
 CREATE TABLE series (
     company_id UUID NOT NULL,
     kind TEXT COLLATE "C" NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE api_key (
     created_at BIGINT NOT NULL,
     last_used_at BIGINT,
     revoked_at BIGINT,
-    -- When requests were accepted in the last minute, oldest first.
+    -- Instants of the requests accepted in the last minute, oldest first.
     accepted BIGINT[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (company_id, id)
 ) WITH (fillfactor = 50);
@@ -64,8 +64,8 @@ CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `head` is the JSON object of a list item without its closing brace, `terms` the rest of the detail without its
--- opening brace: with `lines` between them they are the detail, byte for byte.
+-- `head` is the JSON object of a list item without its closing brace, `terms` is the rest of the detail without its
+-- opening brace. With `lines` between them they are the detail, byte for byte.
 CREATE TABLE quote (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -85,7 +85,7 @@ CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
 CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
 
--- Internal costs. No statement for the API names this table.
+-- Internal costs. No statement of the API names this table.
 CREATE TABLE quote_costing (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -93,8 +93,7 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 );
 
--- Frozen documents; the last one of a quote is the one that is served. Never updated. `particulars` is what the
--- document says besides the quote, as JSON.
+-- Frozen documents. The last one of a quote is the one served. Rows are never updated.
 CREATE TABLE document (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -103,14 +102,14 @@ CREATE TABLE document (
     size_bytes BIGINT NOT NULL,
     file_name TEXT NOT NULL,
     created_at BIGINT NOT NULL,
-    particulars TEXT,
+    -- What the document says besides the quote, as JSON. A signed copy is rendered from those of the sent one.
+    particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, quote_id, number)
 );
--- Whether any record refers to an object.
 CREATE INDEX document_sha256 ON document (company_id, sha256);
 
--- Documents that are being put into the store: written before the bytes, deleted by the transaction that refers to
--- them. What stays behind is what a crash or a failure has left, so that the sweep need not list the store.
+-- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction
+-- that refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
 CREATE TABLE upload (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -131,7 +130,7 @@ CREATE TABLE signing_link (
 );
 CREATE INDEX signing_link_token ON signing_link (token_hash);
 
--- What stands behind a signature. Never shown by the API.
+-- Evidence of a signature. Shown by no API.
 CREATE TABLE proof (
     company_id UUID NOT NULL,
     quote_id UUID NOT NULL,
@@ -149,7 +148,7 @@ CREATE TABLE invoice (
     id UUID NOT NULL,
     quote_id UUID NOT NULL,
     status TEXT COLLATE "C" NOT NULL,
-    -- Only while something is due.
+    -- Set while something is due.
     due_date DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
@@ -187,7 +186,7 @@ CREATE TABLE webhook (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
     url TEXT NOT NULL,
-    -- One bit per event kind, in the order of the contract's table.
+    -- One bit per event kind, in the order of the documented table.
     kinds BIGINT NOT NULL,
     secret TEXT NOT NULL,
     -- Deliveries that ended failed since the last success.
@@ -196,7 +195,7 @@ CREATE TABLE webhook (
     disabled_reason TEXT,
     created_at BIGINT NOT NULL,
     removed_at BIGINT,
-    -- Which key the secret is sealed with; null where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
+    -- Id of the key that seals the secret; NULL where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
     sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
         CASE WHEN substr(secret, 1, 3) = 'v1.' THEN split_part(secret, '.', 2) END
     ) STORED,
@@ -214,12 +213,14 @@ CREATE TABLE event (
     PRIMARY KEY (company_id, id)
 );
 
--- Each node takes ids in blocks of this size.
+-- A node takes row ids of deliveries in blocks of this size.
 CREATE SEQUENCE delivery_id_block AS BIGINT INCREMENT BY 1024;
 
--- One per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then it
--- is claimed already. Claiming writes the end of the lease there, which no index has, so that a claim is an update in
--- place, and into `claim` the claimant's token, which must still be there when the outcome is recorded.
+-- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
+-- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
+-- `claim`; the token must still be there when the outcome is recorded.
+-- Deliveries that fall due together lie together. Half of a page stays free, so that every row of it can be claimed in
+-- place: with less room most claims moved to another page and changed each index.
 CREATE TABLE delivery (
     company_id UUID NOT NULL,
     event_id UUID NOT NULL,
@@ -230,13 +231,13 @@ CREATE TABLE delivery (
     due_at BIGINT NOT NULL,
     held_until BIGINT NOT NULL DEFAULT 0,
     claim BIGINT NOT NULL,
-    -- Claims and attempts since it was last queued, and attempts in all.
+    -- Claims and attempts since it was last queued; attempts in all.
     claims BIGINT NOT NULL,
     attempts BIGINT NOT NULL,
     attempts_in_all BIGINT NOT NULL,
     ended_at BIGINT,
     PRIMARY KEY (company_id, event_id, webhook_id)
-) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 10000);
 CREATE INDEX delivery_id ON delivery (id);
 CREATE INDEX delivery_due ON delivery (webhook_id, due_at, id) WHERE status = 'pending';
 CREATE INDEX delivery_replayable ON delivery (webhook_id, event_id) WHERE status IN ('failed', 'skipped');

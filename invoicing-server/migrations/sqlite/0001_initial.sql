@@ -1,4 +1,4 @@
--- Instants are milliseconds since 1970, ids are 16 bytes, money is in the JSON of its record.
+-- Instants are milliseconds since 1970, ids are 16 bytes, amounts of money stand in the JSON of their record.
 
 CREATE TABLE setting (
     name TEXT PRIMARY KEY,
@@ -11,12 +11,15 @@ CREATE TABLE company (
     record TEXT NOT NULL
 ) WITHOUT ROWID;
 
--- The last number given out, per company, kind of document and year.
+-- The last number allocated, per company, kind of document and year. An import that renders the next number holds the
+-- series until `held_until`; 0 where nothing holds it.
 CREATE TABLE series (
     company_id BLOB NOT NULL,
     kind TEXT NOT NULL,
     year INTEGER NOT NULL,
     last INTEGER NOT NULL,
+    holder BLOB,
+    held_until INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (company_id, kind, year)
 ) WITHOUT ROWID;
 
@@ -29,7 +32,7 @@ CREATE TABLE api_key (
     created_at INTEGER NOT NULL,
     last_used_at INTEGER,
     revoked_at INTEGER,
-    -- What the key has used of its quota in the last minute, and what is reserved: see keys.rs.
+    -- Requests accepted in the last minute, and those reserved: see keys.rs.
     quota_log TEXT NOT NULL,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
@@ -50,8 +53,8 @@ CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `head` is the JSON object of a list item without its closing brace, `terms` the rest of the detail without its
--- opening brace: with `lines` between them they are the detail, byte for byte.
+-- `head` is the JSON object of a list item without its closing brace, `terms` is the rest of the detail without its
+-- opening brace. With `lines` between them they are the detail, byte for byte.
 CREATE TABLE quote (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -61,7 +64,9 @@ CREATE TABLE quote (
     updated_at INTEGER NOT NULL,
     head TEXT NOT NULL,
     lines TEXT NOT NULL,
-    terms TEXT NOT NULL
+    terms TEXT NOT NULL,
+    -- Where the work is done. Printed on the document, shown by no API.
+    work_site TEXT
 );
 CREATE UNIQUE INDEX quote_id ON quote (company_id, id);
 CREATE INDEX quote_updated ON quote (company_id, updated_at, id);
@@ -69,7 +74,7 @@ CREATE INDEX quote_created ON quote (company_id, created_at, id);
 CREATE INDEX quote_status ON quote (company_id, status, created_at, id);
 CREATE INDEX quote_validity ON quote (company_id, valid_until) WHERE status = 'SENT';
 
--- Internal costs. No statement for the API names this table.
+-- Internal costs. No statement of the API names this table.
 CREATE TABLE quote_costing (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -77,7 +82,7 @@ CREATE TABLE quote_costing (
     PRIMARY KEY (company_id, quote_id)
 ) WITHOUT ROWID;
 
--- Frozen documents; the last one of a quote is the one that is served. Never updated.
+-- Frozen documents. The last one of a quote is the one served. Rows are never updated.
 CREATE TABLE document (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -86,8 +91,24 @@ CREATE TABLE document (
     size_bytes INTEGER NOT NULL,
     file_name TEXT NOT NULL,
     created_at INTEGER NOT NULL,
+    -- What the document says besides the quote, as JSON. A signed copy is rendered from those of the sent one.
+    particulars TEXT NOT NULL,
     PRIMARY KEY (company_id, quote_id, number)
 ) WITHOUT ROWID;
+CREATE INDEX document_sha256 ON document (company_id, sha256);
+
+-- Documents on their way into the store. A row is inserted before the bytes are put, and deleted by the transaction
+-- that refers to the document. Rows left by a crash or a failure lead the sweep to the orphans in the store.
+CREATE TABLE upload (
+    company_id BLOB NOT NULL,
+    id BLOB NOT NULL,
+    sha256 TEXT NOT NULL,
+    began_at INTEGER NOT NULL,
+    -- When a sweep last took the object to delete it. From then on no transaction may refer to it.
+    sweeping INTEGER,
+    PRIMARY KEY (company_id, id)
+) WITHOUT ROWID;
+CREATE INDEX upload_sha256 ON upload (company_id, sha256);
 
 CREATE TABLE signing_link (
     company_id BLOB NOT NULL,
@@ -98,7 +119,7 @@ CREATE TABLE signing_link (
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX signing_link_token ON signing_link (token_hash);
 
--- What stands behind a signature. Never shown by the API.
+-- Evidence of a signature. Shown by no API.
 CREATE TABLE proof (
     company_id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
@@ -116,7 +137,7 @@ CREATE TABLE invoice (
     id BLOB NOT NULL,
     quote_id BLOB NOT NULL,
     status TEXT NOT NULL,
-    -- Only while something is due.
+    -- Set while something is due.
     due_date TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
@@ -154,7 +175,7 @@ CREATE TABLE webhook (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
     url TEXT NOT NULL,
-    -- One bit per event kind, in the order of the contract's table.
+    -- One bit per event kind, in the order of the documented table.
     kinds INTEGER NOT NULL,
     secret TEXT NOT NULL,
     -- Deliveries that ended failed since the last success.
@@ -163,6 +184,10 @@ CREATE TABLE webhook (
     disabled_reason TEXT,
     created_at INTEGER NOT NULL,
     removed_at INTEGER,
+    -- Id of the key that seals the secret; NULL where it is in clear. Computed from `v1.<key id>.<sealed bytes>`.
+    sealed_with TEXT GENERATED ALWAYS AS (
+        CASE WHEN substr(secret, 1, 3) = 'v1.' THEN substr(secret, 4, instr(substr(secret, 4), '.') - 1) END
+    ) VIRTUAL,
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX webhook_id ON webhook (id);
@@ -177,8 +202,9 @@ CREATE TABLE event (
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 
--- One per event and webhook. `due_at` is when a pending delivery may be claimed; claiming pushes it to the end of
--- the lease and writes the claimant's token, which must still be there when the outcome is recorded.
+-- One row per event and webhook. A pending delivery may be claimed from `due_at` on, unless `held_until` is later: then
+-- it is claimed. Claiming writes the end of the lease to `held_until`, which is in no index, and the claimant's token to
+-- `claim`; the token must still be there when the outcome is recorded.
 CREATE TABLE delivery (
     id INTEGER PRIMARY KEY,
     company_id BLOB NOT NULL,
@@ -187,8 +213,9 @@ CREATE TABLE delivery (
     status TEXT NOT NULL,
     reason TEXT,
     due_at INTEGER NOT NULL,
+    held_until INTEGER NOT NULL DEFAULT 0,
     claim INTEGER NOT NULL,
-    -- Claims and attempts since it was last queued, and attempts in all.
+    -- Claims and attempts since it was last queued; attempts in all.
     claims INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
     attempts_in_all INTEGER NOT NULL,

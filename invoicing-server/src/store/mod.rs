@@ -85,6 +85,15 @@ pub enum OpenError {
         /// Newest schema version that this code knows.
         known: i64,
     },
+    /// The database was made by a state of development before the first release. No migration leads from there to a
+    /// released schema: the service needs a new database.
+    #[error(
+        "the database has schema {found} of a development state before the first release; create a new database"
+    )]
+    BeforeRelease {
+        /// Schema version found.
+        found: i64,
+    },
     /// The service could not read or write what it keeps about itself.
     #[error("the service cannot start")]
     Start(#[source] Error),

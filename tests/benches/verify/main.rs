@@ -29,7 +29,6 @@ const VOLUME: usize = 12_000_000;
 #[derive(Clone, Copy)]
 enum Limit {
     AtMost(f64),
-    #[cfg(feature = "peers")]
     AtLeast(f64),
 }
 
@@ -37,7 +36,6 @@ impl Limit {
     fn is_kept(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(limit) => ratio <= limit,
-            #[cfg(feature = "peers")]
             Self::AtLeast(limit) => ratio >= limit,
         }
     }
