@@ -1,13 +1,7 @@
 //! Verifying a delivery against the bare HMAC of the same message (the same three updates on a keyed state that is
-//! kept, and nothing else) and, with the feature `peers`, against other crates that verify webhooks:
-//!
-//! ```console
-//! $ cargo bench -p invoicing-tests --bench verify --features peers
-//! ```
-//!
-//! All sides take turns in one run. The benchmark fails when the median of a ratio misses its limit.
+//! kept, and nothing else) and against other crates that verify webhooks. All sides take turns in one run. The benchmark
+//! fails when the median of a ratio misses its limit.
 
-#[cfg(feature = "peers")]
 mod peers;
 
 use std::hint::black_box;
@@ -48,10 +42,7 @@ fn main() -> ExitCode {
     for (size, limit) in [(600, 1.3), (16 * 1024, 1.03)] {
         is_kept &= against_bare(size, Limit::AtMost(limit));
     }
-    #[cfg(feature = "peers")]
-    {
-        is_kept &= peers::compare();
-    }
+    is_kept &= peers::compare();
     if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
@@ -95,7 +86,6 @@ fn body(size: usize) -> Vec<u8> {
 fn judge(what: &str, ratios: &[f64], limit: Limit) -> bool {
     let target = match limit {
         Limit::AtMost(limit) => format!("<= {limit}"),
-        #[cfg(feature = "peers")]
         Limit::AtLeast(limit) => format!(">= {limit}"),
     };
     let is_kept = limit.is_kept(quantile(ratios, 0.5));
