@@ -1,13 +1,7 @@
 //! Verifying a delivery against the bare HMAC of the same message (the same three updates on a keyed state that is
-//! kept, and nothing else) and, with the feature `peers`, against other crates that verify webhooks:
-//!
-//! ```console
-//! $ cargo bench -p invoicing-tests --bench verify --features peers
-//! ```
-//!
-//! All sides take turns in one run. The benchmark fails when the median of a ratio misses its limit.
+//! kept, and nothing else) and against other crates that verify webhooks. All sides take turns in one run. The benchmark
+//! fails when the median of a ratio misses its limit.
 
-#[cfg(feature = "peers")]
 mod peers;
 
 use std::hint::black_box;
@@ -48,10 +42,7 @@ fn main() -> ExitCode {
     for (size, limit) in [(600, 1.3), (16 * 1024, 1.03)] {
         is_kept &= against_bare(size, Limit::AtMost(limit));
     }
-    #[cfg(feature = "peers")]
-    {
-        is_kept &= peers::compare();
-    }
+    is_kept &= peers::compare();
     if is_kept { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

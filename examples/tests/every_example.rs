@@ -2,7 +2,7 @@
 
 #[cfg(unix)]
 mod postgres;
-mod proof;
+mod verify_proof;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
