@@ -3,6 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
 pub mod bench;
+#[cfg(test)]
+mod contract;
 mod database;
 pub mod documents;
 pub mod hostile;
