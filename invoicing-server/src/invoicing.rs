@@ -1,6 +1,5 @@
 //! The service as a host holds it: opened from a database, and the way to everything else.
 
-#[cfg(feature = "sqlite")]
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +15,6 @@ use crate::config::Settings;
 use crate::dispatch::FreshJob;
 use crate::dispatch::transport::{Transport, TransportBuilder};
 use crate::dispatch::{Dispatcher, Endpoints, Handoff};
-#[cfg(feature = "sqlite")]
 use crate::documents::ObjectStorage;
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, UrlSigner};
 use crate::env::Env;
@@ -77,7 +75,6 @@ pub struct Builder {
 /// Which database.
 #[derive(Debug)]
 enum Database {
-    #[cfg(feature = "sqlite")]
     Sqlite(PathBuf),
     #[cfg(feature = "postgres")]
     Postgres(PostgresSettings),
@@ -86,7 +83,6 @@ enum Database {
 impl Database {
     fn check(&self) -> Result<(), OpenError> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => settings.check(),
@@ -96,7 +92,6 @@ impl Database {
     async fn open(&self, env: &Env, handoff: &Arc<Handoff>) -> Result<Store, OpenError> {
         let (env, handoff) = (env.clone(), Arc::clone(handoff));
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => Store::open_sqlite(path, env, handoff).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, handoff).await,
@@ -106,7 +101,6 @@ impl Database {
     /// Where documents go unless the host says where.
     fn documents(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => beside(path),
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => Err(OpenError::Setting {
@@ -229,10 +223,6 @@ impl Builder {
 #[cfg(feature = "postgres")]
 impl Inner {
     /// Hears what other nodes on the same database commit, for as long as the service lives.
-    #[cfg_attr(
-        not(feature = "sqlite"),
-        expect(irrefutable_let_patterns, reason = "there is one database then")
-    )]
     async fn hear_other_nodes(self: &Arc<Self>) {
         let Store::Postgres(database) = &self.store else { return };
         let weak = Arc::downgrade(self);
@@ -263,7 +253,6 @@ impl Inner {
 }
 
 /// The folder for documents beside the database.
-#[cfg(feature = "sqlite")]
 fn beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
     let mut folder = database.as_os_str().to_owned();
     folder.push(".documents");
@@ -297,7 +286,6 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
 
 impl Invoicing {
     /// A service on a SQLite file, which belongs to one process at a time.
-    #[cfg(feature = "sqlite")]
     pub fn builder(database: impl AsRef<Path>) -> Builder {
         Self::on(Database::Sqlite(database.as_ref().to_owned()))
     }

@@ -35,7 +35,7 @@ mod env;
 mod error;
 mod http;
 mod invoicing;
-#[cfg(all(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "postgres")]
 mod moving;
 mod operations;
 mod sealing;
@@ -67,7 +67,7 @@ pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use http::{Endpoint, ROUTES, Route};
 pub use invoicing::{Builder, Invoicing};
-#[cfg(all(feature = "postgres", feature = "sqlite"))]
+#[cfg(feature = "postgres")]
 pub use moving::{CopyError, CopyReport, copy_to_postgres};
 /// What [`ObjectStorage`] is made from, in the version that it takes.
 pub use object_store;

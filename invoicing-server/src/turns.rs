@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
@@ -58,7 +59,7 @@ impl Turns {
     }
 
     fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, (usize, Arc<Semaphore>)>> {
-        self.companies.lock().unwrap_or_else(PoisonError::into_inner)
+        self.companies.lock()
     }
 }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::law::runtime;
-use crate::shop::{Act, Shop, acts};
-use crate::support::{LISTS, Tenant, items, service_law, text};
+use crate::api::workload::{Act, Workload, acts};
+use crate::support::api::{LISTS, Tenant, for_all_on_service, items, text};
+use crate::support::proptest_runner::runtime;
 
 /// What an integrator keeps: a checkpoint, and the newest version of each record that it was given.
 #[derive(Default)]
@@ -82,36 +82,36 @@ fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
 #[on_each_database]
 fn a_reader_misses_nothing_while_records_change_between_its_pages() {
     let strategy = (0..LISTS.len(), acts(0..12), any::<bool>(), passes());
-    service_law(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
+    for_all_on_service(24, &strategy, async |world, (list, before, from_the_epoch, passes)| {
         let tenant = Tenant::open(world).await;
-        let mut shop = Shop::open(world, &tenant.company).await;
+        let mut workload = Workload::open(world, &tenant.company).await;
         // Enough for several pages.
-        shop.grow(list, 5).await;
-        shop.run(&before).await;
+        workload.grow(list, 5).await;
+        workload.run(&before).await;
         let since = from_the_epoch.then(|| "1970-01-01T00:00:00.000Z".to_owned());
         let mut reader = Reader { since, ..Reader::default() };
         for (limit, between, after) in passes {
-            let committed = shop.versions[list].clone();
+            let committed = workload.versions[list].clone();
             let (mut pass, mut between) = (Pass::new(LISTS[list], limit), between.iter());
             while !pass.is_over {
                 reader.turn(&tenant, &mut pass).await;
                 if let Some(acts) = between.next().filter(|_| !pass.is_over) {
-                    shop.run(acts).await;
+                    workload.run(acts).await;
                 }
             }
             for (id, version) in committed {
                 // Delivered, or superseded by one that a later pass delivers.
                 let delivered = reader.delivered.get(&id).is_some_and(|delivered| *delivered >= version);
-                let superseded = shop.versions[list][&id] > version;
+                let superseded = workload.versions[list][&id] > version;
                 assert!(delivered || superseded, "{id}: version {version} was never delivered");
             }
-            shop.run(&after).await;
+            workload.run(&after).await;
         }
         reader.whole_pass(&tenant, LISTS[list], 100).await;
-        assert_eq!(reader.delivered, shop.versions[list]);
+        assert_eq!(reader.delivered, workload.versions[list]);
         // From then on a quiet set shows nothing but what has the very stamp of the checkpoint.
         let quiet = tenant.read(&format!("{}?since={}", LISTS[list], reader.since.as_deref().unwrap())).await;
-        let newest = shop.stamps.last().unwrap();
+        let newest = workload.stamps.last().unwrap();
         assert!(items(&quiet).iter().all(|item| text(item, "updatedAt") == newest), "{quiet}");
     });
 }
@@ -146,13 +146,13 @@ fn a_reader_beside_writers_misses_nothing() {
         for writer in 0..WRITERS {
             let (world, changes) = (Arc::clone(&world), Arc::clone(&changes));
             writers.spawn(async move {
-                let mut shop = Shop::open(&world, &world.company).await;
+                let mut workload = Workload::open(&world, &world.company).await;
                 for n in 0..CHANGES {
                     let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
-                    shop.act((act, n * 7)).await;
+                    workload.act((act, n * 7)).await;
                     changes.send_modify(|changes| *changes += 1);
                 }
-                shop.versions
+                workload.versions
             });
         }
         // The readers see the end of the changes when the last writer is done.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use invoicing_tests::{Answer, World, on_each_database};
 
-use crate::support::{QUOTES, read, text, world};
+use crate::support::api::{QUOTES, read, text, world};
 
 async fn link(world: &World) -> (String, String) {
     let quote = world.sent().await;

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
-use crate::shop::{Shop, acts};
-use crate::support::{
-    CLIENTS, DAY, INVOICES, LISTS, QUOTES, Tenant, at, encode, gallery, ids, is_instant, items, keys, read,
-    refused, service_law, text, world,
+use crate::api::workload::{Workload, acts};
+use crate::support::api::{
+    CLIENTS, DAY, INVOICES, LISTS, QUOTES, Tenant, at, encode, for_all_on_service, gallery, ids, is_instant,
+    items, keys, read, refused, text, world,
 };
 
 const LONG_AGO: &str = "2000-01-01T00:00:00Z";
@@ -28,7 +28,7 @@ async fn the_envelope_is_the_same_for_the_three_resources() {
             assert_eq!(items(&page).is_empty(), !filled, "{list}");
         }
         if !filled {
-            crate::support::draft_invoice(&world).await;
+            crate::support::api::draft_invoice(&world).await;
         }
     }
 }
@@ -82,7 +82,7 @@ fn pages_show_every_record_exactly_once_on_a_quiet_set() {
     let limits = prop::collection::vec(1_usize..5, 1..8);
     let touched = prop::collection::vec(any::<Index>(), 0..5);
     let strategy = (0..3_usize, 0..9_usize, limits, touched, any::<bool>());
-    service_law(32, &strategy, async |world, (list, count, limits, touched, with_since)| {
+    for_all_on_service(32, &strategy, async |world, (list, count, limits, touched, with_since)| {
         let tenant = Tenant::open(world).await;
         let list = LISTS[list];
         tenant.fill(list, count).await;
@@ -121,7 +121,7 @@ async fn touch(tenant: &Tenant<'_>, list: &str, picks: &[Index]) {
                 tenant.company.clients().change(id.parse().unwrap(), &change).await.unwrap();
             }
             _ => {
-                let payment = crate::support::payment("1");
+                let payment = crate::support::api::payment("1");
                 // Only the first time is it a draft.
                 let _ = tenant.company.invoices().issue(id.parse().unwrap(), None).await;
                 tenant.company.invoices().pay(id.parse().unwrap(), &payment).await.unwrap();
@@ -181,7 +181,7 @@ async fn the_as_of_of_a_new_company_can_be_its_first_since() {
 #[on_each_database]
 async fn since_is_inclusive() {
     let world = world().await;
-    crate::support::draft_invoice(&world).await;
+    crate::support::api::draft_invoice(&world).await;
     for list in LISTS {
         let last = text(&items(&read(&world, list).await)[0], "updatedAt").to_owned();
         let count = async |since: String| items(&read(&world, &format!("{list}?since={since}")).await).len();
@@ -208,7 +208,7 @@ async fn since_looks_at_the_modification_and_not_at_the_creation() {
 fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
     let gaps = prop::collection::vec(0_u64..4, 1..8);
     let strategy = (gaps, -3_i64..30, -14 * 60..=14 * 60, 0..3_usize);
-    service_law(32, &strategy, async |world, (gaps, probe, minutes, spelling)| {
+    for_all_on_service(32, &strategy, async |world, (gaps, probe, minutes, spelling)| {
         let tenant = Tenant::open(world).await;
         let start = world.now();
         let mut stamps = Vec::new();
@@ -316,7 +316,7 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
 async fn an_unknown_parameter_is_refused_by_name() {
     let world = world().await;
     let quote = world.sent().await.id;
-    let invoice = crate::support::draft_invoice(&world).await;
+    let invoice = crate::support::api::draft_invoice(&world).await;
     let mut paths = LISTS.map(str::to_owned).to_vec();
     paths.extend([
         format!("{QUOTES}/{quote}"),
@@ -499,7 +499,7 @@ fn has_iota_below(text: &str) -> bool {
 #[on_each_database]
 fn any_part_of_a_name_finds_its_client() {
     let strategy = ("\\PC{1,30}", any::<Index>(), any::<Index>(), 0..3_u8);
-    service_law(64, &strategy, async |world, (name, from, to, case)| {
+    for_all_on_service(64, &strategy, async |world, (name, from, to, case)| {
         let tenant = Tenant::open(world).await;
         tenant.client(&NewClient::named("Ordinaire")).await;
         let answer = tenant.send("POST", CLIENTS, &json!({"name": name})).await;
@@ -565,7 +565,7 @@ fn filters_of_clients_combine_with_and() {
         prop::option::of(0..10_usize),
         prop::option::of(any::<Index>()),
     );
-    service_law(32, &strategy, async |world, (clients, q, external_id, since)| {
+    for_all_on_service(32, &strategy, async |world, (clients, q, external_id, since)| {
         let tenant = Tenant::open(world).await;
         let mut made = Vec::new();
         for (n, (name, city, has_id)) in clients.into_iter().enumerate() {
@@ -606,17 +606,17 @@ fn filters_of_clients_combine_with_and() {
 
 #[on_each_database]
 fn status_since_and_lines_combine_with_and() {
-    service_law(12, &acts(10..25), async |world, acts| {
+    for_all_on_service(12, &acts(10..25), async |world, acts| {
         let tenant = Tenant::open(world).await;
-        let mut shop = Shop::open(world, &tenant.company).await;
-        shop.run(&acts).await;
+        let mut workload = Workload::open(world, &tenant.company).await;
+        workload.run(&acts).await;
         let lists = [
             (QUOTES, ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"]),
             (INVOICES, ["DRAFT", "SENT", "PAID", "OVERDUE", "CANCELED"]),
         ];
         for (list, statuses) in lists {
             let all = tenant.read(&format!("{list}?limit=100&include=lines&since={LONG_AGO}")).await;
-            for since in shop.stamps.iter().step_by(3) {
+            for since in workload.stamps.iter().step_by(3) {
                 for status in statuses {
                     let query = format!("status={status}&include=lines&since={since}&limit=100");
                     let page = tenant.read(&format!("{list}?{query}")).await;

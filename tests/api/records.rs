@@ -6,7 +6,7 @@ use invoicing_core::{ProofParts, proof_fingerprint, sha256_hex};
 use invoicing_tests::{World, on_each_database};
 use serde_json::{Value, json};
 
-use crate::support::{
+use crate::support::api::{
     CLIENTS, INVOICES, LISTS, QUOTES, draft_invoice, each_member, everything, gallery, is_date, is_instant,
     items, keys, payment, read, sign, text, world,
 };

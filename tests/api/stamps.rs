@@ -8,20 +8,20 @@ use invoicing_tests::{new_quote, on_each_database};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::shop::{Shop, acts};
-use crate::support::{
-    CLIENTS, DAY, INVOICES, QUOTES, Tenant, draft_invoice, items, payment, read, service_law, sign, text,
-    world,
+use crate::api::workload::{Workload, acts};
+use crate::support::api::{
+    CLIENTS, DAY, INVOICES, QUOTES, Tenant, draft_invoice, for_all_on_service, items, payment, read, sign,
+    text, world,
 };
 
 #[on_each_database]
 fn every_change_has_a_later_stamp_whatever_the_clock_does() {
-    service_law(24, &acts(10..40), async |world, acts| {
+    for_all_on_service(24, &acts(10..40), async |world, acts| {
         let tenant = Tenant::open(world).await;
-        let mut shop = Shop::open(world, &tenant.company).await;
-        shop.run(&acts).await;
-        assert!(shop.stamps.is_sorted_by(|a, b| a < b), "{:?}", shop.stamps);
-        assert_eq!(tenant.read(QUOTES).await["asOf"], *shop.stamps.last().unwrap());
+        let mut workload = Workload::open(world, &tenant.company).await;
+        workload.run(&acts).await;
+        assert!(workload.stamps.is_sorted_by(|a, b| a < b), "{:?}", workload.stamps);
+        assert_eq!(tenant.read(QUOTES).await["asOf"], *workload.stamps.last().unwrap());
     });
 }
 

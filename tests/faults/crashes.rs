@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::http::{Answer, call, exceeds};
-use crate::moods::Moods;
 use crate::process::{CLAIMED, Node, Site, Started};
+use crate::receivers::UnreliableReceivers;
 use crate::{QUOTA, WINDOW, checks, random, tell, times};
 
 /// What the callers of the API remember.
@@ -64,10 +64,15 @@ impl Callers {
 }
 
 /// Kills a process that works, again and again; in the end everything is there.
-pub(crate) async fn killed_at_any_moment(test: &str, site: Site, mut moods: Moods, kills: usize) {
+pub(crate) async fn killed_at_any_moment(
+    test: &str,
+    site: Site,
+    mut receivers: UnreliableReceivers,
+    kills: usize,
+) {
     let (mut said, mut callers) = (Vec::new(), Callers::default());
     for round in 0..kills {
-        moods.worsen(round).await;
+        receivers.worsen(round).await;
         let node = site.start("work");
         let started = node.started();
         callers.call(&started);
@@ -85,7 +90,7 @@ pub(crate) async fn killed_at_any_moment(test: &str, site: Site, mut moods: Mood
         });
         said.push(lines);
     }
-    moods.recover().await;
+    receivers.recover().await;
     let node = site.start("rest");
     let started = node.started();
     callers.call(&started);
@@ -94,7 +99,7 @@ pub(crate) async fn killed_at_any_moment(test: &str, site: Site, mut moods: Mood
     node.stop_well();
     assert_eq!(checks::said_wrong(&said, "unavailable"), None);
     assert_eq!(site.count(CLAIMED).await, 0);
-    let figures = checks::check(&site, &said, &moods.take()).await;
+    let figures = checks::check(&site, &said, &receivers.take()).await;
     tell(test, &format_args!("{kills} kills, {figures}"));
     assert_eq!((figures.lost, figures.doubled), (0, 0));
     assert!(figures.operations > kills && figures.delivered > 0, "too little happened to mean anything");
@@ -133,9 +138,9 @@ pub(crate) async fn stopped_in_good_order(site: Site) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_nothing_is_lost_and_nothing_half_done() {
-    let moods = Moods::start().await;
-    let site = Site::on_sqlite(moods.urls());
-    killed_at_any_moment("one process killed, SQLite", site, moods, times("FAULTS_KILLS", 10)).await;
+    let receivers = UnreliableReceivers::start().await;
+    let site = Site::on_sqlite(receivers.urls());
+    killed_at_any_moment("one process killed, SQLite", site, receivers, times("FAULTS_KILLS", 10)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -147,8 +152,8 @@ async fn killed_while_it_starts_it_starts_the_next_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_in_good_order_nothing_stays_claimed() {
-    let moods = Moods::start().await;
-    stopped_in_good_order(Site::on_sqlite(moods.urls())).await;
+    let receivers = UnreliableReceivers::start().await;
+    stopped_in_good_order(Site::on_sqlite(receivers.urls())).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,13 +4,13 @@
 //! `FAULTS_KILLS` says how often the tests kill, `FAULTS_RESTARTS` how often they restart PostgreSQL, `FAULTS_CUTS` how
 //! many commits they cut, `FAULTS_PAUSES` how often they pause a node.
 
-mod business;
 mod checks;
 mod crashes;
 mod http;
-mod moods;
 mod postgres;
 mod process;
+mod receivers;
+mod workload;
 
 use std::io::Write as _;
 use std::time::Duration;

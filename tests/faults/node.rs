@@ -7,7 +7,7 @@
 //!
 //! `node copy <database> <postgres://...>` copies a SQLite file to PostgreSQL.
 
-mod business;
+mod workload;
 
 use std::io::{Read, Write};
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use business::{Failure, Say, Writer};
+use workload::{Failure, Say, Writer};
 
 /// Writers per company.
 const WRITERS: u64 = 2;

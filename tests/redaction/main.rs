@@ -6,17 +6,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
-mod heard;
-mod life;
-mod planted;
-mod server;
-mod types;
+mod log_capture;
+mod postgres;
+mod public_types;
+mod scenario;
+mod secrets;
 
 use std::sync::{Mutex, PoisonError};
 
-use heard::Heard;
 use invoicing_tests::{Database, on_each_database};
-use planted::Planted;
+use log_capture::LogCapture;
+use secrets::Secrets;
 
 /// Whose life is being listened to.
 static TURN: Mutex<()> = Mutex::new(());
@@ -25,32 +25,32 @@ static TURN: Mutex<()> = Mutex::new(());
 fn nothing_that_is_printed_holds_a_secret() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    runtime.block_on(listen(&Heard::anew()));
+    runtime.block_on(listen(&LogCapture::anew()));
 }
 
-async fn listen(heard: &Heard) {
-    let mut planted = Planted::default();
-    let printed = life::live(heard, &mut planted).await;
-    types::every_public_type_is_listed(&printed.types);
+async fn listen(capture: &LogCapture) {
+    let mut secrets = Secrets::default();
+    let printed = scenario::play(capture, &mut secrets).await;
+    public_types::every_public_type_is_listed(&printed.types);
 
-    let log = heard.log();
+    let log = capture.log();
     // Silence would pass as well: everybody who is to be listened to has spoken.
-    for speaker in ["invoicing_server", "sqlx", "h2::", "hyper_util", "rustls", heard::MEANT] {
-        assert!(log.contains(speaker), "{speaker} is not heard");
+    for speaker in ["invoicing_server", "sqlx", "h2::", "hyper_util", "rustls", log_capture::MEANT] {
+        assert!(log.contains(speaker), "{speaker} logged nothing");
     }
     let unsealed = log.matches("no sealing key is given").count();
     assert_eq!(unsealed, 1, "one start without a key, one warning");
 
-    planted.assert_absent("the log", &log);
+    secrets.assert_absent("the log", &log);
     for (what, text) in printed.errors.iter().chain(&printed.types) {
-        planted.assert_absent(what, text);
+        secrets.assert_absent(what, text);
     }
     assert!(printed.errors.len() > 20, "{}", printed.errors.len());
     println!(
         "{:?}: {} secrets in {} pieces, {} MB of log, {} errors, {} types",
         Database::chosen(),
-        planted.len(),
-        planted.pieces(),
+        secrets.len(),
+        secrets.pieces(),
         log.len() / 1_000_000,
         printed.errors.len(),
         printed.types.len()

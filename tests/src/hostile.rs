@@ -1,7 +1,7 @@
 //! What takes bytes from strangers, one entry per surface, and what must hold whatever the bytes are.
 //!
 //! An entry panics where something does not hold. The same entries are driven by a fuzzer (`tests/fuzz`) and, on a
-//! stable toolchain, by random changes of the same seeds (`tests/api/hostile_bytes.rs`).
+//! stable toolchain, by random changes of the same seeds (`tests/security/fuzz_seeds.rs`).
 
 use std::net::IpAddr;
 use std::sync::OnceLock;

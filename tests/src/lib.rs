@@ -11,11 +11,13 @@ pub mod hostile;
 mod ledger;
 pub mod postgres;
 mod receiver;
+mod running_dispatcher;
 mod world;
 
 pub use database::{Argument, Behind, Database, Place, Scalar};
 pub use invoicing_tests_macros::{on_each_database, on_postgres};
 pub use receiver::{Received, Receiver, Reply};
+pub use running_dispatcher::RunningDispatcher;
 pub use world::{Answer, CANARY, World, new_quote};
 
 /// The examples of the README, compiled.

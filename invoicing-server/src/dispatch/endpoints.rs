@@ -3,12 +3,13 @@
 //! Operations that change a webhook make this forget it, once they are committed.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use invoicing_core::{CompanyId, FailureClass, WebhookId};
+use parking_lot::{Mutex, MutexGuard};
 use webhook_verify::Signer;
 
 use super::target::TargetPolicy;
@@ -180,6 +181,6 @@ impl Endpoints {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }

@@ -4,10 +4,10 @@
 //! dispatcher, the delivery waits in the table instead. Nothing here needs to survive: the table knows everything.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use crate::env::Env;
@@ -254,6 +254,6 @@ impl Handoff {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
 use futures_util::future::{self, BoxFuture, FutureExt};
+use parking_lot::Mutex;
 
 use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, StoreError};
 
@@ -58,7 +58,7 @@ impl MemoryStore {
     }
 
     fn contents<T>(&self, work: impl FnOnce(&mut Contents) -> T) -> T {
-        work(&mut self.documents.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.documents.lock())
     }
 
     fn answer<T: Send + 'static>(

@@ -10,11 +10,12 @@
 mod shared;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use invoicing_core::{Admission, CompanyId, KeyId, Plan, QuotaWindow, SHORT_TEXT, Timestamp, required_text};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -131,7 +132,7 @@ struct Live {
 
 impl Key {
     fn live(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 }
 
@@ -145,7 +146,7 @@ pub(crate) struct KeyCache {
 
 impl KeyCache {
     pub(super) fn set_plan(&self, company: CompanyId, plan: Plan) {
-        let keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
         keys.values().filter(|key| key.company == company).for_each(|key| key.live().plan = plan);
     }
@@ -153,13 +154,13 @@ impl KeyCache {
     /// Forgets all keys: another node has changed some.
     #[cfg(feature = "postgres")]
     pub(crate) fn forget_all(&self) {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
         keys.clear();
     }
 
     pub(super) fn forget(&self, id: KeyId) {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
         keys.retain(|_, key| {
             if key.id == id {
@@ -170,7 +171,7 @@ impl KeyCache {
     }
 
     fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).get(hash).cloned()
+        self.keys.read().get(hash).cloned()
     }
 
     fn generation(&self) -> u64 {
@@ -180,7 +181,7 @@ impl KeyCache {
     /// Keeps a key that was read at a generation; `None` where it may be outdated. Whoever was first stays, but where the
     /// database is shared, for as long as it is believed.
     fn keep(&self, hash: [u8; 32], key: Key, generation: u64, is_shared: bool) -> Option<Arc<Key>> {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         if self.generation() != generation {
             return None;
         }
@@ -191,7 +192,7 @@ impl KeyCache {
     }
 
     fn all(&self) -> Vec<Arc<Key>> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.keys.read().values().cloned().collect()
     }
 }
 

@@ -10,9 +10,10 @@
 mod keys;
 mod sealed;
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use invoicing_core::{CompanyId, WebhookId};
+use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -93,11 +94,11 @@ impl Sealer {
 
     /// From now on, these keys.
     pub(crate) fn set_keys(&self, keys: Arc<SealingKeys>) {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+        *self.keys.write() = Some(keys);
     }
 
     pub(crate) fn keys(&self) -> Option<Arc<SealingKeys>> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.keys.read().clone()
     }
 
     /// The text to store: sealed with the current key, or the clear text where there is no key.

@@ -8,7 +8,6 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
 use uuid::Uuid;
 
-#[cfg(feature = "sqlite")]
 use super::connection::On;
 use super::connection::{Connection, Sql, on, run, sql_with};
 use super::lists::Ids;
@@ -75,7 +74,6 @@ impl Claimant {
 }
 
 /// In SQLite: one webhook per call; the calls share a commit.
-#[cfg(feature = "sqlite")]
 pub(super) mod sqlite {
     use invoicing_core::{Timestamp, WebhookId};
     use serde::Deserialize;
@@ -300,7 +298,6 @@ pub(crate) async fn waiting(
 /// Releases what was claimed by processes that are no more. In PostgreSQL nobody knows which processes are no more: their
 /// claims run out.
 pub(crate) async fn release_dead(connection: &mut Connection, now: Timestamp) -> Result<u64, Error> {
-    #[cfg(feature = "sqlite")]
     if !connection.is_shared()
         && let On::Sqlite(c) = connection.on()
     {
@@ -331,7 +328,6 @@ pub(crate) async fn release_run(
     token: i64,
     now: Timestamp,
 ) -> Result<u64, Error> {
-    #[cfg(feature = "sqlite")]
     if !connection.is_shared()
         && let On::Sqlite(c) = connection.on()
     {

@@ -6,7 +6,6 @@
 #[cfg(feature = "postgres")]
 use std::time::Duration;
 
-#[cfg(feature = "sqlite")]
 use sqlx::{Sqlite, SqliteConnection, pool::PoolConnection};
 
 #[cfg(feature = "postgres")]
@@ -25,7 +24,6 @@ macro_rules! on {
         #[cfg(feature = "postgres")]
         let limit = connection.asks();
         match connection.on() {
-            #[cfg(feature = "sqlite")]
             $crate::store::connection::On::Sqlite($c) => {
                 let $dialect = $crate::store::connection::Dialect::Sqlite;
                 $run.await
@@ -55,10 +53,8 @@ macro_rules! run {
 /// A connection.
 pub(crate) enum Connection {
     /// The writer's own.
-    #[cfg(feature = "sqlite")]
     SqliteWriter(SqliteConnection),
     /// One of those that read.
-    #[cfg(feature = "sqlite")]
     SqliteReader(PoolConnection<Sqlite>),
     /// In a transaction or not.
     #[cfg(feature = "postgres")]
@@ -67,7 +63,6 @@ pub(crate) enum Connection {
 
 /// What a statement runs on.
 pub(super) enum On<'c> {
-    #[cfg(feature = "sqlite")]
     Sqlite(&'c mut SqliteConnection),
     #[cfg(feature = "postgres")]
     Postgres(&'c mut sqlx::PgConnection),
@@ -77,7 +72,6 @@ impl Connection {
     /// Whether other processes write to the database too.
     pub(super) fn is_shared(&self) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => false,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
@@ -85,7 +79,7 @@ impl Connection {
     }
 
     /// For tests that look behind the service's back.
-    #[cfg(all(test, feature = "sqlite"))]
+    #[cfg(test)]
     pub(crate) fn sqlite(&mut self) -> &mut SqliteConnection {
         match self.on() {
             On::Sqlite(connection) => connection,
@@ -98,7 +92,6 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn abandon(&mut self) {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
             Self::Postgres(session) => session.abandon(),
         }
@@ -107,7 +100,6 @@ impl Connection {
     /// Ends a transaction that has changed nothing.
     pub(super) async fn end_transaction(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => session.roll_back().await,
@@ -127,7 +119,6 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn asks(&mut self) -> Duration {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => Duration::MAX,
             Self::Postgres(session) => session.asks(),
         }
@@ -137,7 +128,6 @@ impl Connection {
     #[cfg(feature = "postgres")]
     pub(super) fn answered(&mut self, well: bool) {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(_) | Self::SqliteReader(_) => {}
             Self::Postgres(session) => session.answered(well),
         }
@@ -159,9 +149,7 @@ impl Connection {
 
     pub(super) fn on(&mut self) -> On<'_> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::SqliteWriter(connection) => On::Sqlite(connection),
-            #[cfg(feature = "sqlite")]
             Self::SqliteReader(connection) => On::Sqlite(connection),
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => On::Postgres(session.connection()),
@@ -172,7 +160,6 @@ impl Connection {
 /// Which form of a statement.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Dialect {
-    #[cfg(feature = "sqlite")]
     Sqlite,
     #[cfg(feature = "postgres")]
     Postgres,
@@ -192,7 +179,6 @@ pub(super) struct Sql {
 impl Sql {
     pub(super) const fn of(self, dialect: Dialect) -> &'static str {
         match dialect {
-            #[cfg(feature = "sqlite")]
             Dialect::Sqlite => self.sqlite,
             #[cfg(feature = "postgres")]
             Dialect::Postgres => self.postgres,

@@ -16,7 +16,6 @@ use super::connection::{Connection, Dialect, Sql, on, run, sql_with};
 use super::lists::Ids;
 #[cfg(feature = "postgres")]
 use super::lists::Texts;
-#[cfg(feature = "sqlite")]
 use super::rows::to_json;
 use crate::Error;
 
@@ -150,7 +149,6 @@ pub(crate) async fn insert_attempts(
     run!(connection, |c, dialect| {
         let query = sqlx::query(ATTEMPTED.of(dialect));
         let query = match dialect {
-            #[cfg(feature = "sqlite")]
             Dialect::Sqlite => query.bind(to_json(&attempts)?),
             #[cfg(feature = "postgres")]
             Dialect::Postgres => {

@@ -1,7 +1,8 @@
 //! Row ids of deliveries: each given out once, by this process or by any other.
 
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::connection::Connection;
 #[cfg(feature = "postgres")]
@@ -25,7 +26,6 @@ pub(super) struct OwnIds(Range<i64>);
 
 impl DeliveryIds {
     /// All from this one on: nobody else writes.
-    #[cfg(feature = "sqlite")]
     pub(super) fn from(first: i64) -> Self {
         Self(Mutex::new(first..i64::MAX))
     }
@@ -72,8 +72,8 @@ impl DeliveryIds {
         *self.left() = 0..0;
     }
 
-    fn left(&self) -> std::sync::MutexGuard<'_, Range<i64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn left(&self) -> MutexGuard<'_, Range<i64>> {
+        self.0.lock()
     }
 }
 

@@ -17,14 +17,12 @@ pub(super) struct Uuids(pub(super) Vec<Uuid>);
 #[derive(Debug, Clone)]
 pub(super) struct Texts(pub(super) Vec<Option<String>>);
 
-#[cfg(feature = "sqlite")]
 impl Ids<'_> {
     fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(self.0)
     }
 }
 
-#[cfg(feature = "sqlite")]
 impl Uuids {
     /// Hexadecimal texts, which a statement takes apart with `unhex`.
     fn json(&self) -> Result<String, serde_json::Error> {
@@ -33,7 +31,6 @@ impl Uuids {
     }
 }
 
-#[cfg(feature = "sqlite")]
 impl Texts {
     fn json(&self) -> Result<String, serde_json::Error> {
         serde_json::to_string(&self.0)
@@ -42,14 +39,12 @@ impl Texts {
 
 macro_rules! on_sqlite {
     ($($list:ty),*) => {$(
-        #[cfg(feature = "sqlite")]
         impl Type<sqlx::Sqlite> for $list {
             fn type_info() -> <sqlx::Sqlite as Database>::TypeInfo {
                 <String as Type<sqlx::Sqlite>>::type_info()
             }
         }
 
-        #[cfg(feature = "sqlite")]
         impl Encode<'_, sqlx::Sqlite> for $list {
             fn encode_by_ref(
                 &self,

@@ -3,7 +3,6 @@
 use super::OpenError;
 
 /// In order; a migration's version is its place, from 1. Never edited once released.
-#[cfg(feature = "sqlite")]
 const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_particulars.sql"),
@@ -19,7 +18,7 @@ const POSTGRES: &[&str] = &[
 ];
 
 /// The schema that this version works with.
-#[cfg(all(feature = "sqlite", feature = "postgres"))]
+#[cfg(feature = "postgres")]
 pub(crate) const KNOWN_SQLITE: i64 = version(SQLITE);
 
 /// The table that remembers; its name leaves room for a host's own in the same database.
@@ -48,7 +47,6 @@ macro_rules! run {
     }};
 }
 
-#[cfg(feature = "sqlite")]
 pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), OpenError> {
     let mut tx = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
     run!(tx, SQLITE);

@@ -26,15 +26,11 @@ pub(crate) mod rows;
 pub(crate) mod sealed;
 pub(crate) mod series;
 pub(crate) mod settings;
-#[cfg(feature = "sqlite")]
 pub(crate) mod sqlite;
 pub(crate) mod sweep;
 mod tx;
 pub(crate) mod uploads;
 pub(crate) mod webhooks;
-
-#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
-compile_error!("one of the features `sqlite` and `postgres` is needed");
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -54,7 +50,6 @@ pub(crate) use connection::Connection;
 use connection::{on, run};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
-#[cfg(feature = "sqlite")]
 use sqlite::Sqlite;
 pub(crate) use tx::{Tx, Unit};
 
@@ -115,7 +110,6 @@ pub enum OpenError {
 /// An open database: the same operations on either.
 pub(crate) enum Store {
     /// Boxed, as it is much the larger one.
-    #[cfg(feature = "sqlite")]
     Sqlite(Box<Sqlite>),
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
@@ -125,7 +119,6 @@ pub(crate) enum Store {
 macro_rules! either {
     ($store:expr, |$database:ident| $call:expr) => {
         match $store {
-            #[cfg(feature = "sqlite")]
             Store::Sqlite($database) => $call,
             #[cfg(feature = "postgres")]
             Store::Postgres($database) => $call,
@@ -171,7 +164,6 @@ impl Reading<'_> {
     /// The connection for the next try.
     pub(crate) async fn connection(&self) -> Result<Connection, Error> {
         match self.store {
-            #[cfg(feature = "sqlite")]
             Store::Sqlite(database) => database.read().await,
             #[cfg(feature = "postgres")]
             Store::Postgres(database) => database.read(&self.tries).await,
@@ -182,7 +174,6 @@ impl Reading<'_> {
     pub(crate) async fn again(&mut self, error: Error) -> Result<(), Error> {
         match self.store {
             // A file does not go away and come back.
-            #[cfg(feature = "sqlite")]
             Store::Sqlite(_) => Err(error),
             #[cfg(feature = "postgres")]
             Store::Postgres(database) => database.read_again(&mut self.tries, error).await,
@@ -219,7 +210,6 @@ impl SweepTurn {
 
 impl Store {
     /// Opens or creates the SQLite file at `path` and brings its schema up to date.
-    #[cfg(feature = "sqlite")]
     pub(crate) async fn open_sqlite(
         path: &std::path::Path,
         env: Env,
@@ -241,7 +231,6 @@ impl Store {
     /// Whether other processes work on the database too: then nothing that was read stays true for long.
     pub(crate) fn is_shared(&self) -> bool {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => false,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => true,
@@ -260,7 +249,6 @@ impl Store {
     /// A quote as the JSON of the API.
     pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.quote_detail(company, id).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
@@ -273,7 +261,6 @@ impl Store {
     /// An invoice as the JSON of the API.
     pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.invoice_detail(company, id).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
@@ -308,7 +295,6 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.write(operation).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.write_until_known(enough, operation).await,
@@ -324,7 +310,6 @@ impl Store {
     {
         match self {
             // The writer takes all in turn.
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.write(operation).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.write_of(company, operation).await,
@@ -344,7 +329,6 @@ impl Store {
     pub(crate) async fn sweep_turn(&self) -> Result<Option<SweepTurn>, Error> {
         match self {
             // Two sweeps of one process do each other no harm.
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(Some(SweepTurn { connection: None })),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
@@ -357,7 +341,6 @@ impl Store {
     /// Forgets what the database keeps for its own sake and nobody asks for any more.
     pub(crate) async fn prune(&self) -> Result<(), Error> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => Ok(()),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.prune_outcomes().await,
@@ -367,7 +350,6 @@ impl Store {
     /// Writes the log of changes back and cuts it to nothing, so that it keeps no old pages. Whether that was done.
     pub(crate) async fn cut_log(&self) -> Result<bool, Error> {
         match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(database) => database.cut_log().await,
             // That is for whoever runs the server.
             #[cfg(feature = "postgres")]

@@ -98,13 +98,11 @@ const BETWEEN: &[u8] = b",\n";
 /// One page as the database gives it: the items and one more if there is one, how many these are, and the company's
 /// last stamp (none where there is no such company).
 pub(crate) enum PageRow {
-    #[cfg(feature = "sqlite")]
     Sqlite(sqlx::sqlite::SqliteRow),
     #[cfg(feature = "postgres")]
     Postgres(sqlx::postgres::PgRow),
 }
 
-#[cfg(feature = "sqlite")]
 impl From<sqlx::sqlite::SqliteRow> for PageRow {
     fn from(row: sqlx::sqlite::SqliteRow) -> Self {
         Self::Sqlite(row)
@@ -122,7 +120,6 @@ impl PageRow {
     /// Items, how many, the last stamp. The items are bytes to us: they are copied and never looked into.
     fn columns(&self) -> Result<(&[u8], i64, Option<i64>), sqlx::Error> {
         Ok(match self {
-            #[cfg(feature = "sqlite")]
             Self::Sqlite(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),
             #[cfg(feature = "postgres")]
             Self::Postgres(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),

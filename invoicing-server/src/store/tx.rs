@@ -10,7 +10,6 @@ use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp};
 use super::connection::Connection;
 use super::ids::{DeliveryIds, OwnIds};
 use super::news::News;
-#[cfg(feature = "sqlite")]
 use super::sqlite::Known;
 use super::webhooks::{self, Subscriber};
 use super::{companies, events};
@@ -26,7 +25,6 @@ pub(crate) struct Tx {
     /// Deliveries that go to the dispatcher once they are committed.
     fresh: Vec<FreshJob>,
     /// What need not be read again, where nobody else writes.
-    #[cfg(feature = "sqlite")]
     known: Known,
     ids: Arc<DeliveryIds>,
     own_ids: OwnIds,
@@ -108,7 +106,6 @@ impl Tx {
             env,
             handoff,
             fresh: Vec::new(),
-            #[cfg(feature = "sqlite")]
             known: Known::default(),
             ids,
             own_ids: OwnIds::default(),
@@ -136,14 +133,12 @@ impl Tx {
     /// else changes anything of the company.
     pub(crate) async fn unit(&mut self, company: CompanyId) -> Result<Unit, Error> {
         let now = self.env.now();
-        #[cfg(feature = "sqlite")]
         if let Some(unit) = self.known.unit(company, now) {
             return Ok(unit);
         }
         let (company, last_stamp) =
             companies::lock(&mut self.connection, company).await?.ok_or(Error::NotFound)?;
         let unit = Unit::new(company, last_stamp, now)?;
-        #[cfg(feature = "sqlite")]
         if !self.connection.is_shared() {
             self.known.learn(&unit, Timestamp::from_millis(last_stamp));
         }
@@ -166,24 +161,18 @@ impl Tx {
 
     /// The webhooks of a company, with what they subscribe to.
     pub(super) async fn subscribers(&mut self, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
-        #[cfg(feature = "sqlite")]
         if let Some(subscribers) = self.known.subscribers(company) {
             return Ok(subscribers);
         }
         let subscribers = webhooks::subscribers(&mut self.connection, company).await?.into();
         // Remembered for a company that is known; on PostgreSQL none is.
-        #[cfg(feature = "sqlite")]
         self.known.learn_subscribers(company, &subscribers);
         Ok(subscribers)
     }
 
     /// To be called when the settings or the webhooks of a company are written.
-    #[cfg_attr(not(feature = "sqlite"), expect(clippy::unused_self, reason = "nothing is remembered there"))]
     pub(super) fn forget(&mut self, company: CompanyId) {
-        #[cfg(feature = "sqlite")]
         self.known.forget(company);
-        #[cfg(not(feature = "sqlite"))]
-        let _ = company;
     }
 
     /// Ends a change: moves the company's stamp and records the events with their deliveries.
@@ -196,12 +185,8 @@ impl Tx {
     }
 
     /// To be called when the company's stamp is written.
-    #[cfg_attr(not(feature = "sqlite"), expect(clippy::unused_self, reason = "nothing is remembered there"))]
     pub(super) fn stamped(&mut self, unit: &Unit) {
-        #[cfg(feature = "sqlite")]
         self.known.stamped(unit.id(), unit.at);
-        #[cfg(not(feature = "sqlite"))]
-        let _ = unit;
     }
 
     /// Passes deliveries on to the dispatcher once the transaction is committed.
@@ -237,16 +222,13 @@ impl Tx {
         self.ids.take(&mut self.own_ids, &mut self.connection, deliveries).await
     }
 
-    #[cfg(feature = "sqlite")]
     pub(super) fn mark(&mut self) -> Mark {
         self.events = 0;
-        #[cfg(feature = "sqlite")]
         self.known.keep();
         Mark { fresh: self.fresh.len(), hooks: self.hooks.len(), news: self.news.len() }
     }
 
     pub(super) fn undo_to(&mut self, mark: Mark) {
-        #[cfg(feature = "sqlite")]
         self.known.undo();
         self.hooks.truncate(mark.hooks);
         self.news.truncate(mark.news);
@@ -273,11 +255,9 @@ impl Tx {
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Mark::default());
         self.opens_handoff = None;
-        #[cfg(feature = "sqlite")]
         self.known.clear();
     }
 
-    #[cfg(feature = "sqlite")]
     pub(super) fn into_connection(self) -> Connection {
         self.connection
     }

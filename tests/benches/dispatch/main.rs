@@ -7,8 +7,8 @@
 //! outcome, with the operations (16 writers that create quotes) on the same core; *backlog* finds all events committed
 //! and shows the dispatcher alone. With one webhook the fresh rate is that of creating quotes, which is given beside it.
 
+mod database;
 mod nodes;
-mod place;
 mod queue;
 mod rival;
 mod service;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::place::Place;
+use super::database::Place;
 use super::queue::{self, Queue};
 use super::rival::Rival;
 use super::sink::{HANG, SLOW, nanoseconds};

@@ -29,6 +29,7 @@ const VOLUME: usize = 12_000_000;
 #[derive(Clone, Copy)]
 enum Limit {
     AtMost(f64),
+    #[cfg(feature = "peers")]
     AtLeast(f64),
 }
 
@@ -36,6 +37,7 @@ impl Limit {
     fn is_kept(self, ratio: f64) -> bool {
         match self {
             Self::AtMost(limit) => ratio <= limit,
+            #[cfg(feature = "peers")]
             Self::AtLeast(limit) => ratio >= limit,
         }
     }
@@ -95,6 +97,7 @@ fn body(size: usize) -> Vec<u8> {
 fn judge(what: &str, ratios: &[f64], limit: Limit) -> bool {
     let target = match limit {
         Limit::AtMost(limit) => format!("<= {limit}"),
+        #[cfg(feature = "peers")]
         Limit::AtLeast(limit) => format!(">= {limit}"),
     };
     let is_kept = limit.is_kept(quantile(ratios, 0.5));

@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 use invoicing_core::{ClientId, NewClient};
 use invoicing_server::{CompanyHandle, Error, Invoicing, PageQuery};
 use invoicing_tests::postgres::{Cluster, Options};
-use invoicing_tests::{Receiver, Reply, new_quote};
+use invoicing_tests::{Receiver, Reply, RunningDispatcher, new_quote};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::fleet::{receivers, take, urls};
-use super::here::{Delivering, companies, open};
+use super::in_process::{companies, open};
+use super::nodes::{receivers, take, urls};
 use super::proxy::{Fate, Fault, Proxy};
 use super::{hasty, on_new_database, wait_until};
-use crate::business::{Failure, Say, Writer};
 use crate::process::{PATIENCE, Site};
+use crate::workload::{Failure, Say, Writer};
 use crate::{checks, tell, times};
 
 /// Writers per company.
@@ -39,7 +39,7 @@ async fn cut_in_the_middle_of_a_commit_everything_happens_once() {
     let companies = companies(&invoicing, &site.hooks).await;
     let said = Arc::new(Mutex::new(Vec::<Value>::new()));
     let (stop, stopped) = watch::channel(false);
-    let delivering = Delivering::start(invoicing.dispatcher());
+    let delivering = RunningDispatcher::start(invoicing.dispatcher());
 
     proxy.cut(CUT);
     let mut writing = write(&invoicing, &companies, &said, &stopped);
@@ -157,7 +157,7 @@ async fn an_attempt_whose_record_is_in_doubt_for_long_is_on_record_once() {
         let proxy = Proxy::start(cluster.port()).await;
         let invoicing = open(&site, proxy.url(database), json!({})).await;
         let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
-        let delivering = Delivering::start(invoicing.dispatcher());
+        let delivering = RunningDispatcher::start(invoicing.dispatcher());
         let client =
             company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").client.id;
         company.quotes().create(&new_quote(client)).await.expect("a quote");

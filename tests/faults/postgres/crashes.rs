@@ -4,17 +4,17 @@ use invoicing_tests::postgres::{Cluster, Options};
 
 use super::{hasty, on_new_database};
 use crate::crashes;
-use crate::moods::Moods;
 use crate::process::Site;
+use crate::receivers::UnreliableReceivers;
 use crate::times;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_nothing_is_lost_and_nothing_half_done() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
-    let moods = Moods::start().await;
-    let site = on_new_database(&cluster, moods.urls()).await;
+    let receivers = UnreliableReceivers::start().await;
+    let site = on_new_database(&cluster, receivers.urls()).await;
     let kills = times("FAULTS_KILLS", 6);
-    crashes::killed_at_any_moment("one process killed, PostgreSQL", site, moods, kills).await;
+    crashes::killed_at_any_moment("one process killed, PostgreSQL", site, receivers, kills).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -30,6 +30,6 @@ async fn killed_while_it_starts_it_starts_the_next_time() {
 #[tokio::test(flavor = "multi_thread")]
 async fn stopped_in_good_order_nothing_stays_claimed() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
-    let moods = Moods::start().await;
-    crashes::stopped_in_good_order(on_new_database(&cluster, moods.urls()).await).await;
+    let receivers = UnreliableReceivers::start().await;
+    crashes::stopped_in_good_order(on_new_database(&cluster, receivers.urls()).await).await;
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing_tests::Receiver;
 use invoicing_tests::postgres::{Cluster, Options};
 
-use super::fleet::{Fleet, receivers, take, urls};
+use super::nodes::{Nodes, receivers, take, urls};
 use super::proxy::Proxy;
 use super::{hasty, wait_until};
 use crate::process::Site;
@@ -40,10 +40,10 @@ impl Pair {
     }
 
     /// Working nodes, as soon as the standby is in step.
-    async fn fleet(&self, receivers: &[Receiver]) -> Fleet {
+    async fn nodes(&self, receivers: &[Receiver]) -> Nodes {
         let site = Site::on_postgres(self.proxy.url("invoicing"), hasty(), urls(receivers));
         wait_until("a standby in step", async || site.count(IN_STEP).await == 1).await;
-        Fleet::start(site, NODES)
+        Nodes::start(site, NODES)
     }
 
     fn promote_standby(&self) {
@@ -53,12 +53,12 @@ impl Pair {
 }
 
 /// Lets the nodes go on, and checks everything.
-async fn finish(test: &str, fleet: Fleet, receivers: &[Receiver]) {
+async fn finish(test: &str, nodes: Nodes, receivers: &[Receiver]) {
     let lost = Instant::now();
-    fleet.wait_for_operations(1);
+    nodes.wait_for_operations(1);
     let away = lost.elapsed();
-    fleet.wait_for_operations(5);
-    let (figures, said) = fleet.finish(|| take(receivers)).await;
+    nodes.wait_for_operations(5);
+    let (figures, said) = nodes.finish(|| take(receivers)).await;
     let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
     let gap = format!("all nodes at work {away:.1?} after the promotion, {unfinished} operations given up");
     tell(test, &format_args!("{figures}; {gap}"));
@@ -71,12 +71,12 @@ async fn finish(test: &str, fleet: Fleet, receivers: &[Receiver]) {
 async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() {
     let Some(pair) = Pair::start().await else { return };
     let receivers = receivers(2).await;
-    let fleet = pair.fleet(&receivers).await;
-    fleet.wait_for_operations(5);
+    let nodes = pair.nodes(&receivers).await;
+    nodes.wait_for_operations(5);
     std::thread::sleep(Duration::from_micros(random(300_000)));
     pair.primary.stop_immediate();
     pair.promote_standby();
-    finish("primary lost, standby promoted", fleet, &receivers).await;
+    finish("primary lost, standby promoted", nodes, &receivers).await;
 }
 
 /// A primary that was restarted shows what it has committed and its standby has not got: whoever asks what became of
@@ -85,14 +85,14 @@ async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() 
 async fn what_only_a_lost_primary_had_was_acknowledged_to_nobody() {
     let Some(pair) = Pair::start().await else { return };
     let receivers = receivers(2).await;
-    let fleet = pair.fleet(&receivers).await;
-    fleet.wait_for_operations(5);
+    let nodes = pair.nodes(&receivers).await;
+    nodes.wait_for_operations(5);
     pair.standby.stop_immediate();
-    wait_until("commits that wait", async || fleet.site.count(WAITING).await >= 2).await;
+    wait_until("commits that wait", async || nodes.site.count(WAITING).await >= 2).await;
     pair.primary.restart_immediate();
-    wait_until("commits that wait again", async || fleet.site.count(WAITING).await >= 2).await;
+    wait_until("commits that wait again", async || nodes.site.count(WAITING).await >= 2).await;
     pair.primary.stop_immediate();
     pair.standby.start_again();
     pair.promote_standby();
-    finish("primary restarted without its standby, then lost", fleet, &receivers).await;
+    finish("primary restarted without its standby, then lost", nodes, &receivers).await;
 }

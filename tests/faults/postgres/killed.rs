@@ -6,7 +6,7 @@ use invoicing_tests::Reply;
 use invoicing_tests::postgres::{Cluster, Options};
 
 use super::callers::{Callers, Calls};
-use super::fleet::{Fleet, receivers, take, urls};
+use super::nodes::{Nodes, receivers, take, urls};
 use super::on_new_database;
 use crate::http::{Answer, call, exceeds};
 use crate::process::Started;
@@ -23,25 +23,25 @@ async fn one_of_three_nodes_killed_under_load_nothing_is_lost() {
     let receivers = receivers(3).await;
     // Bad enough for retries that any node may make, not bad enough for giving up.
     receivers[2].reply_next([500, 200, 503, 200, 200].into_iter().cycle().take(20_000).map(Reply::status));
-    let mut fleet = Fleet::start(on_new_database(&cluster, urls(&receivers)).await, NODES);
-    let Started { key, spare, .. } = fleet.nodes[0].started();
-    let at_once = burst(&fleet, &key);
+    let mut nodes = Nodes::start(on_new_database(&cluster, urls(&receivers)).await, NODES);
+    let Started { key, spare, .. } = nodes.running[0].started();
+    let at_once = burst(&nodes, &key);
     check_quota("at once", &at_once);
 
-    let callers = Callers::start(&fleet.nodes, spare, Calls::Reading, PACE);
+    let callers = Callers::start(&nodes.running, spare, Calls::Reading, PACE);
     for _ in 0..kills {
-        fleet.wait_for_operations(2);
+        nodes.wait_for_operations(2);
         std::thread::sleep(Duration::from_micros(random(300_000)));
-        fleet.kill(usize::try_from(random(NODES as u64)).expect("a place"));
-        callers.look_again(&fleet.nodes);
+        nodes.kill(usize::try_from(random(NODES as u64)).expect("a place"));
+        callers.look_again(&nodes.running);
     }
-    fleet.wait_for_operations(2);
+    nodes.wait_for_operations(2);
     // What was not answered was asked of a node that died.
     let (beside, _) = callers.stop();
     check_quota("beside the kills", &beside);
 
     receivers[2].reply_always(Reply::status(200));
-    let (figures, said) = fleet.finish(|| take(&receivers)).await;
+    let (figures, said) = nodes.finish(|| take(&receivers)).await;
     tell("one of three nodes killed", &format_args!("{kills} kills, {figures}"));
     assert_eq!(checks::said_wrong(&said, "unavailable"), None);
     assert_eq!(figures.doubled, 0, "recorded as delivered more than once");
@@ -52,7 +52,7 @@ async fn one_of_three_nodes_killed_under_load_nothing_is_lost() {
 }
 
 /// Half as many calls again as one key has, all at once, in equal parts to all nodes.
-fn burst(fleet: &Fleet, key: &str) -> Vec<Answer> {
+fn burst(nodes: &Nodes, key: &str) -> Vec<Answer> {
     std::thread::scope(|scope| {
         let caller = |address: String| {
             scope.spawn(move || {
@@ -60,7 +60,7 @@ fn burst(fleet: &Fleet, key: &str) -> Vec<Answer> {
                 calls.map(|answer| answer.expect("an answer")).collect::<Vec<_>>()
             })
         };
-        let callers: Vec<_> = fleet.nodes.iter().map(|node| caller(node.started().address)).collect();
+        let callers: Vec<_> = nodes.running.iter().map(|node| caller(node.started().address)).collect();
         callers.into_iter().flat_map(|caller| caller.join().expect("no panic")).collect()
     })
 }

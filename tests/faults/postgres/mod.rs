@@ -3,19 +3,19 @@
 //!
 //! Nodes have short leases here, so that what a killed or paused one holds is free within seconds.
 
-mod away;
 mod callers;
 mod commits;
 mod crashes;
 mod failover;
-mod fleet;
-mod here;
+mod in_process;
 mod killed;
-mod moved;
+mod killed_copy;
+mod nodes;
+mod outage;
 mod paused;
+mod protocol;
 mod proxy;
 mod restarted;
-mod wire;
 
 use std::time::{Duration, Instant};
 

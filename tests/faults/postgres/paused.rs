@@ -8,7 +8,7 @@ use invoicing_server::CompanyHandle;
 use invoicing_tests::postgres::{Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
 
-use super::fleet::{Fleet, receivers, take, urls};
+use super::nodes::{Nodes, receivers, take, urls};
 use super::{ATTEMPT, LEASE, hasty, on_new_database};
 use crate::process::{CLAIMED, PATIENCE, Site};
 use crate::{checks, random, tell, times};
@@ -96,12 +96,12 @@ async fn a_paused_node_holds_nobody_up() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let pauses = times("FAULTS_PAUSES", 2);
     let receivers = receivers(2).await;
-    let fleet = Fleet::start(on_new_database(&cluster, urls(&receivers)).await, 2);
+    let nodes = Nodes::start(on_new_database(&cluster, urls(&receivers)).await, 2);
     let mut longest = Duration::ZERO;
     for pause in 0..pauses {
-        fleet.wait_for_operations(2);
+        nodes.wait_for_operations(2);
         std::thread::sleep(Duration::from_micros(random(100_000)));
-        let (sleeper, other) = (&fleet.nodes[pause % 2], &fleet.nodes[(pause + 1) % 2]);
+        let (sleeper, other) = (&nodes.running[pause % 2], &nodes.running[(pause + 1) % 2]);
         sleeper.pause();
         let begun = Instant::now();
         // Of both companies, whatever the sleeper has locked.
@@ -111,8 +111,8 @@ async fn a_paused_node_holds_nobody_up() {
         tokio::time::sleep((LEASE + ATTEMPT).saturating_sub(begun.elapsed())).await;
         sleeper.wake();
     }
-    fleet.wait_for_operations(2);
-    let (figures, said) = fleet.finish(|| take(&receivers)).await;
+    nodes.wait_for_operations(2);
+    let (figures, said) = nodes.finish(|| take(&receivers)).await;
     let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
     let text = format!(
         "the other node at work after {longest:.1?} at most, {unfinished} operations given up, {} delivered by both",

@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::wire::{Commits, Messages, asks_for_encryption, committed};
+use super::protocol::{Commits, Messages, asks_for_encryption, committed};
 use crate::random;
 
 /// Longest time for the server's answer to a COMMIT.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use invoicing_tests::postgres::{Cluster, Options};
 
 use super::callers::{Callers, Calls};
-use super::fleet::{Fleet, receivers, take, urls};
+use super::nodes::{Nodes, receivers, take, urls};
 use super::{LEASE, wait_until, without_quota};
 use crate::http::Answer;
 use crate::process::Site;
@@ -24,11 +24,11 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
     let restarts = times("FAULTS_RESTARTS", 2);
     let receivers = receivers(2).await;
     let url = cluster.create_database("invoicing").await;
-    let fleet = Fleet::start(Site::on_postgres(url, without_quota(), urls(&receivers)), NODES);
-    let callers = Callers::start(&fleet.nodes, fleet.nodes[0].started().key, Calls::Creating, PACE);
+    let nodes = Nodes::start(Site::on_postgres(url, without_quota(), urls(&receivers)), NODES);
+    let callers = Callers::start(&nodes.running, nodes.running[0].started().key, Calls::Creating, PACE);
     let (mut said_so, mut recovered) = (Duration::ZERO, Duration::ZERO);
     for restart in 0..restarts {
-        fleet.wait_for_operations(2);
+        nodes.wait_for_operations(2);
         std::thread::sleep(Duration::from_micros(random(200_000)));
         if restart % 2 == 1 {
             cluster.restart_immediate();
@@ -45,10 +45,10 @@ async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves(
         wait_until("all available", async || callers.all_answered(200, started)).await;
         recovered = recovered.max(started.elapsed());
     }
-    fleet.wait_for_operations(2);
+    nodes.wait_for_operations(2);
     let (answers, unanswered) = callers.stop();
     let refused = check_answers(&answers);
-    let (figures, said) = fleet.finish(|| take(&receivers)).await;
+    let (figures, said) = nodes.finish(|| take(&receivers)).await;
     let unfinished = said.iter().flatten().filter(|line| line.get("unavailable").is_some()).count();
     let calls = format!(
         "{} calls, {refused} answered with 503, all nodes after {said_so:.1?}; available {recovered:.1?} after the \

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Refused;
 use super::money::{divide, money, number};
-use crate::steps::LineSpec;
+use crate::model::steps::LineSpec;
 
 /// Descriptions as they are entered and as they are kept.
 const TEXTS: [(&str, &str); 4] = [

@@ -4,13 +4,13 @@
 //! What only the service can choose (ids, and whether an instant within an operation is the clock's or the stamp) is
 //! taken from its answer, within the bounds of the contract.
 
+pub(crate) mod clients;
 pub(crate) mod documents;
-pub(crate) mod hooks;
 pub(crate) mod invoices;
 pub(crate) mod lists;
 pub(crate) mod money;
-pub(crate) mod people;
 pub(crate) mod quotes;
+pub(crate) mod webhooks;
 
 use std::collections::BTreeMap;
 
@@ -18,10 +18,10 @@ use chrono::{DateTime, Datelike, Days, NaiveDate, SecondsFormat};
 use chrono_tz::Tz;
 use serde_json::Value;
 
-use hooks::{Event, Hook};
+use clients::{Client, Project};
 use invoices::Invoice;
-use people::{Client, Project};
 use quotes::Quote;
+use webhooks::{Event, Hook};
 
 /// Milliseconds since 1970.
 pub(crate) type Millis = i64;

@@ -8,7 +8,7 @@ use super::money::{money, number};
 use super::{
     Company, Millis, Outcome, Refused, Seen, date_or_null, days_after, instant, instant_or_null, unless,
 };
-use crate::steps::LineSpec;
+use crate::model::steps::LineSpec;
 
 /// A quote.
 #[derive(Debug, Clone)]

@@ -9,13 +9,14 @@ use std::collections::hash_map::Entry;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use hyper_util::client::legacy::connect::dns::Name;
 use invoicing_core::FailureClass;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tower_service::Service;
 
@@ -103,7 +104,7 @@ impl Resolve for SystemResolver {
 
 impl Lookups {
     fn under_way(&self) -> MutexGuard<'_, HashMap<String, watch::Receiver<Answer>>> {
-        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+        self.under_way.lock()
     }
 }
 

@@ -5,8 +5,9 @@
 //! nothing is sent again that has arrived. Each commit keeps a node in touch, and one that has nothing else to commit
 //! writes a row of its own every second.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// How often something is committed at least.
 pub(super) const BEAT: Duration = Duration::from_secs(1);
@@ -61,7 +62,7 @@ impl Contact {
     }
 
     fn state(&self) -> Option<MutexGuard<'_, State>> {
-        Some(self.0.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(self.0.as_ref()?.lock())
     }
 }
 

@@ -23,7 +23,6 @@ use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use uuid::Uuid;
 
-#[cfg(feature = "sqlite")]
 pub(crate) use super::migrate::postgres as migrate;
 pub(super) use again::Tries;
 pub(crate) use listen::{Heard, Hears};

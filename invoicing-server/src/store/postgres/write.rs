@@ -160,7 +160,6 @@ async fn commit(
             return Err(Failed::ForGood(Error::internal(error)));
         }
         Connection::Postgres(session) => session.commit().await,
-        #[cfg(feature = "sqlite")]
         Connection::SqliteWriter(_) | Connection::SqliteReader(_) => Ok(()),
     };
     if let Err(error) = committed {

@@ -1,7 +1,7 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
+mod batch_loader;
 mod known;
-mod together;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -17,8 +17,8 @@ use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 
 #[cfg(feature = "postgres")]
 pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
+use batch_loader::BatchLoader;
 pub(super) use known::Known;
-use together::{Together, details_statement};
 use writer::Writer;
 
 use super::claims::{self, Claimant, Claimed};
@@ -47,8 +47,8 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct Sqlite {
     writer: Writer,
     readers: SqlitePool,
-    quote_details: Together,
-    invoice_details: Together,
+    quote_details: BatchLoader,
+    invoice_details: BatchLoader,
 }
 
 impl Sqlite {
@@ -81,8 +81,8 @@ impl Sqlite {
         let tx = Tx::new(Connection::SqliteWriter(connection), env, handoff, ids);
         Ok(Self {
             writer: Writer::start(tx, lock),
-            quote_details: Together::new(reading.connect().await?, details_statement!("quote")),
-            invoice_details: Together::new(reading.connect().await?, details_statement!("invoice")),
+            quote_details: BatchLoader::start(reading.connect().await?, batch_loader::QUOTES),
+            invoice_details: BatchLoader::start(reading.connect().await?, batch_loader::INVOICES),
             readers,
         })
     }
@@ -92,11 +92,11 @@ impl Sqlite {
     }
 
     pub(super) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        self.quote_details.find(company, id.0).await
+        self.quote_details.load(company, id.0).await
     }
 
     pub(super) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.invoice_details.find(company, id.0).await
+        self.invoice_details.load(company, id.0).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>

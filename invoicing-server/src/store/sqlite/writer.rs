@@ -6,10 +6,10 @@
 
 use std::fs::File;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Mutex, PoisonError};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
@@ -59,7 +59,7 @@ impl Writer {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
     {
         let closed = || Error::unavailable("the database is closed");
-        let sender = self.jobs.lock().unwrap_or_else(PoisonError::into_inner).clone().ok_or_else(closed)?;
+        let sender = self.jobs.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |tx| Box::pin(attempt(tx, operation, reply)));
         sender.send(job).await.map_err(|_| closed())?;
@@ -68,7 +68,7 @@ impl Writer {
     }
 
     pub(super) async fn close(&self) {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        self.jobs.lock().take();
         if let Some(task) = self.task.lock().await.take()
             && let Err(error) = task.await
         {

@@ -26,7 +26,7 @@ impl Hanging {
         let resolver = SystemResolver::new(move |host| {
             if host.starts_with("hangs") {
                 counted.fetch_add(1, Ordering::SeqCst);
-                released.lock().unwrap().recv().unwrap_err();
+                released.lock().recv().unwrap_err();
             }
             Ok(vec![[192, 0, 2, 1].into()])
         });

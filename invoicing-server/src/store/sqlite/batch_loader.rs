@@ -1,0 +1,245 @@
+//! Loads single records in batches.
+//!
+//! A call of sqlx is a hop to SQLite's thread and back, which costs more than the read itself. One task owns a
+//! connection and answers, with one statement, all requests that arrived while the previous statement ran. A record is
+//! always read after it was requested.
+
+use invoicing_core::CompanyId;
+use parking_lot::Mutex;
+use sqlx::{Connection, Row as _, SqliteConnection};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+
+use crate::Error;
+
+/// Most records in one statement. Bounds how long the first one waits for the last.
+const BATCH: usize = 32;
+/// Most requests that wait; further callers wait for room.
+const QUEUE: usize = 1_024;
+/// Separates the records in the statement's one row. No JSON text contains it.
+const SEPARATOR: u8 = 0x1e;
+
+/// Loads quotes; see [`BatchLoader::start`].
+pub(super) const QUOTES: &str = "
+    SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
+    FROM json_each($1) k
+    CROSS JOIN quote d
+      ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
+
+/// Loads invoices; see [`BatchLoader::start`].
+pub(super) const INVOICES: &str = "
+    SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
+    FROM json_each($1) k
+    CROSS JOIN invoice d
+      ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
+
+struct Request {
+    company: CompanyId,
+    id: Uuid,
+    reply: oneshot::Sender<Result<Option<Vec<u8>>, Error>>,
+}
+
+/// Sends requests to the task that reads.
+pub(super) struct BatchLoader {
+    /// `None` once closed.
+    requests: Mutex<Option<mpsc::Sender<Request>>>,
+    task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl BatchLoader {
+    /// Starts the task. `$1` of the statement is a JSON array; each item is a company and an id as one hexadecimal
+    /// text. The records that exist come in any order, each after its index in the array. `CROSS JOIN` makes SQLite
+    /// look the records up by key.
+    #[expect(clippy::disallowed_methods, reason = "the task ends with its queue, and `close` waits for it")]
+    pub(super) fn start(connection: SqliteConnection, statement: &'static str) -> Self {
+        let (sender, receiver) = mpsc::channel(QUEUE);
+        let task = tokio::spawn(work(connection, statement, receiver));
+        Self { requests: Mutex::new(Some(sender)), task: tokio::sync::Mutex::new(Some(task)) }
+    }
+
+    /// Loads one record.
+    pub(super) async fn load(&self, company: CompanyId, id: Uuid) -> Result<Vec<u8>, Error> {
+        let sender = self.requests.lock().clone().ok_or_else(closed)?;
+        let (reply, answer) = oneshot::channel();
+        sender.send(Request { company, id, reply }).await.map_err(|_| closed())?;
+        answer.await.map_err(|_| closed())??.ok_or(Error::NotFound)
+    }
+
+    pub(super) async fn close(&self) {
+        self.requests.lock().take();
+        if let Some(task) = self.task.lock().await.take()
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "batch loader failed");
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::unavailable("the database is closed")
+}
+
+async fn work(
+    mut connection: SqliteConnection,
+    statement: &'static str,
+    mut requests: mpsc::Receiver<Request>,
+) {
+    let mut batch = Vec::with_capacity(BATCH);
+    while requests.recv_many(&mut batch, BATCH).await > 0 {
+        // A caller that has gone away needs no record.
+        batch.retain(|request| !request.reply.is_closed());
+        answer(&mut connection, statement, std::mem::take(&mut batch)).await;
+    }
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "database connection did not close cleanly");
+    }
+}
+
+async fn answer(connection: &mut SqliteConnection, statement: &'static str, batch: Vec<Request>) {
+    if batch.is_empty() {
+        return;
+    }
+    let keys = key_list(batch.iter().map(|request| (request.company, request.id)));
+    match fetch(connection, statement, &keys, batch.len()).await {
+        Ok(records) => {
+            for (request, record) in batch.into_iter().zip(records) {
+                let _ = request.reply.send(Ok(record));
+            }
+        }
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "batch read failed");
+            for request in batch {
+                let _ = request.reply.send(Err(Error::unavailable("a batch read failed")));
+            }
+        }
+    }
+}
+
+/// Reads `count` records, each at the index of its key.
+async fn fetch(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    keys: &str,
+    count: usize,
+) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let row = sqlx::query(statement).bind(keys).fetch_one(connection).await?;
+    let text: &[u8] = row.try_get(0)?;
+    let mut records = vec![None; count];
+    let mut start = 0;
+    for end in memchr::memchr_iter(SEPARATOR, text).chain(std::iter::once(text.len())) {
+        let (index, record) = split_index(&text[start..end]);
+        if let Some(slot) = records.get_mut(index) {
+            *slot = Some(record.to_vec());
+        }
+        start = end + 1;
+    }
+    Ok(records)
+}
+
+/// Splits the index off a record. The empty text of a read that found nothing has none.
+fn split_index(text: &[u8]) -> (usize, &[u8]) {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let (index, record) = text.split_at(digits);
+    let index = str::from_utf8(index).ok().and_then(|index| index.parse().ok());
+    (index.unwrap_or(usize::MAX), record)
+}
+
+fn key_list(keys: impl Iterator<Item = (CompanyId, Uuid)>) -> String {
+    let mut list = String::from("[");
+    let mut buffer = Uuid::encode_buffer();
+    for (company, id) in keys {
+        list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
+        list.push_str(company.0.simple().encode_lower(&mut buffer));
+        list.push_str(id.simple().encode_lower(&mut buffer));
+        list.push('"');
+    }
+    list.push(']');
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures_util::FutureExt;
+    use futures_util::future::join_all;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    const COMPANY: CompanyId = CompanyId(Uuid::from_u128(1));
+
+    async fn loader() -> BatchLoader {
+        let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let create = "CREATE TABLE quote (company_id, id, head, lines, terms)";
+        sqlx::raw_sql(create).execute(&mut connection).await.unwrap();
+        for id in (0..100_u128).step_by(2) {
+            sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, '[]', '}')")
+                .bind(COMPANY.0)
+                .bind(Uuid::from_u128(id))
+                .bind(format!("\"id\":{id}"))
+                .execute(&mut connection)
+                .await
+                .unwrap();
+        }
+        BatchLoader::start(connection, QUOTES)
+    }
+
+    async fn check(loader: &BatchLoader, id: u128) {
+        let found = loader.load(COMPANY, Uuid::from_u128(id)).await;
+        if id < 100 && id.is_multiple_of(2) {
+            assert_eq!(found.unwrap(), format!("{{\"id\":{id},\"lines\":[],}}").as_bytes());
+        } else {
+            assert!(matches!(found, Err(Error::NotFound)), "{id}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_caller_gets_its_own_record() {
+        let loader = loader().await;
+        join_all((0..300).map(|id| check(&loader, id % 110))).await;
+    }
+
+    #[tokio::test]
+    async fn a_record_of_another_company_is_not_found() {
+        let loader = loader().await;
+        let other = CompanyId(Uuid::from_u128(2));
+        assert!(matches!(loader.load(other, Uuid::from_u128(2)).await, Err(Error::NotFound)));
+    }
+
+    #[tokio::test]
+    async fn a_dropped_request_does_not_delay_others() {
+        let loader = &loader().await;
+        for polls in 0..20 {
+            let dropped = (0..10).map(|id| async move {
+                let mut load = Box::pin(check(loader, id));
+                for _ in 0..polls {
+                    if (&mut load).now_or_never().is_some() {
+                        break;
+                    }
+                    tokio::task::yield_now().await;
+                }
+            });
+            let kept = (0..20).map(|id| check(loader, id));
+            let all = async { tokio::join!(join_all(dropped), join_all(kept)) };
+            timeout(Duration::from_secs(10), all).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_failed_read_fails_its_whole_batch() {
+        let connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
+        let loader = BatchLoader::start(connection, "SELECT no_such_column");
+        let found = join_all((0..10).map(|id| loader.load(COMPANY, Uuid::from_u128(id)))).await;
+        assert!(found.iter().all(|found| matches!(found, Err(Error::StorageUnavailable(_)))), "{found:?}");
+    }
+
+    #[tokio::test]
+    async fn a_closed_loader_refuses_requests() {
+        let loader = loader().await;
+        loader.close().await;
+        let found = loader.load(COMPANY, Uuid::from_u128(2)).await;
+        assert!(matches!(found, Err(Error::StorageUnavailable(_))));
+    }
+}

@@ -1,0 +1,4 @@
+//! API keys, plans and the quota: over the API, and as the host manages them.
+
+mod key_management;
+mod keys_and_quota;

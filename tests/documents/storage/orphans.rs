@@ -1,0 +1,144 @@
+//! Documents that were stored and that no record came to refer to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{self, FutureExt};
+use invoicing_core::{Plan, QuoteId, QuoteStatus};
+use invoicing_server::{CompanyHandle, SweepReport};
+use invoicing_tests::{World, on_each_database};
+use tokio::sync::Notify;
+
+use crate::support::draft_of;
+use crate::support::hooked_store::HookedStore;
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// Sends a quote and drops the call where the bytes are stored and no record refers to them yet.
+async fn die_sending(company: &CompanyHandle, store: &HookedStore, id: QuoteId) {
+    let stored = Arc::new(Notify::new());
+    let hook = Arc::clone(&stored);
+    store.happens(move || {
+        hook.notify_one();
+        future::pending().boxed()
+    });
+    let quotes = company.quotes();
+    tokio::select! {
+        sent = quotes.send(id, None) => panic!("{sent:?}"),
+        () = stored.notified() => {}
+    }
+}
+
+async fn swept(world: &World) -> u64 {
+    world.invoicing.sweep().await.unwrap().swept_documents
+}
+
+#[on_each_database]
+async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
+    let (world, store) = HookedStore::world().await;
+    let sent = world.sent().await;
+    let draft = world.draft().await;
+    let quotes = world.company.quotes();
+    let kept = store.memory.keys();
+    die_sending(&world.company, &store, draft.id).await;
+    assert_eq!(store.memory.count(), 2);
+    assert_eq!(quotes.get(draft.id).await.unwrap().status, QuoteStatus::Draft);
+    assert_eq!(swept(&world).await, 0);
+    world.advance(HOUR);
+    assert_eq!(swept(&world).await, 0, "an hour exactly");
+    // Also where the process has died meanwhile.
+    let (draft, sent) = (draft.id, sent.id);
+    let world = world.reopen().await;
+    world.advance(Duration::from_millis(1));
+    assert_eq!(swept(&world).await, 1);
+    assert_eq!(store.memory.keys(), kept);
+    assert_eq!(world.invoicing.sweep().await.unwrap(), SweepReport::default());
+    store.nothing_happens();
+    let quotes = world.company.quotes();
+    quotes.send(draft, None).await.unwrap();
+    world.advance(2 * HOUR);
+    assert_eq!(swept(&world).await, 0);
+    for id in [sent, draft] {
+        quotes.open_document(id).await.unwrap();
+    }
+}
+
+#[on_each_database]
+async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let draft = world.draft().await;
+        let quotes = world.company.quotes();
+        let other = crate::support::quote_at(draft.client_id, "4242");
+        let (sent, _) = tokio::join!(quotes.send(draft.id, None), quotes.edit(draft.id, &other));
+        sent.unwrap();
+        let stored = world.documents.count() as u64;
+        world.advance(HOUR + Duration::from_millis(1));
+        assert_eq!(swept(&world).await, stored - 1);
+        quotes.open_document(draft.id).await.unwrap();
+    }
+}
+
+#[on_each_database]
+async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_orphans_for_ever() {
+    let (world, store) = HookedStore::world().await;
+    let sent = world.sent().await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    for company in [&world.company, &other] {
+        let draft = draft_of(company).await;
+        die_sending(company, &store, draft.id).await;
+    }
+    assert_eq!(store.memory.count(), 3);
+    world.advance(Duration::from_hours(31 * 24));
+    world.documents.fail(true);
+    world.invoicing.sweep().await.unwrap_err();
+    assert_eq!(world.company.quotes().get(sent.id).await.unwrap().status, QuoteStatus::Expired);
+    world.documents.fail(false);
+    assert_eq!(swept(&world).await, 0, "whether anything of the first sweep is under way is not known yet");
+    world.advance(Duration::from_mins(1));
+    assert_eq!(swept(&world).await, 2);
+    assert_eq!(store.memory.count(), 1);
+    world.company.quotes().open_document(sent.id).await.unwrap();
+}
+
+#[on_each_database]
+async fn freezing_beside_sweeps_never_loses_a_document() {
+    // The clock runs away under the freezing, so that its uploads grow old at any moment.
+    let (world, store) = HookedStore::world().await;
+    let quotes = world.company.quotes();
+    let mut drafts = Vec::new();
+    for _ in 0..12 {
+        drafts.push(world.draft().await.id);
+    }
+    let sending = future::join_all(drafts.iter().map(|id| quotes.send(*id, None)));
+    let sweeping = async {
+        for _ in 0..40 {
+            world.advance(Duration::from_mins(31));
+            world.invoicing.sweep().await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    let (sent, ()) = tokio::join!(sending, sweeping);
+    for (id, sent) in drafts.iter().zip(sent) {
+        match sent {
+            Ok(_) => drop(quotes.open_document(*id).await.unwrap()),
+            Err(error) => {
+                assert!(
+                    matches!(
+                        error,
+                        invoicing_server::Error::StorageUnavailable(_) | invoicing_server::Error::Conflict(_)
+                    ),
+                    "{error:?}"
+                );
+                assert_eq!(quotes.get(*id).await.unwrap().status, QuoteStatus::Draft);
+            }
+        }
+    }
+    world.advance(2 * HOUR);
+    world.invoicing.sweep().await.unwrap();
+    let mut referenced = 0;
+    for id in &drafts {
+        referenced += quotes.documents(*id).await.unwrap().len();
+    }
+    assert_eq!(store.memory.count(), referenced);
+}

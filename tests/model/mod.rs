@@ -1,0 +1,56 @@
+//! Random operations against a reference model: whatever sequence of operations, calls, instants and replies, the
+//! service answers, stores, emits and delivers what the contract says.
+//!
+//! On each database. `PROPTEST_CASES` says how many sequences are tried, `MODEL_STEPS` how long they may be, `PROPTEST_RNG_SEED` repeats
+//! a run. A sequence that failed is shrunk, printed step by step, and kept in `regressions.txt`.
+
+mod reference;
+mod runner;
+mod steps;
+
+use invoicing_tests::{Database, on_each_database};
+use proptest::test_runner::{Config, FileFailurePersistence, TestCaseError, TestRunner};
+
+/// Stack of the thread that runs the cases.
+const STACK_BYTES: usize = 64 << 20;
+
+fn from_env(name: &str, otherwise: u32) -> u32 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[on_each_database]
+fn any_sequence_of_operations_does_what_the_contract_says() {
+    let database = Database::chosen();
+    let config = Config {
+        cases: from_env("PROPTEST_CASES", database.either(64, 24)),
+        max_shrink_iters: 600,
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct("model/regressions.txt"))),
+        ..Config::default()
+    };
+    let steps = from_env("MODEL_STEPS", 150) as usize;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let case = move |script| runtime.block_on(runner::run(&script)).map_err(TestCaseError::fail);
+    let all = move || {
+        database.choose();
+        TestRunner::new(config).run(&steps::scripts(steps), case).map_err(|error| error.to_string())
+    };
+    // Unoptimised futures are large.
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(all).expect("a thread");
+    if let Err(error) = thread.join().expect("no panic") {
+        panic!("{error}");
+    }
+    println!("{}", runner::tally::text());
+    for end in [
+        "delivery delivered",
+        "delivery failed",
+        "delivery skipped",
+        "event invoice.paid",
+        "refused: Conflict",
+    ] {
+        assert!(runner::tally::of(end) > 0, "no case ever came to: {end}");
+    }
+}

@@ -1,0 +1,274 @@
+//! Webhooks, events and deliveries (contract, section 8).
+
+use serde_json::{Value, json};
+
+use super::{Company, Millis, Outcome, Refused, Seen, instant};
+use crate::model::steps::Scripted;
+
+/// Every kind, in the order of the contract.
+pub(crate) const KINDS: [&str; 6] = [
+    "quote.created",
+    "quote.signed",
+    "quote.accepted",
+    "invoice.created",
+    "invoice.paid",
+    "project.completed",
+];
+
+/// A webhook.
+#[derive(Debug, Clone)]
+pub(crate) struct Hook {
+    pub(crate) id: String,
+    pub(crate) secret: String,
+    /// The place of its URL.
+    pub(crate) target: usize,
+    pub(crate) kinds: Vec<&'static str>,
+    pub(crate) failures: u32,
+    pub(crate) disabled: Option<&'static str>,
+    pub(crate) is_removed: bool,
+    /// When its attempts began, those that a sweep has not deleted.
+    pub(crate) log: Vec<Millis>,
+}
+
+/// A recorded event.
+#[derive(Debug, Clone)]
+pub(crate) struct Event {
+    /// As the service names it, once it has been seen there.
+    pub(crate) id: Option<String>,
+    pub(crate) kind: &'static str,
+    pub(crate) at: Millis,
+    pub(crate) json: Value,
+    /// The bytes that every attempt must send, once they have been seen.
+    pub(crate) body: String,
+    pub(crate) deliveries: Vec<Delivery>,
+}
+
+/// A delivery of an event.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    /// The place of the webhook.
+    pub(crate) hook: usize,
+    pub(crate) status: &'static str,
+    pub(crate) reason: Option<&'static str>,
+    /// Attempts since it was queued last, and in all.
+    pub(crate) attempts: u32,
+    pub(crate) attempts_in_all: u32,
+    /// Before this nothing is attempted.
+    pub(crate) due: Millis,
+    /// Bounds of `due` that have yet to be compared with the service.
+    pub(crate) due_within: Option<(Millis, Millis)>,
+    pub(crate) ended: Option<Millis>,
+}
+
+/// A delivery by the places of its event and within it.
+pub(crate) type Place = (usize, usize);
+
+impl Delivery {
+    fn new(hook: usize, is_off: bool, now: Millis) -> Self {
+        Self {
+            hook,
+            status: if is_off { "skipped" } else { "pending" },
+            reason: is_off.then_some("webhook_disabled"),
+            attempts: 0,
+            attempts_in_all: 0,
+            due: now,
+            due_within: None,
+            ended: is_off.then_some(now),
+        }
+    }
+
+    fn end(&mut self, status: &'static str, reason: Option<&'static str>, now: Millis) {
+        self.status = status;
+        self.reason = reason;
+        self.ended = Some(now);
+    }
+}
+
+/// What an answer means: done, again after a gap of at least and at most so many milliseconds, or given up.
+enum Meaning {
+    Done,
+    Again(Millis, Millis),
+    GivenUp,
+}
+
+/// `None`: nobody answered.
+fn meaning(reply: Option<Scripted>, attempts: u32) -> Meaning {
+    let asked = match reply {
+        Some(Scripted { status: 200..=299, .. }) => return Meaning::Done,
+        Some(Scripted { status: 429 | 503, retry_after }) => {
+            retry_after.map_or(0, |s| i64::from(s.min(30)) * 1_000)
+        }
+        None | Some(Scripted { status: 500..=599, .. }) => 0,
+        Some(_) => return Meaning::GivenUp,
+    };
+    match attempts {
+        1 => Meaning::Again(asked.max(1_000), asked.max(1_100)),
+        2 => Meaning::Again(asked.max(5_000), asked.max(5_500)),
+        _ => Meaning::GivenUp,
+    }
+}
+
+impl Company {
+    pub(super) fn emit(&mut self, kind: &'static str, seen: &Seen<'_>, data: &Value) {
+        let on = |hook: &Hook| !hook.is_removed && hook.kinds.contains(&kind);
+        let subscribed = self.hooks.iter().enumerate().filter(|(_, hook)| on(hook));
+        let deliveries =
+            subscribed.map(|(place, hook)| Delivery::new(place, hook.disabled.is_some(), seen.now)).collect();
+        self.record(kind, seen.at, data, deliveries);
+    }
+
+    fn record(&mut self, kind: &'static str, at: Millis, data: &Value, deliveries: Vec<Delivery>) {
+        let json = json!({ "event": kind, "timestamp": instant(at), "data": data });
+        self.events.push(Event { id: None, kind, at, json, body: String::new(), deliveries });
+    }
+
+    fn hook(&mut self, place: Option<usize>) -> Result<&mut Hook, Vec<Refused>> {
+        let hook = place.map(|place| &mut self.hooks[place]).filter(|hook| !hook.is_removed);
+        hook.ok_or_else(|| vec![Refused::NotFound])
+    }
+
+    pub(crate) fn register(&mut self, target: Option<usize>, kinds: &[&'static str]) -> Outcome {
+        let mut reasons = Vec::new();
+        if target.is_none() || kinds.is_empty() {
+            reasons.push(Refused::Invalid);
+        }
+        if self.hooks.iter().filter(|hook| !hook.is_removed).count() >= 20 {
+            reasons.push(Refused::Conflict);
+        }
+        super::unless(reasons)
+    }
+
+    pub(crate) fn change_hook(
+        &mut self,
+        place: Option<usize>,
+        target: Option<Result<usize, Refused>>,
+        kinds: Option<Vec<&'static str>>,
+    ) -> Outcome {
+        let mut reasons = self.hook(place).err().unwrap_or_default();
+        reasons.extend(target.and_then(Result::err));
+        if kinds.as_ref().is_some_and(Vec::is_empty) {
+            reasons.push(Refused::Invalid);
+        }
+        super::unless(reasons)?;
+        let hook = self.hook(place)?;
+        hook.target = target.and_then(Result::ok).unwrap_or(hook.target);
+        hook.kinds = kinds.unwrap_or_else(|| hook.kinds.clone());
+        Ok(())
+    }
+
+    pub(crate) fn disable(&mut self, place: Option<usize>, now: Millis) -> Outcome {
+        let hook = self.hook(place)?;
+        if hook.disabled.is_none() {
+            hook.disabled = Some("manual");
+            self.skip_pending(place.expect("found above"), "webhook_disabled", now);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn enable(&mut self, place: Option<usize>) -> Outcome {
+        let hook = self.hook(place)?;
+        hook.disabled = None;
+        hook.failures = 0;
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, place: Option<usize>, now: Millis) -> Outcome {
+        self.hook(place)?.is_removed = true;
+        self.skip_pending(place.expect("found above"), "webhook_removed", now);
+        Ok(())
+    }
+
+    fn skip_pending(&mut self, hook: usize, reason: &'static str, now: Millis) {
+        let deliveries = self.events.iter_mut().flat_map(|event| &mut event.deliveries);
+        deliveries
+            .filter(|delivery| delivery.hook == hook && delivery.status == "pending")
+            .for_each(|delivery| delivery.end("skipped", Some(reason), now));
+    }
+
+    fn enabled(&mut self, place: Option<usize>) -> Result<usize, Vec<Refused>> {
+        match self.hook(place)?.disabled {
+            Some(_) => Err(vec![Refused::Conflict]),
+            None => Ok(place.expect("found above")),
+        }
+    }
+
+    /// `at`: when the ping says that it happened.
+    pub(crate) fn ping(&mut self, place: Option<usize>, at: Millis, message: &Value, now: Millis) -> Outcome {
+        let place = self.enabled(place)?;
+        let data = json!({ "id": self.hooks[place].id, "message": message });
+        self.record("ping", at, &data, vec![Delivery::new(place, false, now)]);
+        Ok(())
+    }
+
+    /// How many deliveries it queued.
+    pub(crate) fn replay(
+        &mut self,
+        place: Option<usize>,
+        event: Option<usize>,
+        now: Millis,
+    ) -> Result<u64, Vec<Refused>> {
+        let place = self.enabled(place)?;
+        let mut queued = 0;
+        for (_, recorded) in
+            self.events.iter_mut().enumerate().filter(|(n, _)| event.is_none_or(|event| *n == event))
+        {
+            for delivery in recorded.deliveries.iter_mut().filter(|delivery| delivery.hook == place) {
+                if ["failed", "skipped"].contains(&delivery.status) {
+                    delivery.status = "pending";
+                    delivery.reason = None;
+                    delivery.ended = None;
+                    delivery.attempts = 0;
+                    delivery.due = now;
+                    queued += 1;
+                }
+            }
+        }
+        Ok(queued)
+    }
+
+    /// The deliveries that a run of the dispatcher must attempt.
+    pub(crate) fn due(&self, now: Millis) -> Vec<Place> {
+        let mut due = Vec::new();
+        for (n, event) in self.events.iter().enumerate() {
+            let is_due = |delivery: &Delivery| delivery.status == "pending" && delivery.due <= now;
+            due.extend((0..event.deliveries.len()).filter(|d| is_due(&event.deliveries[*d])).map(|d| (n, d)));
+        }
+        due
+    }
+
+    /// What follows from an attempt, in the order in which they were made.
+    pub(crate) fn attempted(&mut self, (event, place): Place, reply: Option<Scripted>, now: Millis) {
+        let is_ping = self.events[event].kind == "ping";
+        let delivery = &mut self.events[event].deliveries[place];
+        let hook = delivery.hook;
+        self.hooks[hook].log.push(now);
+        delivery.attempts += 1;
+        delivery.attempts_in_all += 1;
+        let is_off = self.hooks[hook].disabled.is_some();
+        match meaning(reply, delivery.attempts) {
+            Meaning::Again(..) if is_off => delivery.end("skipped", Some("webhook_disabled"), now),
+            Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
+            Meaning::Done => {
+                delivery.end("delivered", None, now);
+                if !is_ping && !is_off {
+                    self.hooks[hook].failures = 0;
+                }
+            }
+            Meaning::GivenUp => {
+                delivery.end("failed", None, now);
+                if !is_ping && !is_off {
+                    self.failed(hook, now);
+                }
+            }
+        }
+    }
+
+    fn failed(&mut self, place: usize, now: Millis) {
+        let hook = &mut self.hooks[place];
+        hook.failures += 1;
+        if hook.failures >= 10 {
+            hook.disabled = Some("consecutive_failures");
+            self.skip_pending(place, "webhook_disabled", now);
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! Invoices: conversion, issue, payments, reversals, cancelling; each row of the state table and each pair that is
+//! not in it.
+
+use futures_util::future::join_all;
+use invoicing_core::{
+    InvoiceId, InvoiceStatus, Money, NewCompany, PaymentId, Plan, QuoteImport, QuoteStatus,
+};
+use invoicing_server::{Error, PaymentMethod};
+use invoicing_tests::{CANARY, World, new_quote, on_each_database};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use crate::support::proptest_runner::{for_all, runtime};
+use crate::support::{
+    DAY, accepted_of, body, client_of, company_in, conflict, date, draft_of, events, invalid, invoice_in,
+    issued_over, keys, kinds_after, not_found, nothing_happens, payment, quote_at, signature,
+};
+
+fn money(text: &str) -> Money {
+    text.parse().unwrap()
+}
+
+#[on_each_database]
+async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
+    let world = World::new().await;
+    let quote = world.accepted().await;
+    let seen = events(&world.company).await.len();
+    let invoice = world.company.invoices().convert(quote.id).await.unwrap();
+    assert_eq!((invoice.status, invoice.number.as_deref()), (InvoiceStatus::Draft, None));
+    assert_eq!((invoice.issue_date, invoice.due_date, invoice.paid_at), (None, None, None));
+    assert_eq!((invoice.quote_id, invoice.client_id), (quote.id, quote.client_id));
+    assert_eq!(
+        (invoice.total_ht, invoice.total_ttc, invoice.tva_rate),
+        (quote.total_ht, quote.total_ttc, quote.tva_rate)
+    );
+    assert_eq!(invoice.lines, quote.lines);
+    assert_eq!(invoice.terms.vat_breakdown, quote.terms.vat_breakdown);
+    let due = quote.total_ttc.minus(quote.terms.retention_amount).unwrap();
+    assert_eq!(
+        (invoice.amount_due, invoice.amount_paid, invoice.amount_overpaid),
+        (due, Money::ZERO, Money::ZERO)
+    );
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.created"]);
+    let event = body(events(&world.company).await.last().unwrap());
+    let expected = [
+        "amountDue",
+        "amountPaid",
+        "clientEmail",
+        "clientName",
+        "dueDate",
+        "id",
+        "issueDate",
+        "number",
+        "quoteId",
+        "status",
+        "totalHT",
+        "totalTTC",
+        "tvaRate",
+    ];
+    assert_eq!(keys(&event["data"]), expected);
+    assert!(event["data"]["number"].is_null());
+    assert!(!event.to_string().contains(CANARY));
+}
+
+#[on_each_database]
+async fn twenty_simultaneous_conversions_make_one_invoice() {
+    let world = World::new().await;
+    let quote = world.accepted().await;
+    let seen = events(&world.company).await.len();
+    let invoices = world.company.invoices();
+    let results = join_all((0..20).map(|_| invoices.convert(quote.id))).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert!(results.iter().all(|result| matches!(result, Ok(_) | Err(Error::Conflict(_)))));
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.created"]);
+    assert_eq!(world.count("SELECT count(*) FROM invoice").await, 1);
+}
+
+#[on_each_database]
+async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled() {
+    let world = World::new().await;
+    let quote = world.accepted().await;
+    let invoices = world.company.invoices();
+    let first = invoices.convert(quote.id).await.unwrap();
+    conflict(&world, "while DRAFT", invoices.convert(quote.id)).await;
+    invoices.issue(first.id, None).await.unwrap();
+    conflict(&world, "while SENT", invoices.convert(quote.id)).await;
+    invoices.cancel(first.id).await.unwrap();
+    let second = invoices.convert(quote.id).await.unwrap();
+    assert_ne!(second.id, first.id);
+    invoices.mark_paid(second.id).await.unwrap();
+    conflict(&world, "while PAID", invoices.convert(quote.id)).await;
+    let kept = invoices.get(first.id).await.unwrap();
+    assert_eq!((kept.status, kept.number.as_deref()), (InvoiceStatus::Canceled, Some("FAC-2026-0001")));
+}
+
+#[on_each_database]
+async fn acceptance_converts_by_itself_where_the_company_wants_it() {
+    let world = World::new().await;
+    world.company.set_automatic_invoicing(true).await.unwrap();
+    let sent = world.sent().await;
+    let token = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let seen = events(&world.company).await.len();
+    world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    let signed = ["quote.signed", "quote.accepted", "invoice.created"];
+    assert_eq!(kinds_after(&world.company, seen).await, signed);
+    let new: Vec<_> = events(&world.company).await.into_iter().skip(seen).collect();
+    assert!(new.iter().all(|event| event.timestamp == new[0].timestamp), "one transaction, one stamp");
+    conflict(&world, "by hand as well", world.company.invoices().convert(sent.id)).await;
+
+    let seen = events(&world.company).await.len();
+    world.accepted().await;
+    let by_hand = ["quote.created", "quote.accepted", "invoice.created"];
+    assert_eq!(kinds_after(&world.company, seen).await, by_hand);
+
+    world.company.set_automatic_invoicing(false).await.unwrap();
+    let seen = events(&world.company).await.len();
+    world.accepted().await;
+    assert_eq!(kinds_after(&world.company, seen).await, ["quote.created", "quote.accepted"]);
+}
+
+#[on_each_database]
+async fn automatic_conversion_belongs_to_the_higher_plans() {
+    let world = World::new().await;
+    let (starter, _) = world.another("Petit", Plan::Starter).await;
+    conflict(&world, "on Starter", starter.set_automatic_invoicing(true)).await;
+    let (pro, _) = world.another("Moyen", Plan::Pro).await;
+    pro.set_automatic_invoicing(true).await.unwrap();
+    conflict(&world, "down to Starter", pro.set_plan(Plan::Starter)).await;
+    pro.set_plan(Plan::Team).await.unwrap();
+    pro.set_automatic_invoicing(false).await.unwrap();
+    pro.set_plan(Plan::Starter).await.unwrap();
+    // By hand it works on every plan.
+    let quote = accepted_of(&starter).await;
+    starter.invoices().convert(quote.id).await.unwrap();
+    let new = NewCompany { automatic_invoicing: true, ..NewCompany::named("x", Plan::Starter) };
+    conflict(&world, "new on Starter", world.invoicing.companies().create(&new)).await;
+}
+
+#[on_each_database]
+async fn an_imported_accepted_quote_can_be_converted() {
+    let world = World::new().await;
+    let new = new_quote(world.client("x").await);
+    let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
+    let quote = world.company.quotes().import(&new, &import).await.unwrap();
+    world.company.invoices().convert(quote.id).await.unwrap();
+}
+
+#[on_each_database]
+async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
+    let world = World::new().await;
+    let cases = [
+        ("Europe/Paris", "2026-09-14T21:59:59.000Z", "2026-09-14", "2026-10-14"),
+        ("Europe/Paris", "2026-09-14T22:00:00.000Z", "2026-09-15", "2026-10-15"),
+        ("Pacific/Auckland", "2026-09-14T12:00:00.000Z", "2026-09-15", "2026-10-15"),
+    ];
+    for (zone, now, issued, due) in cases {
+        // Stamps never go back, so each company begins before its case.
+        world.clock.set("2026-09-01T00:00:00.000Z".parse().unwrap());
+        let company = company_in(&world, zone).await;
+        let quote = accepted_of(&company).await;
+        let draft = company.invoices().convert(quote.id).await.unwrap();
+        world.clock.set(now.parse().unwrap());
+        let seen = events(&company).await.len();
+        let invoice = company.invoices().issue(draft.id, None).await.unwrap();
+        assert_eq!((invoice.status, invoice.number.as_deref()), (InvoiceStatus::Sent, Some("FAC-2026-0001")));
+        assert_eq!((invoice.issue_date, invoice.due_date), (Some(date(issued)), Some(date(due))), "{zone}");
+        assert_eq!(events(&company).await.len(), seen, "issuing is silent");
+    }
+}
+
+#[on_each_database]
+async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
+    let world = World::new().await;
+    let invoice = invoice_in(&world, InvoiceStatus::Draft).await;
+    let invoices = world.company.invoices();
+    invalid(&world, "dueDate", invoices.issue(invoice.id, Some(date("2026-09-13")))).await;
+    let issued = invoices.issue(invoice.id, Some(date("2026-09-14"))).await.unwrap();
+    assert_eq!(issued.number.as_deref(), Some("FAC-2026-0001"));
+}
+
+#[on_each_database]
+async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
+    use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
+    for status in InvoiceStatus::ALL {
+        let world = World::new().await;
+        let invoice = invoice_in(&world, *status).await;
+        let (id, invoices) = (invoice.id, world.company.invoices());
+        if *status != Draft {
+            conflict(&world, &format!("issue {status}"), invoices.issue(id, None)).await;
+        }
+        if matches!(status, Draft | Canceled) {
+            conflict(&world, &format!("pay {status}"), invoices.pay(id, &payment("1", None))).await;
+            conflict(&world, &format!("pay {status}"), invoices.pay(id, &payment("1", Some("R")))).await;
+        }
+        if !matches!(status, Draft | Sent | Overdue) {
+            conflict(&world, &format!("mark paid {status}"), invoices.mark_paid(id)).await;
+        }
+        if !matches!(status, Draft | Sent | Overdue) {
+            conflict(&world, &format!("cancel {status}"), invoices.cancel(id)).await;
+        }
+        if *status != Paid {
+            let none = PaymentId(Uuid::nil());
+            not_found(&world, &format!("reverse {status}"), invoices.reverse(id, none)).await;
+        }
+    }
+}
+
+#[on_each_database]
+async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
+    let world = World::new().await;
+    let draft = invoice_in(&world, InvoiceStatus::Draft).await;
+    let seen = events(&world.company).await.len();
+    let paid = world.company.invoices().mark_paid(draft.id).await.unwrap();
+    assert_eq!((paid.status, paid.number.as_deref()), (InvoiceStatus::Paid, Some("FAC-2026-0001")));
+    assert_eq!((paid.issue_date, paid.due_date), (Some(date("2026-09-14")), Some(date("2026-10-14"))));
+    assert_eq!((paid.amount_due, paid.paid_at), (Money::ZERO, Some(paid.updated_at)));
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+    let event = body(events(&world.company).await.last().unwrap());
+    assert_eq!(event["data"]["paidAt"], paid.paid_at.unwrap().to_string());
+    assert_eq!(
+        (&event["data"]["status"], &event["data"]["number"]),
+        (&"PAID".into(), &"FAC-2026-0001".into())
+    );
+    let payments = world.company.invoices().payments(draft.id).await.unwrap();
+    assert_eq!(payments.len(), 1);
+    assert_eq!((payments[0].amount, payments[0].method), (draft.amount_due, PaymentMethod::Manual));
+}
+
+#[on_each_database]
+async fn marking_paid_works_from_sent_overdue_and_half_paid() {
+    for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
+        let world = World::new().await;
+        let invoice = invoice_in(&world, status).await;
+        let invoices = world.company.invoices();
+        invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+        let seen = events(&world.company).await.len();
+        let paid = invoices.mark_paid(invoice.id).await.unwrap();
+        assert_eq!((paid.status, paid.amount_due), (InvoiceStatus::Paid, Money::ZERO));
+        assert_eq!((paid.amount_paid, paid.amount_overpaid), (invoice.amount_due, Money::ZERO));
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+        let sum =
+            invoices.payments(invoice.id).await.unwrap().iter().map(|payment| payment.amount.get()).sum();
+        assert_eq!(paid.amount_paid, Money::new(sum).unwrap());
+    }
+}
+
+#[on_each_database]
+async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
+    for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
+        let world = World::new().await;
+        let invoice = invoice_in(&world, status).await;
+        let seen = events(&world.company).await.len();
+        let recorded = world.company.invoices().pay(invoice.id, &payment("0.01", None)).await.unwrap();
+        assert!(recorded.created);
+        let after = recorded.invoice;
+        assert_eq!((after.status, after.paid_at), (status, None));
+        assert_eq!(after.amount_paid, money("0.01"));
+        assert_eq!(after.amount_due, invoice.amount_due.minus(money("0.01")).unwrap());
+        assert!(after.updated_at > invoice.updated_at);
+        assert_eq!(events(&world.company).await.len(), seen);
+    }
+}
+
+#[on_each_database]
+async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
+    for method in [PaymentMethod::Manual, PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank]
+    {
+        let world = World::new().await;
+        let invoice = issued_over(&world.company, "100").await;
+        let invoices = world.company.invoices();
+        let seen = events(&world.company).await.len();
+        invoices.pay(invoice.id, &payment("99.99", None)).await.unwrap();
+        assert_eq!(events(&world.company).await.len(), seen);
+        let last = invoicing_server::NewPayment { method, ..payment("0.01", None) };
+        let paid = invoices.pay(invoice.id, &last).await.unwrap().invoice;
+        assert_eq!((paid.status, paid.paid_at), (InvoiceStatus::Paid, Some(paid.updated_at)));
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+        // More money changes the excess, not the state, and is not news.
+        let more = invoices.pay(invoice.id, &payment("5", None)).await.unwrap().invoice;
+        assert_eq!(
+            (more.status, more.amount_overpaid, more.paid_at),
+            (InvoiceStatus::Paid, money("5"), paid.paid_at)
+        );
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+    }
+}
+
+#[on_each_database]
+async fn an_overpayment_is_recorded_as_such() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await;
+    let seen = events(&world.company).await.len();
+    let paid = world.company.invoices().pay(invoice.id, &payment("150.5", None)).await.unwrap().invoice;
+    assert_eq!(paid.status, InvoiceStatus::Paid);
+    assert_eq!(
+        (paid.amount_paid, paid.amount_due, paid.amount_overpaid),
+        (money("150.5"), Money::ZERO, money("50.5"))
+    );
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+}
+
+#[on_each_database]
+async fn what_is_retained_is_not_due() {
+    let world = World::new().await;
+    let invoice = invoice_in(&world, InvoiceStatus::Sent).await;
+    assert_eq!(invoice.retention_rate, 5.into());
+    let payable = invoice.total_ttc.minus(invoice.retention_amount).unwrap();
+    let pay = payment(&payable.to_string(), None);
+    let paid = world.company.invoices().pay(invoice.id, &pay).await.unwrap().invoice;
+    assert_eq!((paid.status, paid.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
+}
+
+#[on_each_database]
+async fn amounts_that_are_no_payment_are_refused() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await;
+    let invoices = world.company.invoices();
+    for amount in ["0", "-1", "-0.01"] {
+        invalid(&world, "amount", invoices.pay(invoice.id, &payment(amount, None))).await;
+    }
+    let long = "x".repeat(256);
+    invalid(&world, "reference", invoices.pay(invoice.id, &payment("1", Some(&long)))).await;
+    invalid(&world, "reference", invoices.pay(invoice.id, &payment("1", Some("a\0")))).await;
+    // So much that the sum cannot be written.
+    invoices.pay(invoice.id, &payment("9999999999999.99", None)).await.unwrap();
+    invalid(&world, "", invoices.pay(invoice.id, &payment("9999999999999.99", None))).await;
+}
+
+#[on_each_database]
+async fn simultaneous_payments_with_one_reference_are_one_payment() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await;
+    let invoices = world.company.invoices();
+    let seen = events(&world.company).await.len();
+    // Also where the reference differs in what does not count: spaces around it, and how its accents are composed.
+    let references = ["virement é", " virement é ", "virement e\u{301}"];
+    let payments: Vec<_> = (0..20).map(|n| payment("100", Some(references[n % 3]))).collect();
+    let results = join_all(payments.iter().map(|payment| invoices.pay(invoice.id, payment))).await;
+    let results: Vec<_> = results.into_iter().map(Result::unwrap).collect();
+    assert_eq!(results.iter().filter(|recorded| recorded.created).count(), 1);
+    assert!(results.iter().all(|recorded| recorded.payment.id == results[0].payment.id));
+    assert_eq!(invoices.payments(invoice.id).await.unwrap().len(), 1);
+    let after = invoices.get(invoice.id).await.unwrap();
+    assert_eq!((after.amount_paid, after.amount_overpaid), (money("100"), Money::ZERO));
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+    nothing_happens(&world, invoices.pay(invoice.id, &payments[0])).await;
+}
+
+#[on_each_database]
+async fn a_reference_is_known_per_invoice_and_also_after_a_reversal() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let (a, b) = (issued_over(&world.company, "10").await, issued_over(&world.company, "10").await);
+    let pay = payment("10", Some("R"));
+    let first = invoices.pay(a.id, &pay).await.unwrap();
+    assert!(invoices.pay(b.id, &pay).await.unwrap().created);
+    invoices.reverse(a.id, first.payment.id).await.unwrap();
+    let again = nothing_happens(&world, invoices.pay(a.id, &pay)).await;
+    assert!(!again.created && again.payment.reversed_at.is_some());
+    assert_eq!(again.invoice.status, InvoiceStatus::Sent);
+    // Without a reference, each payment is one of its own.
+    for _ in 0..2 {
+        assert!(invoices.pay(a.id, &payment("1", None)).await.unwrap().created);
+        assert!(invoices.pay(a.id, &payment("1", Some(" "))).await.unwrap().created);
+    }
+    assert_eq!(invoices.get(a.id).await.unwrap().amount_paid, money("4"));
+}
+
+#[on_each_database]
+async fn simultaneous_partial_payments_add_up_and_announce_once() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await;
+    let invoices = world.company.invoices();
+    let seen = events(&world.company).await.len();
+    let pay = payment("7.5", None);
+    let results = join_all((0..20).map(|_| invoices.pay(invoice.id, &pay))).await;
+    assert!(results.iter().all(Result::is_ok));
+    let after = invoices.get(invoice.id).await.unwrap();
+    assert_eq!((after.amount_paid, after.amount_overpaid), (money("150"), money("50")));
+    assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+}
+
+#[on_each_database]
+async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again() {
+    for (later, status) in [(DAY, InvoiceStatus::Sent), (40 * DAY, InvoiceStatus::Overdue)] {
+        let world = World::new().await;
+        let invoice = issued_over(&world.company, "100").await;
+        let invoices = world.company.invoices();
+        let seen = events(&world.company).await.len();
+        let recorded = invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+        world.advance(later);
+        world.invoicing.sweep().await.unwrap();
+        assert_eq!(
+            invoices.get(invoice.id).await.unwrap().status,
+            InvoiceStatus::Paid,
+            "paid is never overdue"
+        );
+        let back = invoices.reverse(invoice.id, recorded.payment.id).await.unwrap();
+        assert_eq!((back.status, back.paid_at), (status, None));
+        assert_eq!((back.amount_due, back.amount_paid), (money("100"), Money::ZERO));
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"], "a reversal is silent");
+        conflict(&world, "reverse twice", invoices.reverse(invoice.id, recorded.payment.id)).await;
+        world.advance(DAY);
+        let paid = invoices.pay(invoice.id, &payment("100", None)).await.unwrap().invoice;
+        assert_eq!(paid.status, InvoiceStatus::Paid);
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid", "invoice.paid"]);
+        let all = events(&world.company).await;
+        let paid_at: Vec<_> = all[seen..].iter().map(|event| body(event)["data"]["paidAt"].clone()).collect();
+        assert_ne!(paid_at[0], paid_at[1]);
+    }
+}
+
+#[on_each_database]
+async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid() {
+    let world = World::new().await;
+    let invoices = world.company.invoices();
+    let invoice = issued_over(&world.company, "100").await;
+    let recorded = invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+    world.clock.set("2026-10-14T21:59:00.000Z".parse().unwrap());
+    assert_eq!(invoices.reverse(invoice.id, recorded.payment.id).await.unwrap().status, InvoiceStatus::Sent);
+    let invoice = issued_over(&world.company, "100").await;
+    let half = invoices.pay(invoice.id, &payment("60", None)).await.unwrap();
+    invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+    let seen = events(&world.company).await.len();
+    let still = invoices.reverse(invoice.id, half.payment.id).await.unwrap();
+    assert_eq!((still.status, still.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
+    assert_eq!(events(&world.company).await.len(), seen);
+}
+
+#[on_each_database]
+async fn ten_simultaneous_reversals_take_the_money_back_once() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await;
+    let invoices = world.company.invoices();
+    invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+    let other = invoices.pay(invoice.id, &payment("100", None)).await.unwrap();
+    let results = join_all((0..10).map(|_| invoices.reverse(invoice.id, other.payment.id))).await;
+    assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
+    assert_eq!(invoices.get(invoice.id).await.unwrap().amount_paid, money("100"));
+}
+
+#[on_each_database]
+async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number() {
+    for status in [InvoiceStatus::Draft, InvoiceStatus::Sent, InvoiceStatus::Overdue] {
+        let world = World::new().await;
+        let invoice = invoice_in(&world, status).await;
+        let invoices = world.company.invoices();
+        let seen = events(&world.company).await.len();
+        if status != InvoiceStatus::Draft {
+            let recorded = invoices.pay(invoice.id, &payment("0.01", None)).await.unwrap();
+            conflict(&world, "cancel with a payment", invoices.cancel(invoice.id)).await;
+            invoices.reverse(invoice.id, recorded.payment.id).await.unwrap();
+        }
+        let canceled = invoices.cancel(invoice.id).await.unwrap();
+        assert_eq!(
+            (canceled.status, canceled.canceled_at),
+            (InvoiceStatus::Canceled, Some(canceled.updated_at))
+        );
+        assert_eq!(canceled.number, invoice.number);
+        assert_eq!(events(&world.company).await.len(), seen, "cancelling is silent");
+    }
+}
+
+#[on_each_database]
+async fn payment_and_cancellation_at_once_never_both_happen() {
+    for _ in 0..10 {
+        let world = World::new().await;
+        let invoice = issued_over(&world.company, "100").await;
+        let invoices = world.company.invoices();
+        let pay = payment("50", None);
+        let (paid, canceled) = tokio::join!(invoices.pay(invoice.id, &pay), invoices.cancel(invoice.id));
+        assert!(paid.is_ok() != canceled.is_ok(), "{paid:?} {canceled:?}");
+        let after = invoices.get(invoice.id).await.unwrap();
+        assert_eq!(after.status == InvoiceStatus::Canceled, after.amount_paid.is_zero());
+    }
+}
+
+#[on_each_database]
+async fn an_invoice_over_nothing_can_be_marked_paid() {
+    let world = World::new().await;
+    let client = client_of(&world.company).await;
+    let invoices = world.company.invoices();
+    for issue in [false, true] {
+        let quote = world.company.quotes().create(&quote_at(client, "0")).await.unwrap();
+        world.company.quotes().accept(quote.id).await.unwrap();
+        let invoice = invoices.convert(quote.id).await.unwrap();
+        if issue {
+            invoices.issue(invoice.id, None).await.unwrap();
+        }
+        let seen = events(&world.company).await.len();
+        let paid = invoices.mark_paid(invoice.id).await.unwrap();
+        assert_eq!(paid.status, InvoiceStatus::Paid);
+        assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
+        assert!(invoices.payments(invoice.id).await.unwrap().is_empty());
+    }
+}
+
+#[on_each_database]
+async fn another_company_s_invoice_is_not_found_by_any_operation() {
+    let world = World::new().await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    let invoice = issued_over(&world.company, "100").await;
+    let recorded = world.company.invoices().pay(invoice.id, &payment("1", Some("R"))).await.unwrap();
+    draft_of(&other).await;
+    for id in [invoice.id, InvoiceId(Uuid::nil())] {
+        let invoices = other.invoices();
+        not_found(&world, "get", invoices.get(id)).await;
+        not_found(&world, "detail", invoices.detail(id)).await;
+        not_found(&world, "issue", invoices.issue(id, None)).await;
+        not_found(&world, "pay", invoices.pay(id, &payment("1", Some("R")))).await;
+        not_found(&world, "mark_paid", invoices.mark_paid(id)).await;
+        not_found(&world, "reverse", invoices.reverse(id, recorded.payment.id)).await;
+        not_found(&world, "cancel", invoices.cancel(id)).await;
+        not_found(&world, "payments", invoices.payments(id)).await;
+    }
+    let second = issued_over(&world.company, "100").await;
+    let invoices = world.company.invoices();
+    not_found(&world, "another invoice's payment", invoices.reverse(second.id, recorded.payment.id)).await;
+}
+
+/// Any payments and reversals in any order: the amounts follow from the payments that stand, PAID means that nothing
+/// is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
+#[on_each_database]
+fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand() {
+    let runtime = runtime();
+    let world = runtime.block_on(World::new());
+    let steps = proptest::collection::vec((any::<bool>(), 1_i64..8_000, any::<prop::sample::Index>()), 1..12);
+    for_all(12, &steps, |steps| {
+        runtime.block_on(async {
+            let invoice = issued_over(&world.company, "100").await;
+            let invoices = world.company.invoices();
+            let (mut standing, mut announced, mut was_paid) = (Vec::<(PaymentId, i64)>::new(), 0, false);
+            let seen = events(&world.company).await.len();
+            for (reverse, cents, pick) in steps {
+                let after = if reverse && !standing.is_empty() {
+                    let (id, _) = standing.swap_remove(pick.index(standing.len()));
+                    invoices.reverse(invoice.id, id).await.unwrap()
+                } else {
+                    let amount = format!("{}.{:02}", cents / 100, cents % 100);
+                    let recorded = invoices.pay(invoice.id, &payment(&amount, None)).await.unwrap();
+                    standing.push((recorded.payment.id, cents));
+                    recorded.invoice
+                };
+                let paid: i64 = standing.iter().map(|(_, cents)| cents).sum();
+                let cents = |cents: i64| Money::new(rust_decimal::Decimal::new(cents, 2)).unwrap();
+                prop_assert_eq!(after.amount_paid, cents(paid));
+                prop_assert_eq!(after.amount_due, cents((10_000 - paid).max(0)));
+                prop_assert_eq!(after.amount_overpaid, cents((paid - 10_000).max(0)));
+                let is_paid = after.status == InvoiceStatus::Paid;
+                prop_assert_eq!(is_paid, paid >= 10_000);
+                prop_assert_eq!(after.paid_at.is_some(), is_paid);
+                announced += usize::from(is_paid && !was_paid);
+                was_paid = is_paid;
+                prop_assert_eq!(events(&world.company).await.len() - seen, announced);
+                prop_assert_eq!(&invoices.get(invoice.id).await.unwrap(), &after);
+            }
+            Ok(())
+        })
+    });
+}

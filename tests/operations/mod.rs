@@ -1,0 +1,9 @@
+//! The contract of the host operations.
+
+mod end_to_end;
+pub(crate) mod imports;
+mod invoices;
+mod numbers_and_money;
+mod projects;
+mod quotes;
+mod sweep;

@@ -1,0 +1,4 @@
+//! What only PostgreSQL has: several nodes on one database, and query plans.
+
+mod nodes;
+mod query_plans;

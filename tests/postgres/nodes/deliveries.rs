@@ -1,0 +1,333 @@
+//! Webhooks: dispatchers on several nodes share what is due, and follow what another node decides.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
+use invoicing_server::{Env, Secret, WebhookChange};
+use invoicing_tests::{Received, Receiver, Reply, RunningDispatcher, World, on_postgres};
+use sqlx::{Connection, Executor, PgConnection};
+use webhook_verify::Verifier;
+
+use super::{MINUTE, Nodes, TOLD, WAITING, comes_to, comes_within};
+use crate::support::{delivery, emit_for, hook, hook_for};
+
+/// Long enough for anything.
+const LONG: Duration = Duration::from_secs(30);
+
+async fn nodes() -> Nodes {
+    Nodes::on_system_clock(World::on_system_clock(|_| {}).await).await
+}
+
+fn run_all(nodes: &Nodes) -> Vec<RunningDispatcher> {
+    nodes.all.iter().map(|node| RunningDispatcher::start(node.dispatcher())).collect()
+}
+
+/// Each body came once.
+fn assert_once(receiver: &Receiver, count: usize) {
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    assert_eq!(bodies.len(), count, "attempts");
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), count, "bodies");
+}
+
+/// The dispatchers stop, and each receiver has had so many deliveries, each of them once.
+async fn ends_once(nodes: &Nodes, running: Vec<RunningDispatcher>, receivers: &[Receiver], each: usize) {
+    let mut delivered = Vec::new();
+    for running in running {
+        delivered.push(running.stop().await.delivered);
+    }
+    assert_eq!(delivered.iter().sum::<u64>(), (each * receivers.len()) as u64, "{delivered:?}");
+    for receiver in receivers {
+        assert_once(receiver, each);
+    }
+    nodes.world.assert_all_ended().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        hook(&nodes.world, &receiver.url).await;
+    }
+    let running = run_all(&nodes);
+    for round in 0..10 {
+        for node in 0..3 {
+            emit_for(&nodes.company(node), 5).await;
+        }
+        let come = (round + 1) * 15;
+        for receiver in &receivers {
+            assert!(receiver.wait_for(come, TOLD).await, "round {round}: {}", receiver.received().len());
+        }
+    }
+    ends_once(&nodes, running, &receivers, 150).await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await, Receiver::start().await];
+    for receiver in &receivers {
+        hook(&nodes.world, &receiver.url).await;
+    }
+    for node in 0..3 {
+        emit_for(&nodes.company(node), 100).await;
+    }
+    let running = run_all(&nodes);
+    for receiver in &receivers {
+        assert!(receiver.wait_for(300, LONG).await, "{}", receiver.received().len());
+    }
+    ends_once(&nodes, running, &receivers, 300).await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
+    let nodes = nodes().await;
+    let receiver = Receiver::start().await;
+    hook(&nodes.world, &receiver.url).await;
+    let running = RunningDispatcher::start(nodes.all[2].dispatcher());
+    for n in 1..=10 {
+        emit_for(&nodes.company(n % 2), 1).await;
+        assert!(receiver.wait_for(n, TOLD).await, "delivery {n} waited for a poll");
+    }
+    assert_eq!(running.stop().await.delivered, 10);
+    nodes.world.assert_all_ended().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_millis(3), 200));
+    hook(&nodes.world, &receiver.url).await;
+    let mut made = 0;
+    for round in 0..8 {
+        made += emit_for(&nodes.company(round), 30).await.len();
+        let runs = nodes.all.iter().map(|node| async { node.dispatcher().run_once().await.unwrap() });
+        let reports = futures_util::future::join_all(runs).await;
+        let delivered: u64 = reports.iter().map(|report| report.delivered).sum();
+        assert_eq!(delivered, 30, "{reports:?}");
+    }
+    assert_once(&receiver, made);
+    nodes.world.assert_all_ended().await;
+}
+
+/// A node that dies cannot be told from one that is slow: what it had claimed falls due when its lease runs out.
+#[on_postgres(worker_threads = 4)]
+async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    hook(&nodes.world, &receiver.url).await;
+    let dying = RunningDispatcher::start(nodes.all[1].dispatcher());
+    emit_for(&nodes.company(1), 20).await;
+    assert!(receiver.wait_for(8, LONG).await);
+    dying.kill().await;
+    receiver.reply_always(Reply::status(200));
+    receiver.take();
+    nodes.world.advance(Duration::from_secs(50));
+    let claimed = nodes.world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await;
+    assert!(claimed >= 8, "{claimed}");
+    let early = nodes.all[2].dispatcher().run_once().await.unwrap();
+    assert_eq!(early.delivered, 20 - u64::try_from(claimed).unwrap(), "the lease is not over");
+    nodes.world.advance(Duration::from_secs(11));
+    let late = nodes.all[2].dispatcher().run_once().await.unwrap();
+    assert_eq!(early.delivered + late.delivered, 20);
+    assert_once(&receiver, 20);
+    nodes.world.assert_all_ended().await;
+}
+
+/// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
+#[on_postgres(worker_threads = 4)]
+async fn attempts_that_two_nodes_record_at_once_have_a_number_each() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    // Nearly the limit: time enough for all that happens before the first of them can record.
+    receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
+    let id = hook(&nodes.world, &receiver.url).await.webhook.id;
+    let slow = RunningDispatcher::start(nodes.all[1].dispatcher());
+    emit_for(&nodes.company(1), 1).await;
+    assert!(receiver.wait_for(1, LONG).await);
+    nodes.world.advance(2 * MINUTE);
+    let heir = RunningDispatcher::start(nodes.all[2].dispatcher());
+    assert!(receiver.wait_for(2, LONG).await);
+    let mut between = PgConnection::connect(nodes.world.place().url()).await.unwrap();
+    between.execute("BEGIN; SELECT FROM delivery FOR UPDATE").await.unwrap();
+    comes_within(LONG, "two that record", async || nodes.world.count(WAITING).await == 2).await;
+    between.close().await.unwrap();
+    assert_eq!(slow.stop().await.attempts + heir.stop().await.attempts, 2);
+    let log = nodes.world.company.webhooks().log(id, 10).await.unwrap();
+    let numbers: HashSet<u32> = log.iter().map(|attempt| attempt.number).collect();
+    assert_eq!((log.len(), numbers), (2, HashSet::from([1, 2])), "{log:?}");
+    nodes.world.assert_all_ended().await;
+}
+
+fn is_signed(received: &Received, secret: &Secret) -> bool {
+    let verifier = Verifier::new(secret.reveal()).unwrap();
+    verifier.verify_now(received.headers["x-service-signature"].as_bytes(), &received.body).is_ok()
+}
+
+/// Another node hears of a change a moment after it was committed, and keeps to it from then on.
+#[on_postgres(worker_threads = 4)]
+async fn a_secret_that_one_node_rotates_signs_what_another_delivers() {
+    let nodes = nodes().await;
+    let receiver = Receiver::start().await;
+    let registered = hook(&nodes.world, &receiver.url).await;
+    let (id, mut secret) = (registered.webhook.id, registered.secret);
+    let running = RunningDispatcher::start(nodes.all[1].dispatcher());
+    let mut come = 0;
+    let mut is_signed_with = async |secret: &Secret| {
+        emit_for(&nodes.company(2), 1).await;
+        come += 1;
+        assert!(receiver.wait_for(come, TOLD).await, "delivery {come}");
+        is_signed(&receiver.take()[0], secret)
+    };
+    for _ in 0..5 {
+        let begun = Instant::now();
+        while !is_signed_with(&secret).await {
+            assert!(begun.elapsed() < TOLD, "signed with a secret that was rotated");
+        }
+        for _ in 0..5 {
+            assert!(is_signed_with(&secret).await, "signed with the old secret again");
+        }
+        secret = nodes.company(0).webhooks().rotate(id).await.unwrap().secret;
+    }
+    running.stop().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another() {
+    let nodes = nodes().await;
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    let id = hook(&nodes.world, &receivers[0].url).await.webhook.id;
+    let running = RunningDispatcher::start(nodes.all[1].dispatcher());
+    let mut come = 0;
+    let mut reaches = async |receiver: &Receiver| {
+        let before = receiver.received().len();
+        emit_for(&nodes.company(2), 1).await;
+        come += 1;
+        let both = || receivers.iter().map(|receiver| receiver.received().len()).sum::<usize>();
+        comes_to("a delivery", || async { both() == come }).await;
+        receiver.received().len() > before
+    };
+    for n in 0..6 {
+        let (begun, receiver) = (Instant::now(), &receivers[n % 2]);
+        while !reaches(receiver).await {
+            assert!(begun.elapsed() < TOLD, "delivered to the old place");
+        }
+        for _ in 0..5 {
+            assert!(reaches(receiver).await, "delivered to the old place again");
+        }
+        let change = WebhookChange { url: Some(receivers[(n + 1) % 2].url.clone()), events: None };
+        nodes.company(0).webhooks().change(id, &change).await.unwrap();
+    }
+    running.stop().await;
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
+    let nodes = nodes().await;
+    let (receiver, witness) = (Receiver::start().await, Receiver::start().await);
+    let id = hook(&nodes.world, &receiver.url).await.webhook.id;
+    hook(&nodes.world, &witness.url).await;
+    let running = RunningDispatcher::start(nodes.all[1].dispatcher());
+    let mut come = 0;
+    for round in 0..5 {
+        emit_for(&nodes.company(2), 1).await;
+        come += 1;
+        assert!(receiver.wait_for(come, TOLD).await, "round {round}");
+        nodes.company(0).webhooks().disable(id).await.unwrap();
+        let event = emit_for(&nodes.company(2), 1).await[0];
+        assert!(witness.wait_for(2 * round + 2, TOLD).await, "round {round}");
+        assert_eq!(delivery(&nodes.world, event, id).await.status, DeliveryStatus::Skipped);
+        nodes.company(0).webhooks().enable(id).await.unwrap();
+    }
+    running.stop().await;
+    assert_eq!(receiver.received().len(), come, "what was disabled got something");
+}
+
+/// Failures are counted in the database: the tenth in a row disables, whichever nodes they happened on.
+#[on_postgres(worker_threads = 4)]
+async fn failures_in_a_row_are_counted_over_nodes() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(404));
+    let id: WebhookId =
+        hook_for(&nodes.world.company, &receiver.url, &[EventKind::QuoteCreated]).await.webhook.id;
+    for n in 0..10 {
+        assert!(
+            nodes.world.company.webhooks().get(id).await.unwrap().disabled.is_none(),
+            "after {n} failures"
+        );
+        emit_for(&nodes.company(n), 1).await;
+        assert_eq!(nodes.all[n % 3].dispatcher().run_once().await.unwrap().failed, 1);
+    }
+    assert!(nodes.company(1).webhooks().get(id).await.unwrap().disabled.is_some());
+    emit_for(&nodes.company(2), 1).await;
+    nodes.world.advance(MINUTE);
+    for node in &nodes.all {
+        assert_eq!(node.dispatcher().run_once().await.unwrap().attempts, 0);
+    }
+    assert_eq!(receiver.received().len(), 10);
+}
+
+/// That a webhook was off is read again before anything is skipped for it, also where no news of it comes.
+#[on_postgres(worker_threads = 4)]
+async fn what_happens_after_a_webhook_was_enabled_is_sent_by_a_node_that_has_not_heard_of_it() {
+    let world = World::on_system_clock(|_| {}).await;
+    let deaf = world.deaf_node(Env::system()).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    let hook = hook(&world, &receiver.url).await.webhook.id;
+    let running = RunningDispatcher::start(deaf.dispatcher());
+    let company = deaf.company(world.company.id());
+    emit_for(&company, 20).await;
+    assert!(receiver.wait_for(8, LONG).await);
+    world.company.webhooks().disable(hook).await.unwrap();
+    // Once the attempts time out, the deaf node finds out by what it holds.
+    let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+    let begun = Instant::now();
+    while world.count(pending).await > 0 {
+        assert!(begun.elapsed() < LONG, "still pending");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    receiver.reply_always(Reply::status(200));
+    let hung = receiver.received().len();
+    world.company.webhooks().enable(hook).await.unwrap();
+    let event = emit_for(&company, 1).await[0];
+    assert!(receiver.wait_for(hung + 1, TOLD).await, "{:?}", delivery(&world, event, hook).await);
+    running.stop().await;
+    assert_eq!(delivery(&world, event, hook).await.status, DeliveryStatus::Delivered);
+}
+
+/// Each delivery, and the page of the table that its row is on.
+async fn pages(connection: &mut PgConnection) -> HashMap<i64, i64> {
+    let pages = "SELECT id, (ctid::text::point)[0]::bigint FROM delivery WHERE status = 'pending'";
+    let rows: Vec<(i64, i64)> = sqlx::query_as(pages).fetch_all(connection).await.unwrap();
+    rows.into_iter().collect()
+}
+
+/// A row that moves to another page costs an entry in each index, and the old ones have to be cleared away.
+#[on_postgres(worker_threads = 4)]
+async fn a_claim_leaves_every_row_where_it_is() {
+    const EVENTS: usize = 120;
+    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let receiver = Receiver::start().await;
+    // Nothing ends before all has been seen.
+    receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
+    hook(&world, &receiver.url).await;
+    emit_for(&world.company, EVENTS).await;
+    let mut connection = PgConnection::connect(world.place().url()).await.unwrap();
+    let before = pages(&mut connection).await;
+    assert_eq!(before.len(), EVENTS);
+    assert!(before.values().collect::<HashSet<_>>().len() > 2, "more than fit on two pages");
+
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    let claimed = "SELECT count(*) FROM delivery WHERE claim <> 0";
+    comes_to("all are claimed", async || usize::try_from(world.count(claimed).await) == Ok(EVENTS)).await;
+    assert_eq!(pages(&mut connection).await, before);
+    running.stop().await;
+    connection.close().await.unwrap();
+}

@@ -1,0 +1,195 @@
+//! Records: stamps in the order of commits, numbers without gaps, and nothing created twice, whichever node is asked.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
+use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
+use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow};
+use invoicing_tests::{World, on_postgres};
+
+use super::{Nodes, call};
+use crate::operations::imports::import_beside_a_rival;
+use crate::support::hooked_store::HookedStore;
+use crate::support::{client_of, payment, quote_at};
+
+#[on_postgres]
+async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart() {
+    let nodes = Nodes::minutes_apart(World::new().await).await;
+    let mut last = Timestamp::from_millis(0);
+    for n in 0..60 {
+        let client = nodes.company(n).clients().create(&NewClient::named("x")).await.unwrap().client;
+        assert!(client.updated_at > last, "{} after {last}, on node {}", client.updated_at, n % 3);
+        last = client.updated_at;
+    }
+}
+
+const WRITERS: usize = 9;
+const CLIENTS_EACH: usize = 40;
+
+/// Whoever reads by `since` while nodes write, and goes on from `asOf`, has seen everything in the end.
+#[on_postgres(worker_threads = 4)]
+async fn a_reader_beside_writers_on_all_nodes_misses_nothing() {
+    let nodes = Arc::new(Nodes::minutes_apart(World::new().await).await);
+    let at_work = Arc::new(AtomicUsize::new(WRITERS));
+    let mut writers = tokio::task::JoinSet::new();
+    for writer in 0..WRITERS {
+        let (nodes, at_work) = (Arc::clone(&nodes), Arc::clone(&at_work));
+        writers.spawn(async move {
+            let mut stamps = Vec::new();
+            for n in 0..CLIENTS_EACH {
+                // Each writer goes from node to node: its own changes are in order all the same.
+                let company = nodes.company(writer + n);
+                let client = company.clients().create(&NewClient::named("x")).await.unwrap().client;
+                stamps.push((client.id, client.updated_at));
+            }
+            at_work.fetch_sub(1, Ordering::SeqCst);
+            stamps
+        });
+    }
+    let reader = read_along(nodes.company(2), &at_work).await;
+    let written = writers.join_all().await;
+    for stamps in &written {
+        assert!(stamps.is_sorted_by(|(_, a), (_, b)| a < b), "{stamps:?}");
+    }
+    let written: BTreeMap<ClientId, Timestamp> = written.into_iter().flatten().collect();
+    assert_eq!(written.len(), WRITERS * CLIENTS_EACH);
+    assert_eq!(written.values().collect::<HashSet<_>>().len(), written.len(), "no stamp is given twice");
+    assert_eq!(reader, written);
+}
+
+/// Reads to the end again and again, each time from where the last time ended, until nobody writes any more.
+async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<ClientId, Timestamp> {
+    let mut seen = BTreeMap::new();
+    let mut since: Option<Timestamp> = None;
+    loop {
+        let is_last = at_work.load(Ordering::SeqCst) == 0;
+        let (mut offset, mut as_of) = (0, None);
+        loop {
+            let window = PageWindow { since, limit: 100, offset };
+            let page =
+                company.clients().list(&ClientQuery { window, ..ClientQuery::default() }).await.unwrap();
+            // What a pass begins with is where the next one goes on.
+            as_of = as_of.or(Some(page.as_of));
+            for client in &page.data {
+                assert!(since.is_none_or(|since| client.updated_at >= since));
+                let is_new = seen.insert(client.id, client.updated_at).is_none();
+                let is_late = is_new && since.is_some_and(|since| client.updated_at == since);
+                assert!(!is_late, "a change became visible under a stamp that had been read");
+            }
+            offset += 100;
+            if page.data.len() < 100 {
+                break;
+            }
+        }
+        since = as_of;
+        if is_last {
+            return seen;
+        }
+    }
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn numbers_have_no_gaps_over_nodes() {
+    let nodes = Nodes::minutes_apart(World::new().await).await;
+    let client = client_of(&nodes.world.company).await;
+    let mut made = Vec::new();
+    for some in (0..60).collect::<Vec<_>>().chunks(12) {
+        made.extend(join_all(some.iter().map(|n| invoiced(nodes.company(*n), client))).await);
+    }
+    let (quotes, invoices): (Vec<String>, Vec<String>) = made.into_iter().unzip();
+    for (series, mut numbers) in [("DEV", quotes), ("FAC", invoices)] {
+        numbers.sort();
+        let expected: Vec<String> = (1..=60).map(|n| format!("{series}-2026-{n:04}")).collect();
+        assert_eq!(numbers, expected);
+    }
+}
+
+/// The numbers of a quote and its invoice.
+async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) {
+    let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
+    company.quotes().accept(quote.id).await.unwrap();
+    let invoice = company.invoices().convert(quote.id).await.unwrap();
+    let invoice = company.invoices().issue(invoice.id, None).await.unwrap();
+    (quote.head.number, invoice.head.number.unwrap())
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn simultaneous_posts_of_one_external_id_create_one_client() {
+    let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
+    for body in [
+        r#"{"name": "A", "externalId": "crm-1"}"#,
+        r#"{"name": "B", "externalId": "crm-2"}"#,
+        r#"{"name": "C", "externalId": "crm-3"}"#,
+    ] {
+        let key = &nodes.world.key;
+        let posts = (0..30).map(|n| call(&nodes.all[n % 3], "POST", "/api/v1/clients", key, body));
+        let heard = join_all(posts).await;
+        assert_eq!(heard.iter().filter(|heard| heard.status == 201).count(), 1);
+        assert!(heard.iter().all(|heard| matches!(heard.status, 200 | 201)));
+        assert!(heard.iter().all(|one| one.json == heard[0].json));
+    }
+    assert_eq!(nodes.world.count("SELECT count(*) FROM client").await, 3);
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn payments_with_one_reference_are_one_payment() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let invoice = crate::support::issued_over(&nodes.world.company, "100").await.id;
+    let payment = payment("30", Some("bank-1"));
+    let recorded = join_all((0..30).map(|n| {
+        let company = nodes.company(n);
+        let payment = payment.clone();
+        async move { company.invoices().pay(invoice, &payment).await.unwrap() }
+    }))
+    .await;
+    assert_eq!(recorded.iter().filter(|recorded| recorded.created).count(), 1);
+    assert!(recorded.iter().all(|one| one.payment == recorded[0].payment));
+    let invoice = nodes.company(1).invoices().get(invoice).await.unwrap();
+    assert_eq!(invoice.amount_paid.to_string(), "30");
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_quote_is_converted_once() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    for _ in 0..3 {
+        let quote = nodes.world.accepted().await.head.id;
+        let converted = join_all((0..15).map(|n| {
+            let company = nodes.company(n);
+            async move { company.invoices().convert(quote).await }
+        }))
+        .await;
+        assert_eq!(converted.iter().filter(|result| result.is_ok()).count(), 1, "{converted:?}");
+        assert!(converted.iter().all(|result| matches!(result, Ok(_) | Err(Error::Conflict(_)))));
+    }
+    assert_eq!(nodes.world.count("SELECT count(*) FROM invoice").await, 3);
+}
+
+#[on_postgres(worker_threads = 4)]
+async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
+    let nodes = Nodes::of_one_clock(World::new().await).await;
+    for _ in 0..5 {
+        let quote = nodes.world.sent().await;
+        let token = nodes.company(1).quotes().signing_link(quote.id).await.unwrap();
+        let (signature, token) = (crate::support::signature(), token.reveal());
+        let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
+        let signed = links.iter().map(|links| async { links.sign(token, &signature).await.is_ok() });
+        let declined = links.iter().map(|links| async { links.decline(token).await.is_ok() });
+        let (signed, declined) = tokio::join!(join_all(signed), join_all(declined));
+        let signed = signed.into_iter().filter(|done| *done).count();
+        let declined = declined.into_iter().filter(|done| *done).count();
+        assert!(signed <= 1 && (signed == 1) != (declined > 0), "{signed} signed, {declined} declined");
+        let status = nodes.company(2).quotes().get(quote.id).await.unwrap().status;
+        assert_eq!(status, if signed == 1 { QuoteStatus::Accepted } else { QuoteStatus::Rejected });
+    }
+}
+
+#[on_postgres]
+async fn an_import_gets_its_number_however_many_quotes_another_node_creates_meanwhile() {
+    let (world, store) = HookedStore::world().await;
+    // Half a second is more than what nodes take for the same time.
+    let clocks = [-500, 500].map(|by| ManualClock::at(world.now().plus_millis(by)));
+    let nodes = Nodes::with_clocks(world, clocks).await;
+    import_beside_a_rival(&nodes.world, &store, &nodes.company(1)).await;
+}

@@ -1,0 +1,79 @@
+//! Every public name of `invoicing-server`: a value of it was printed, or it is none that can be.
+
+use std::collections::BTreeSet;
+
+use invoicing_tests::Database;
+
+/// Names that are not types of values, or whose values have no `Debug` form, and types that hold numbers, names and
+/// fixed texts only.
+const NOTHING_TO_PRINT: &[&str] = &[
+    // Traits, constants, functions and aliases.
+    "Clock",
+    "Random",
+    "Resolve",
+    "Resolving",
+    "DocumentRenderer",
+    "DocumentStore",
+    "Body",
+    "MAX_URL_CHARS",
+    "ROUTES",
+    // Another crate.
+    "object_store",
+    "copy_to_postgres",
+    "is_public",
+    "serve",
+    // Built from other things than values of ours, and without `Debug`.
+    "TransportBuilder",
+    // Closed sets, counts and clocks.
+    "AttemptRecord",
+    "DisabledReason",
+    "DispatchReport",
+    "DocumentSettings",
+    "Endpoint",
+    "ManualClock",
+    "NotAFont",
+    "NotAHash",
+    "PageWindow",
+    "PaymentMethod",
+    "PdfRenderer",
+    "RequestLimits",
+    "ResealReport",
+    "Route",
+    "SealedWith",
+    "ServeLimits",
+    "SweepReport",
+    "SystemClock",
+    "TargetPolicy",
+];
+
+/// Types that there are values of only where the database is a server.
+const OF_A_SERVER: &[&str] = &["CopyError", "CopyReport", "PostgresSettings"];
+
+/// The names after `pub use`.
+fn public_names() -> BTreeSet<String> {
+    let source = include_str!("../../invoicing-server/src/lib.rs");
+    let uses = source.split("\npub use ").skip(1).map(|rest| rest.split(';').next().unwrap());
+    let names = uses.flat_map(|path| {
+        let list = path.rsplit("::").next().unwrap().trim_matches(['{', '}', '\n', ' ']);
+        let list =
+            if path.contains('{') { path.split_once('{').unwrap().1.trim_end_matches('}') } else { list };
+        list.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect::<Vec<_>>()
+    });
+    names.collect()
+}
+
+/// Fails for a public name that is in neither list.
+pub(crate) fn every_public_type_is_listed(printed: &[(String, String)]) {
+    let names = public_names();
+    assert!(names.len() > 60 && names.contains("Secret") && names.contains("Webhooks"), "{names:?}");
+    let is_printed = |name: &str| printed.iter().any(|(what, _)| what == name);
+    for name in names {
+        let nothing = NOTHING_TO_PRINT.contains(&&*name)
+            || (Database::chosen() == Database::Sqlite && OF_A_SERVER.contains(&&*name));
+        assert!(
+            is_printed(&name) || nothing,
+            "{name} is public: print one in `scenario.rs`, or list it here"
+        );
+        assert!(!(is_printed(&name) && nothing), "{name} is printed and listed as not to be");
+    }
+}

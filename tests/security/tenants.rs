@@ -1,0 +1,282 @@
+//! No company sees or changes another's records, or learns that they exist: over the API, here; over the host's
+//! operations and by the time that answers take, below.
+
+mod operations;
+mod timing;
+
+use std::collections::BTreeSet;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use invoicing_core::{EventKind, NewClient, Plan};
+use invoicing_server::{CompanyHandle, Endpoint, NewProject, NewWebhook, ROUTES};
+use invoicing_tests::{Answer, World, new_quote, on_each_database};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::api::errors::{NOBODY, path_of};
+use crate::support::proptest_runner::{for_all, runtime};
+
+const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
+
+/// A company and what it has.
+struct Tenant {
+    company: CompanyHandle,
+    key: String,
+    quotes: Vec<String>,
+    invoices: Vec<String>,
+    clients: Vec<String>,
+}
+
+impl Tenant {
+    async fn new(world: &World, name: &str) -> Self {
+        let (company, key) = world.another(name, Plan::Team).await;
+        Self { company, key, quotes: Vec::new(), invoices: Vec::new(), clients: Vec::new() }
+    }
+
+    /// Makes one record of a kind, and what it needs.
+    async fn make(&mut self, kind: u8) {
+        let mut client = NewClient::named("Lefèvre");
+        client.external_id = (kind > 3).then(|| format!("crm-{kind}"));
+        let creation = self.company.clients().create(&client).await.unwrap();
+        if creation.created {
+            self.clients.push(creation.client.id.to_string());
+        }
+        if kind.is_multiple_of(4) {
+            return;
+        }
+        let quotes = self.company.quotes();
+        let quote = quotes.create(&new_quote(creation.client.id)).await.unwrap();
+        self.quotes.push(quote.id.to_string());
+        quotes.link(quote.id, Some("deal-1")).await.unwrap();
+        if kind % 4 == 2 {
+            quotes.send(quote.id, None).await.unwrap();
+        }
+        if kind % 4 == 3 {
+            quotes.accept(quote.id).await.unwrap();
+            let invoice = self.company.invoices().convert(quote.id).await.unwrap();
+            self.invoices.push(invoice.id.to_string());
+        }
+    }
+
+    /// Every id of whatever it has, kinds included that no path of the API takes.
+    async fn ids(&self) -> Vec<String> {
+        let new = NewWebhook { url: "https://example.com/".to_owned(), events: EventKind::ALL.to_vec() };
+        let webhook = self.company.webhooks().register(&new).await.unwrap().webhook.id.to_string();
+        let new = NewProject { name: "P".to_owned(), client_id: None, quote_ids: Vec::new() };
+        let project = self.company.projects().create(&new).await.unwrap().id.to_string();
+        let key = self.company.keys().list().await.unwrap()[0].id.to_string();
+        let event = self.company.events().list(None, 1).await.unwrap()[0].id.to_string();
+        let others = [webhook, project, key, event, self.company.id().to_string()];
+        self.quotes.iter().chain(&self.invoices).chain(&self.clients).cloned().chain(others).collect()
+    }
+}
+
+/// What a caller can tell two answers apart by.
+fn visible(answer: &Answer) -> (u16, HeaderMap, Bytes) {
+    let mut headers = answer.headers.clone();
+    headers.remove("x-request-id");
+    (answer.status.as_u16(), headers, answer.bytes.clone())
+}
+
+async fn ids(world: &World, key: &str, path: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for offset in (0..).step_by(7) {
+        let page =
+            world.call("GET", &format!("{path}limit=7&offset={offset}"), Some(key), &[], Bytes::new()).await;
+        assert_eq!(page.status, 200, "{path}");
+        let items = page.json["data"].as_array().unwrap();
+        for item in items {
+            assert!(found.insert(item["id"].as_str().unwrap().to_owned()), "twice in {path}");
+        }
+        if page.json["pagination"]["hasMore"] == false {
+            break;
+        }
+        assert_eq!(items.len(), 7);
+    }
+    found
+}
+
+fn set(ids: &[String]) -> BTreeSet<String> {
+    ids.iter().cloned().collect()
+}
+
+#[on_each_database]
+fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
+    let runtime = runtime();
+    let (world, existing, attacker) = runtime.block_on(async {
+        let world = World::with(|settings| settings.quota = 0).await;
+        let mut victim = Tenant::new(&world, "Victim").await;
+        for kind in 0..8 {
+            victim.make(kind).await;
+        }
+        let mut attacker = Tenant::new(&world, "Attacker").await;
+        attacker.make(3).await;
+        let existing = victim.ids().await;
+        (world, existing, attacker)
+    });
+    let routes: Vec<_> = ROUTES
+        .iter()
+        .filter(|route| route.path.contains('{'))
+        .map(|route| (&route.method, route.path))
+        .collect();
+    let query =
+        prop::sample::select(vec!["", "?", "?type=pdf", "?include=lines", "?limit=3", "?type=x&type=y"]);
+    let body = prop::sample::select(vec![
+        "",
+        "{}",
+        "[]",
+        "{\"externalId\":\"stolen\"}",
+        "{\"externalId\":null}",
+        "{\"externalId\":\"deal-1\"}",
+        "{\"externalId\":\"\"}",
+        "{\"externalId\":1}",
+        "{\"externalId\":\"x\",\"status\":\"ACCEPTED\"}",
+    ]);
+    let methods = prop::sample::select(vec!["GET", "HEAD", "PATCH", "POST", "PUT", "DELETE"]);
+    let record = any::<prop::sample::Index>();
+    let route = (0..routes.len(), prop::option::weighted(0.3, methods), any::<bool>());
+    for_all(64, &(route, record, query, body), |((route, method, upper), record, query, body)| {
+        runtime.block_on(async {
+            let (own_method, path) = routes[route];
+            let method = method.unwrap_or(own_method.as_str());
+            let existing = &existing[record.index(existing.len())];
+            let spelled = |id: &str| if upper { id.to_uppercase() } else { id.to_owned() };
+            let before = world.dump().await;
+            let mut answers = Vec::new();
+            for id in [existing, NOBODY] {
+                let path = format!("{}{query}", path_of(path, &spelled(id)));
+                let answer = world.call(method, &path, Some(&attacker.key), JSON, Bytes::from(body)).await;
+                prop_assert!(!answer.status.is_success(), "{} {}: {:?}", method, path, answer);
+                answers.push(visible(&answer));
+            }
+            prop_assert_eq!(&answers[0], &answers[1], "{} {} {}", method, path, body);
+            prop_assert_eq!(world.dump().await, before, "{} {} {} has changed something", method, path, body);
+            Ok(())
+        })
+    });
+}
+
+#[on_each_database]
+async fn the_owner_gets_what_the_other_does_not() {
+    // The property above would hold of a service that refuses everybody.
+    let world = World::with(|settings| settings.quota = 0).await;
+    let mut owner = Tenant::new(&world, "Owner").await;
+    owner.make(3).await;
+    let other = Tenant::new(&world, "Other").await;
+    for route in ROUTES.iter().filter(|route| route.path.contains("{id}")) {
+        let id = if route.endpoint == Endpoint::GetInvoice { &owner.invoices[0] } else { &owner.quotes[0] };
+        let body = Bytes::from_static(b"{\"externalId\":\"mine\"}");
+        for (key, status) in [(&owner.key, 200), (&other.key, 404)] {
+            let path = path_of(route.path, id);
+            let answer = world.call(route.method.as_str(), &path, Some(key), JSON, body.clone()).await;
+            assert_eq!(answer.status, status, "{} {path}", route.method);
+        }
+    }
+}
+
+#[on_each_database]
+fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
+    let runtime = runtime();
+    for_all(12, &proptest::collection::vec((0..3_usize, 0..8_u8), 1..30), |steps| {
+        runtime.block_on(async {
+            let world = World::with(|settings| settings.quota = 0).await;
+            let start = world.now().to_string();
+            let mut tenants = Vec::new();
+            for name in ["A", "B", "C"] {
+                tenants.push(Tenant::new(&world, name).await);
+            }
+            for (tenant, kind) in steps {
+                tenants[tenant].make(kind).await;
+            }
+            for tenant in &tenants {
+                for filter in [String::new(), format!("since={start}&")] {
+                    let quotes = ids(&world, &tenant.key, &format!("/api/v1/quotes?{filter}")).await;
+                    prop_assert_eq!(quotes, set(&tenant.quotes));
+                    let invoices =
+                        ids(&world, &tenant.key, &format!("/api/v1/invoices?include=lines&{filter}")).await;
+                    prop_assert_eq!(invoices, set(&tenant.invoices));
+                    for search in ["", "q=lefevre&"] {
+                        let path = format!("/api/v1/clients?{search}{filter}");
+                        prop_assert_eq!(ids(&world, &tenant.key, &path).await, set(&tenant.clients));
+                    }
+                }
+                for external in 4..8 {
+                    let path = format!("/api/v1/clients?externalId=crm-{external}&");
+                    prop_assert!(ids(&world, &tenant.key, &path).await.is_subset(&set(&tenant.clients)));
+                }
+            }
+            Ok(())
+        })
+    });
+}
+
+#[on_each_database]
+async fn what_one_company_does_moves_no_other_company_s_stamp() {
+    let world = World::with(|settings| settings.quota = 0).await;
+    let quiet = Tenant::new(&world, "Quiet").await;
+    let mut busy = Tenant::new(&world, "Busy").await;
+    let page = || world.call("GET", "/api/v1/clients", Some(&quiet.key), &[], Bytes::new());
+    let before = page().await;
+    for kind in 0..8 {
+        world.advance(std::time::Duration::from_mins(1));
+        busy.make(kind).await;
+    }
+    assert_eq!(page().await.bytes, before.bytes, "asOf is the company's own");
+}
+
+#[on_each_database]
+async fn one_external_id_in_two_companies_is_two_clients() {
+    let world = World::with(|settings| settings.quota = 0).await;
+    let tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
+    let mut made: Vec<Value> = Vec::new();
+    for (status, round) in [(201, "first"), (200, "second")] {
+        for (index, tenant) in tenants.iter().enumerate() {
+            let body = json!({"name": format!("{index} {round}"), "externalId": "crm-1"}).to_string();
+            let answer = world.call("POST", "/api/v1/clients", Some(&tenant.key), JSON, body.into()).await;
+            assert_eq!(answer.status, status);
+            made.push(answer.json);
+        }
+    }
+    assert_ne!(made[0]["id"], made[1]["id"]);
+    assert_eq!(made[..2], made[2..], "a replay returns the company's own client, unchanged");
+    for (tenant, client) in tenants.iter().zip(&made) {
+        let path = "/api/v1/clients?externalId=crm-1";
+        let page = world.call("GET", path, Some(&tenant.key), &[], Bytes::new()).await;
+        assert_eq!(page.json["data"], json!([client]));
+    }
+}
+
+#[on_each_database]
+async fn a_document_url_of_one_company_opens_nothing_of_another() {
+    let world = World::with(|settings| settings.quota = 0).await;
+    let mut tenants = [Tenant::new(&world, "A").await, Tenant::new(&world, "B").await];
+    let mut urls = Vec::new();
+    for tenant in &mut tenants {
+        tenant.make(2).await;
+        let path = format!("/api/v1/quotes/{}/document", tenant.quotes[0]);
+        let link = world.call("GET", &path, Some(&tenant.key), &[], Bytes::new()).await;
+        let url = link.json["url"].as_str().unwrap();
+        urls.push(url[url.find("/api/").unwrap()..].to_owned());
+    }
+    let [a, b] = &urls[..] else { panic!() };
+    let hash = |url: &str| url.split(['/', '?']).nth(5).unwrap().to_owned();
+    let company = |url: &str| url.split('/').nth(4).unwrap().to_owned();
+    let query = |url: &str| url.split_once('?').unwrap().1.to_owned();
+    assert_ne!(hash(a), hash(b));
+    for forged in [
+        a.replace(&company(a), &company(b)),
+        a.replace(&hash(a), &hash(b)),
+        a.replace(&query(a), &query(b)),
+        b.replace(&query(b), &query(a)),
+        b.replace(&company(b), &company(a)),
+    ] {
+        for key in [None, Some(&*tenants[0].key), Some(&*tenants[1].key)] {
+            let answer = world.call("GET", &forged, key, &[], Bytes::new()).await;
+            assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"), "{forged}");
+        }
+    }
+    for url in &urls {
+        assert_eq!(world.call("GET", url, None, &[], Bytes::new()).await.status, 200);
+    }
+}

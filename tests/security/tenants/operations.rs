@@ -1,0 +1,294 @@
+//! Every host operation that takes an id, called with another company's ids.
+//!
+//! The table names each of them; a test reads the operations' sources and fails for one that is missing here.
+
+use std::error::Error as _;
+use std::path::Path;
+
+use futures_util::future::BoxFuture;
+use invoicing_core::{
+    ClientId, EventId, EventKind, InvoiceId, KeyId, NewClient, PaymentId, Plan, ProjectId, ProjectStatus,
+    QuoteId, QuoteImport, QuoteStatus, WebhookId,
+};
+use invoicing_server::{
+    CompanyHandle, Error, NewPayment, NewProject, NewWebhook, PaymentMethod, WebhookChange,
+};
+use invoicing_tests::{World, new_quote, on_each_database};
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use crate::support::proptest_runner::{for_all, runtime};
+
+/// An id of every kind.
+#[derive(Debug, Clone, Copy)]
+struct Ids {
+    client: ClientId,
+    quote: QuoteId,
+    invoice: InvoiceId,
+    payment: PaymentId,
+    project: ProjectId,
+    webhook: WebhookId,
+    key: KeyId,
+    event: EventId,
+}
+
+impl Ids {
+    /// Ids beside these that no record has: of the same instant, so that they sort alike.
+    fn absent(self) -> Self {
+        let beside = |id: Uuid| Uuid::from_u128(id.as_u128() ^ 1);
+        Self {
+            client: ClientId(beside(self.client.0)),
+            quote: QuoteId(beside(self.quote.0)),
+            invoice: InvoiceId(beside(self.invoice.0)),
+            payment: PaymentId(beside(self.payment.0)),
+            project: ProjectId(beside(self.project.0)),
+            webhook: WebhookId(beside(self.webhook.0)),
+            key: KeyId(beside(self.key.0)),
+            event: EventId(beside(self.event.0)),
+        }
+    }
+
+    fn texts(self) -> [String; 8] {
+        [
+            self.client.to_string(),
+            self.quote.to_string(),
+            self.invoice.to_string(),
+            self.payment.to_string(),
+            self.project.to_string(),
+            self.webhook.to_string(),
+            self.key.to_string(),
+            self.event.to_string(),
+        ]
+    }
+}
+
+/// What became of a call: what it gave, or what kind of error with which texts.
+type Outcome = Result<String, String>;
+/// A call by a company, with ids that are not its own and ids that are.
+type Call = for<'a> fn(&'a CompanyHandle, Ids, Ids) -> BoxFuture<'a, Outcome>;
+
+macro_rules! operations {
+    ($company:ident, $other:ident, $own:ident: $($name:literal => $call:expr;)+) => {
+        &[$(($name, |$company, $other, $own| {
+            let _ = ($other, $own);
+            Box::pin(async move { outcome($call.await) })
+        }),)+]
+    };
+}
+
+fn outcome<T: std::fmt::Debug>(result: Result<T, Error>) -> Outcome {
+    result.map(|done| format!("{done:?}")).map_err(|error| {
+        let kind = match error {
+            Error::NotFound => "NotFound",
+            Error::Invalid(_) => "Invalid",
+            Error::Conflict(_) => "Conflict",
+            Error::DocumentUnavailable => "DocumentUnavailable",
+            ref other => panic!("{other:?}"),
+        };
+        format!("{kind}: {error} ({:?})", error.source().map(ToString::to_string))
+    })
+}
+
+const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
+    "clients.change" => company.clients().change(other.client, &NewClient::named("stolen"));
+    "clients.get" => company.clients().get(other.client);
+    "quotes.create" => company.quotes().create(&new_quote(other.client));
+    "quotes.import" => company.quotes().import(&new_quote(other.client), &import());
+    "quotes.edit" => company.quotes().edit(other.quote, &new_quote(own.client));
+    "quotes.edit" => company.quotes().edit(own.quote, &new_quote(other.client));
+    "quotes.edit" => company.quotes().edit(other.quote, &new_quote(other.client));
+    "quotes.send" => company.quotes().send(other.quote, None);
+    "quotes.accept" => company.quotes().accept(other.quote);
+    "quotes.reject" => company.quotes().reject(other.quote);
+    "quotes.link" => company.quotes().link(other.quote, Some("stolen"));
+    "quotes.link" => company.quotes().link(other.quote, None);
+    "quotes.signing_link" => company.quotes().signing_link(other.quote);
+    "quotes.get" => company.quotes().get(other.quote);
+    "quotes.detail" => company.quotes().detail(other.quote);
+    "quotes.costings" => company.quotes().costings(other.quote);
+    "quotes.work_site" => company.quotes().work_site(other.quote);
+    "quotes.documents" => company.quotes().documents(other.quote);
+    "quotes.proof" => company.quotes().proof(other.quote);
+    "quotes.document" => company.quotes().document(other.quote);
+    "quotes.open_document" => company.quotes().open_document(other.quote);
+    "invoices.convert" => company.invoices().convert(other.quote);
+    "invoices.issue" => company.invoices().issue(other.invoice, None);
+    "invoices.pay" => company.invoices().pay(other.invoice, &payment());
+    "invoices.mark_paid" => company.invoices().mark_paid(other.invoice);
+    "invoices.reverse" => company.invoices().reverse(other.invoice, other.payment);
+    "invoices.reverse" => company.invoices().reverse(own.invoice, other.payment);
+    "invoices.reverse" => company.invoices().reverse(other.invoice, own.payment);
+    "invoices.cancel" => company.invoices().cancel(other.invoice);
+    "invoices.get" => company.invoices().get(other.invoice);
+    "invoices.payments" => company.invoices().payments(other.invoice);
+    "invoices.detail" => company.invoices().detail(other.invoice);
+    "projects.create" => company.projects().create(&project(Some(other.client), vec![]));
+    "projects.create" => company.projects().create(&project(None, vec![other.quote]));
+    "projects.create" => company.projects().create(&project(Some(own.client), vec![own.quote, other.quote]));
+    "projects.set_status" => company.projects().set_status(other.project, ProjectStatus::Completed);
+    "projects.get" => company.projects().get(other.project);
+    "webhooks.change" => company.webhooks().change(other.webhook, &WebhookChange::default());
+    "webhooks.change" => company.webhooks().change(other.webhook, &WebhookChange {
+        url: Some("https://example.com/stolen".to_owned()),
+        events: Some(vec![EventKind::QuoteCreated]),
+    });
+    "webhooks.disable" => company.webhooks().disable(other.webhook);
+    "webhooks.enable" => company.webhooks().enable(other.webhook);
+    "webhooks.remove" => company.webhooks().remove(other.webhook);
+    "webhooks.rotate" => company.webhooks().rotate(other.webhook);
+    "webhooks.ping" => company.webhooks().ping(other.webhook);
+    "webhooks.replay" => company.webhooks().replay(other.webhook, None);
+    "webhooks.replay" => company.webhooks().replay(other.webhook, Some(other.event));
+    "webhooks.replay" => company.webhooks().replay(own.webhook, Some(other.event));
+    "webhooks.replay" => company.webhooks().replay(other.webhook, Some(own.event));
+    "webhooks.get" => company.webhooks().get(other.webhook);
+    "webhooks.log" => company.webhooks().log(other.webhook, 10);
+    "keys.revoke" => company.keys().revoke(other.key);
+    "events.list" => company.events().list(Some(other.event), 1_000);
+    "events.deliveries" => company.events().deliveries(other.event);
+};
+
+/// What does not refuse an id that it does not know: it filters by it, and finds nothing of it.
+const FILTERS: [&str; 3] = ["events.list", "events.deliveries", "webhooks.replay"];
+
+fn payment() -> NewPayment {
+    NewPayment { amount: "1".parse().unwrap(), method: PaymentMethod::Bank, reference: None }
+}
+
+fn import() -> QuoteImport {
+    QuoteImport { status: QuoteStatus::Draft, sent_at: None, accepted_at: None }
+}
+
+fn project(client_id: Option<ClientId>, quote_ids: Vec<QuoteId>) -> NewProject {
+    NewProject { name: "stolen".to_owned(), client_id, quote_ids }
+}
+
+/// A company with records of every kind; the quote is in one of several states.
+async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyHandle, Ids) {
+    let (company, _) = world.another(name, Plan::Team).await;
+    let url = "https://example.com/hook".to_owned();
+    let new = NewWebhook { url, events: EventKind::ALL.to_vec() };
+    let webhook = company.webhooks().register(&new).await.unwrap().webhook.id;
+    let client = company.clients().create(&NewClient::named(name)).await.unwrap().client.id;
+    let (quotes, invoices) = (company.quotes(), company.invoices());
+    let accepted = quotes.create(&new_quote(client)).await.unwrap().id;
+    quotes.accept(accepted).await.unwrap();
+    let invoice = invoices.convert(accepted).await.unwrap().id;
+    invoices.issue(invoice, None).await.unwrap();
+    let payment = invoices.pay(invoice, &payment()).await.unwrap().payment.id;
+    let quote = quotes.create(&new_quote(client)).await.unwrap().id;
+    match state % 3 {
+        0 => {}
+        1 => drop(quotes.send(quote, None).await.unwrap()),
+        _ => drop(quotes.accept(quote).await.unwrap()),
+    }
+    let project = company.projects().create(&project(Some(client), vec![quote])).await.unwrap().id;
+    let key = company.keys().issue("CRM").await.unwrap().record.id;
+    let event = company.events().list(None, 1).await.unwrap()[0].id;
+    if state > 2 {
+        // What waits becomes skipped: something that a replay would find.
+        company.webhooks().disable(webhook).await.unwrap();
+        company.webhooks().enable(webhook).await.unwrap();
+    }
+    (company, Ids { client, quote, invoice, payment, project, webhook, key, event })
+}
+
+/// The same words for whatever id was asked for.
+fn without_ids(outcome: Outcome, ids: Ids) -> Outcome {
+    let blank = |text: String| {
+        ids.texts().iter().fold(text, |text, id| text.replace(id, "ID").replace(&id.to_uppercase(), "ID"))
+    };
+    outcome.map(blank).map_err(blank)
+}
+
+/// Everything there is, keys included.
+async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<String> {
+    let mut all = world.dump().await;
+    for (company, _) in companies {
+        all.push(format!("{:?}", company.keys().list().await.unwrap()));
+    }
+    all
+}
+
+#[on_each_database]
+fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation() {
+    let runtime = runtime();
+    let states = (0..6_u8, 0..6_u8, 0..6_u8);
+    for_all(8, &(states, 0..3_usize, 1..3_usize), |((a, b, c), caller, next)| {
+        runtime.block_on(async {
+            let world = World::with(|settings| settings.quota = 0).await;
+            let mut companies = Vec::new();
+            for (name, state) in [("A", a), ("B", b), ("C", c)] {
+                companies.push(company_with_records(&world, name, state).await);
+            }
+            let (company, own) = &companies[caller];
+            let foreign = companies[(caller + next) % 3].1;
+            let before = everything(&world, &companies).await;
+            for (name, call) in OPERATIONS {
+                let of_another = call(company, foreign, *own).await;
+                let of_nobody = call(company, foreign.absent(), *own).await;
+                prop_assert!(of_another.is_err() || FILTERS.contains(name), "{}: {:?}", name, of_another);
+                let absent = foreign.absent();
+                let (left, right) = (without_ids(of_another, foreign), without_ids(of_nobody, absent));
+                prop_assert_eq!(left, right, "{}", name);
+                prop_assert_eq!(&everything(&world, &companies).await, &before, "{} changed something", name);
+            }
+            Ok(())
+        })
+    });
+}
+
+#[on_each_database]
+async fn the_owner_s_own_ids_are_found() {
+    // The property above would hold of operations that refuse everybody.
+    let world = World::new().await;
+    for state in 0..6 {
+        let (company, own) = company_with_records(&world, "Owner", state).await;
+        for (name, call) in OPERATIONS {
+            if let Err(refused) = call(&company, own, own).await {
+                assert!(!refused.starts_with("NotFound") || *name == "keys.revoke", "{name}: {refused}");
+            }
+            if *name == "webhooks.remove" {
+                break;
+            }
+        }
+    }
+}
+
+/// The operations of the sources that take an id, or a record that names others: `quotes.get`.
+fn in_the_sources() -> Vec<String> {
+    let mut paths = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server/src/operations")];
+    let mut found = Vec::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+            continue;
+        }
+        let source = std::fs::read_to_string(path).unwrap();
+        for block in source.split("\nimpl ").skip(1) {
+            let Some((noun, _)) = block.split_once("<'_> {") else { continue };
+            for function in block.split("    pub async fn ").skip(1) {
+                let signature = function.split(" {\n").next().unwrap();
+                let (name, parameters) = signature.split_once('(').unwrap();
+                let parameters = parameters.rsplit_once("->").unwrap().0;
+                let names_a_record = ["Id,", "Id)", "Id>", "NewQuote", "NewProject"];
+                if names_a_record.iter().any(|part| parameters.contains(part)) {
+                    found.push(format!("{}.{name}", noun.to_lowercase()));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_operation_that_takes_an_id_is_in_the_table() {
+    let found = in_the_sources();
+    assert!(found.len() > 35, "the sources are not read as they are written: {found:?}");
+    for name in &found {
+        assert!(OPERATIONS.iter().any(|(listed, _)| listed == name), "{name} takes an id: list it here");
+    }
+    for (name, _) in OPERATIONS {
+        assert!(found.iter().any(|there| there == name), "{name} is not there any more");
+    }
+}

@@ -1,0 +1,7 @@
+//! The API over real connections: limits, protocols, peers that misbehave, and other servers around the service.
+
+mod connections;
+mod embedding;
+mod http2;
+mod request_limits;
+mod smuggling;

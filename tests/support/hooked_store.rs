@@ -1,0 +1,61 @@
+//! A document store that lets something happen while it stores.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError};
+use invoicing_tests::World;
+
+type Hook = Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Once a document is stored, and before it says so, something of the test's own happens.
+pub(crate) struct HookedStore {
+    pub(crate) memory: Arc<MemoryStore>,
+    hook: Mutex<Option<Hook>>,
+}
+
+impl HookedStore {
+    /// A service whose documents go to such a store. At first nothing happens.
+    pub(crate) async fn world() -> (World, Arc<Self>) {
+        let mut made = None;
+        let wrap = |memory| Arc::clone(made.insert(Arc::new(Self { memory, hook: Mutex::new(None) })));
+        let world = World::with_store(|_| {}, wrap).await;
+        (world, made.unwrap())
+    }
+
+    /// From now on this happens with each document.
+    pub(crate) fn happens(&self, hook: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
+        *self.hook.lock().unwrap() = Some(Arc::new(hook));
+    }
+
+    /// From now on nothing happens.
+    pub(crate) fn nothing_happens(&self) {
+        self.hook.lock().unwrap().take();
+    }
+}
+
+impl DocumentStore for HookedStore {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            self.memory.put(key, file).await?;
+            let hook = self.hook.lock().unwrap().clone();
+            if let Some(hook) = hook {
+                hook().await;
+            }
+            Ok(())
+        })
+    }
+
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+        self.memory.get(key)
+    }
+
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        self.memory.size(key)
+    }
+
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.memory.delete(key)
+    }
+}

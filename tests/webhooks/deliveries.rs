@@ -1,0 +1,586 @@
+//! Deliveries: what is sent, how often and when, what each outcome leads to, and when a webhook is switched off.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use invoicing_core::{DeliveryStatus, EventKind, FailureClass, Plan, WebhookId};
+use invoicing_server::{DisabledReason, Webhook};
+use invoicing_tests::{Received, Receiver, Reply, World, on_each_database};
+use proptest::prelude::*;
+use webhook_verify::Verifier;
+
+use crate::support::proptest_runner::{for_all, runtime};
+use crate::support::{DAY, delivery, dispatch_to_the_end, emit, emit_for, events, hook, hook_for};
+
+const fn ms(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+async fn webhook(world: &World, id: WebhookId) -> Webhook {
+    world.company.webhooks().get(id).await.unwrap()
+}
+
+fn text<'r>(received: &'r Received, header: &str) -> &'r str {
+    let mut all = received.headers.get_all(header).iter();
+    let value = all.next().unwrap_or_else(|| panic!("no {header}"));
+    assert!(all.next().is_none(), "{header} twice");
+    value.to_str().unwrap()
+}
+
+#[on_each_database]
+async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let registered = hook(&world, &format!("{}?token=a%20b", receiver.url)).await;
+    world.draft().await;
+    assert_eq!(world.dispatch().await.delivered, 1);
+    let [received] = &receiver.received()[..] else { panic!("one delivery") };
+    assert_eq!((received.method.as_str(), received.path.as_str()), ("POST", "/hook?token=a%20b"));
+    assert_eq!(text(received, "content-type"), "application/json");
+    assert_eq!(text(received, "user-agent"), "Service-Webhook/1.0");
+    assert_eq!(text(received, "x-service-webhook-id"), registered.webhook.id.to_string());
+    assert_eq!(text(received, "content-length"), received.body.len().to_string());
+    let signature = text(received, "x-service-signature");
+    let (t, v1) = signature.split_once(",v1=").unwrap();
+    assert_eq!(t, format!("t={}", world.now().as_seconds()));
+    assert!(v1.len() == 64 && v1.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')), "{v1}");
+    let mut names: Vec<_> = received.headers.keys().map(http::HeaderName::as_str).collect();
+    names.sort_unstable();
+    let expected = [
+        "content-length",
+        "content-type",
+        "host",
+        "user-agent",
+        "x-service-signature",
+        "x-service-webhook-id",
+    ];
+    assert_eq!(names, expected);
+    assert_eq!(received.body, events(&world.company).await[0].body.as_bytes());
+    let verifier = Verifier::new(registered.secret.reveal()).unwrap();
+    verifier.verify(signature, &received.body, world.now().as_seconds()).unwrap();
+    // The secret as it was shown is the key, prefix included.
+    let bare = registered.secret.reveal().trim_start_matches("whsec_");
+    assert!(
+        Verifier::new(bare).unwrap().verify(signature, &received.body, world.now().as_seconds()).is_err()
+    );
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
+    let world = World::with(|settings| settings.brand = "Devis-Pro".into()).await;
+    let receiver = Receiver::start().await;
+    let registered = hook(&world, &receiver.url).await;
+    world.draft().await;
+    world.dispatch().await;
+    let [received] = &receiver.received()[..] else { panic!("one delivery") };
+    assert_eq!(text(received, "user-agent"), "Devis-Pro-Webhook/1.0");
+    assert_eq!(text(received, "x-devis-pro-webhook-id"), registered.webhook.id.to_string());
+    let verifier = Verifier::new(registered.secret.reveal()).unwrap();
+    let signature = text(received, "x-devis-pro-signature");
+    verifier.verify(signature, &received.body, world.now().as_seconds()).unwrap();
+    assert!(!received.headers.keys().any(|name| name.as_str().contains("service")));
+}
+
+#[on_each_database]
+async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_next([Reply::status(500), Reply::status(500)]);
+    let registered = hook(&world, &receiver.url).await;
+    world.draft().await;
+    let verifier = Verifier::new(registered.secret.reveal()).unwrap();
+    let mut times = Vec::new();
+    for gap in [0, 1_100, 5_500] {
+        world.advance(ms(gap));
+        assert_eq!(world.dispatch().await.attempts, 1);
+        let received = receiver.received().pop().unwrap();
+        let signature = text(&received, "x-service-signature");
+        let verified = verifier.verify(signature, &received.body, world.now().as_seconds()).unwrap();
+        assert_eq!(verified.timestamp, world.now().as_seconds(), "t is the time of the attempt");
+        times.push(verified.timestamp);
+    }
+    assert!(times[0] < times[1] && times[1] < times[2]);
+    let received = receiver.received();
+    assert!(received.iter().all(|other| other.body == received[0].body));
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let all = emit(&world, 8).await;
+    assert_eq!(world.dispatch().await.retried, 8);
+    for (gap, more) in [(1_000_u64, true), (5_000, false)] {
+        world.advance(ms(gap - 1));
+        assert_eq!(world.dispatch().await.attempts, 0, "a gap of {gap} ms was shortened");
+        world.assert_nothing_due().await;
+        world.advance(ms(1 + gap / 10));
+        let report = world.dispatch().await;
+        assert_eq!(
+            (report.attempts, report.retried),
+            (8, if more { 8 } else { 0 }),
+            "after {gap} ms and a tenth"
+        );
+    }
+    world.advance(DAY);
+    assert_eq!(world.dispatch().await.attempts, 0, "there is no fourth attempt");
+    for event in all {
+        let found = delivery(&world, event, id).await;
+        assert_eq!((found.status, found.attempts), (DeliveryStatus::Failed, 3));
+    }
+    assert_eq!(webhook(&world, id).await.consecutive_failures, 8, "a failed delivery counts once");
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts() {
+    let world = World::with(|settings| settings.dispatch.max_attempts = 5).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(503));
+    hook(&world, &receiver.url).await;
+    emit(&world, 1).await;
+    world.dispatch().await;
+    for gap in [1_000, 5_000, 30_000, 30_000] {
+        world.advance(ms(gap - 1));
+        assert_eq!(world.dispatch().await.attempts, 0, "{gap}");
+        world.advance(ms(1 + gap / 10));
+        assert_eq!(world.dispatch().await.attempts, 1, "{gap}");
+    }
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
+    let world = World::with(|settings| settings.dispatch.max_attempts = 1).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(503));
+    hook(&world, &receiver.url).await;
+    emit(&world, 1).await;
+    assert_eq!(world.dispatch().await.failed, 1);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
+    let date = "Mon, 14 Sep 2026 09:41:20 GMT";
+    // Status, header, and the shortest and longest gap in milliseconds. The clock stands at 09:41:07.123.
+    let cases = [
+        (429, "7", 7_000, 7_700),
+        (503, "7", 7_000, 7_700),
+        (429, "0", 1_000, 1_100),
+        (429, "1", 1_000, 1_100),
+        (429, "30", 30_000, 33_000),
+        (429, "3600", 30_000, 33_000),
+        (503, "99999999999999999999999", 30_000, 33_000),
+        (503, date, 12_000, 14_300),
+        (429, "-5", 1_000, 1_100),
+        (429, "soon", 1_000, 1_100),
+        (500, "7", 1_000, 1_100),
+        (502, "7", 1_000, 1_100),
+    ];
+    for (status, header, shortest, longest) in cases {
+        let world = World::new().await;
+        let receiver = Receiver::start().await;
+        receiver.reply_next([Reply::Status(status, vec![("retry-after", header.into())])]);
+        hook(&world, &receiver.url).await;
+        emit(&world, 1).await;
+        world.dispatch().await;
+        world.advance(ms(shortest - 1));
+        assert_eq!(world.dispatch().await.attempts, 0, "{status} {header}: too early");
+        world.advance(ms(longest - shortest + 1));
+        assert_eq!(world.dispatch().await.delivered, 1, "{status} {header}: too late");
+        world.assert_all_ended().await;
+    }
+}
+
+/// Every status that a server can answer with: 2xx delivered, 5xx and 429 again, everything else failed at once.
+#[on_each_database]
+async fn every_status_leads_to_what_the_contract_says() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let statuses: Vec<u16> = (200..=599).chain([600, 700, 999]).collect();
+    // In portions that cannot switch the webhook off.
+    for portion in statuses.chunks(9) {
+        receiver.reply_next(portion.iter().map(|status| Reply::status(*status)));
+        let all = emit(&world, portion.len()).await;
+        assert_eq!(world.dispatch().await.attempts, portion.len() as u64);
+        let log = webhooks.log(id, portion.len().try_into().unwrap()).await.unwrap();
+        let mut answered: HashMap<_, _> =
+            log.iter().map(|attempt| (attempt.event, attempt.status.unwrap())).collect();
+        for event in all {
+            let status = answered.remove(&event).unwrap();
+            let expected = match status {
+                200..=299 => DeliveryStatus::Delivered,
+                429 | 500..=599 => DeliveryStatus::Pending,
+                _ => DeliveryStatus::Failed,
+            };
+            let found = delivery(&world, event, id).await;
+            assert_eq!((found.status, found.attempts), (expected, 1), "{status}");
+        }
+        webhooks.disable(id).await.unwrap();
+        webhooks.enable(id).await.unwrap();
+        world.advance(ms(10));
+    }
+    world.assert_all_ended().await;
+}
+
+/// Answers every connection with these bytes and closes it.
+async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            // The whole request fits into one read or two; what is left unread would reset the connection.
+            let mut buffer = vec![0; 65_536];
+            let _ = stream.read(&mut buffer).await;
+            let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+            while stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {}
+        }
+    });
+    (url, tasks)
+}
+
+#[on_each_database]
+async fn odd_answers_lead_to_what_the_contract_says() {
+    use DeliveryStatus::{Delivered, Failed, Pending};
+    let cases: [(&[u8], DeliveryStatus, &str); 9] = [
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
+            Delivered,
+            "100, then 200",
+        ),
+        (b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n", Failed, "101"),
+        (b"HTTP/1.0 200 OK\r\n\r\nuntil it closes", Delivered, "HTTP/1.0 without a length"),
+        (b"HTTP/1.1 204 No Content\r\nx-odd: \xe9\xff\r\n\r\n", Delivered, "a header that is not ASCII"),
+        (b"HTTP/1.1 500 \r\ncontent-length: 0\r\n\r\n", Pending, "500 without a reason"),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", Pending, "a body that breaks off"),
+        (b"SMTP ready\r\n", Pending, "no HTTP"),
+        (b"", Pending, "nothing"),
+        (b"HTTP/1.1 304 Not Modified\r\n\r\n", Failed, "304"),
+    ];
+    for (answer, expected, what) in cases {
+        let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+        let (url, _tasks) = raw(answer).await;
+        let id = hook(&world, &url).await.webhook.id;
+        let event = emit(&world, 1).await[0];
+        world.dispatch().await;
+        let log = world.company.webhooks().log(id, 10).await.unwrap();
+        assert_eq!(delivery(&world, event, id).await.status, expected, "{what}: {log:?}");
+        world.assert_nothing_due().await;
+    }
+}
+
+#[on_each_database]
+async fn redirects_are_not_followed_and_fail_at_once() {
+    let world = World::new().await;
+    let (receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for status in [301, 302, 303, 307, 308] {
+        receiver.reply_next([Reply::Status(status, vec![("location", elsewhere.url.clone())])]);
+        let event = emit(&world, 1).await[0];
+        assert_eq!(world.dispatch().await.failed, 1, "{status}");
+        assert_eq!(delivery(&world, event, id).await.attempts, 1);
+    }
+    assert!(elsewhere.received().is_empty());
+    assert_eq!(receiver.received().len(), 5);
+    assert_eq!(webhook(&world, id).await.consecutive_failures, 5);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
+    let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let hanging = Receiver::start().await;
+    hanging.reply_always(Reply::Hang);
+    let closed = {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        format!("http://{}/hook", listener.local_addr().unwrap())
+    };
+    let plain = Receiver::start().await;
+    let not_tls = plain.url.replace("http://", "https://");
+    let cases = [
+        (hanging.url.as_str(), FailureClass::Timeout),
+        (closed.as_str(), FailureClass::Network),
+        (not_tls.as_str(), FailureClass::Tls),
+    ];
+    let mut hooks = Vec::new();
+    for (url, class) in cases {
+        hooks.push((hook(&world, url).await.webhook.id, class));
+    }
+    let event = emit(&world, 1).await[0];
+    let report = dispatch_to_the_end(&world).await;
+    assert_eq!((report.attempts, report.failed, report.retried), (9, 3, 6));
+    for (id, class) in hooks {
+        let log = world.company.webhooks().log(id, 10).await.unwrap();
+        assert_eq!(log.len(), 3);
+        assert!(
+            log.iter().all(|attempt| (attempt.failure, attempt.status) == (Some(class), None)),
+            "{log:?}"
+        );
+        assert_eq!(delivery(&world, event, id).await.status, DeliveryStatus::Failed);
+        assert_eq!(webhook(&world, id).await.consecutive_failures, 1);
+    }
+    assert!(plain.received().is_empty());
+}
+
+#[on_each_database]
+async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for failures in 1..=10 {
+        emit(&world, 1).await;
+        assert_eq!(world.dispatch().await.failed, 1);
+        let webhook = webhook(&world, id).await;
+        assert_eq!(webhook.consecutive_failures, failures);
+        let disabled = (failures == 10).then(|| (world.now(), DisabledReason::Failures));
+        assert_eq!(webhook.disabled, disabled, "{failures}");
+        world.advance(DAY);
+    }
+    let event = emit(&world, 1).await[0];
+    assert_eq!(world.dispatch().await.attempts, 0);
+    let found = delivery(&world, event, id).await;
+    assert_eq!((found.status, found.reason.as_deref()), (DeliveryStatus::Skipped, Some("webhook_disabled")));
+    assert_eq!(receiver.received().len(), 10);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_success_sets_the_count_to_0() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for _ in 0..3 {
+        receiver.reply_always(Reply::status(400));
+        emit(&world, 9).await;
+        world.dispatch().await;
+        assert_eq!(webhook(&world, id).await.consecutive_failures, 9);
+        receiver.reply_always(Reply::status(200));
+        emit(&world, 1).await;
+        world.dispatch().await;
+        let webhook = webhook(&world, id).await;
+        assert_eq!((webhook.consecutive_failures, webhook.disabled), (0, None));
+    }
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    receiver.reply_next((0..24).map(|_| Reply::status(500)));
+    emit(&world, 12).await;
+    let report = dispatch_to_the_end(&world).await;
+    assert_eq!((report.delivered, report.failed), (12, 0));
+    assert_eq!(webhook(&world, id).await.consecutive_failures, 0);
+}
+
+#[on_each_database]
+async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for round in 0..3 {
+        for _ in 0..9 {
+            emit(&world, 1).await;
+            world.dispatch().await;
+        }
+        let before = webhook(&world, id).await;
+        assert_eq!((before.consecutive_failures, before.disabled), (9, None), "round {round}");
+        emit(&world, 1).await;
+        world.dispatch().await;
+        assert!(webhook(&world, id).await.disabled.is_some(), "round {round}");
+        let enabled = webhooks.enable(id).await.unwrap();
+        assert_eq!((enabled.consecutive_failures, enabled.disabled), (0, None));
+    }
+    // Also where the webhook was switched off by hand in the middle of a row.
+    emit(&world, 5).await;
+    world.dispatch().await;
+    webhooks.disable(id).await.unwrap();
+    assert_eq!(webhooks.enable(id).await.unwrap().consecutive_failures, 0);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_burst_disables_once_and_what_still_waits_is_skipped() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    emit(&world, 200).await;
+    let report = dispatch_to_the_end(&world).await;
+    assert_eq!(report.failed + report.skipped + skipped_by_rows(&world, report.skipped).await, 200);
+    // What was in flight when the tenth failure was recorded has failed as well, and no more than that.
+    let bound = 10 + 2 * world.invoicing.settings().dispatch.in_flight_per_webhook as u64;
+    assert!((10..=bound).contains(&report.failed), "{report:?}");
+    let webhook = webhook(&world, id).await;
+    assert_eq!(webhook.disabled.map(|(_, reason)| reason), Some(DisabledReason::Failures));
+    assert_eq!(webhook.consecutive_failures, 10);
+}
+
+/// Skipped deliveries that the dispatcher did not have in memory.
+async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
+    let rows = world.count("SELECT count(*) FROM delivery WHERE status = 'skipped'").await;
+    u64::try_from(rows).unwrap() - reported
+}
+
+#[on_each_database]
+async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let waiting = emit(&world, 4).await;
+    assert_eq!(world.dispatch().await.retried, 4);
+    receiver.reply_always(Reply::status(400));
+    emit(&world, 10).await;
+    assert_eq!(world.dispatch().await.failed, 10);
+    assert!(webhook(&world, id).await.disabled.is_some());
+    for event in &waiting {
+        let found = delivery(&world, *event, id).await;
+        assert_eq!((found.status, found.attempts), (DeliveryStatus::Skipped, 1));
+        assert_eq!(found.reason.as_deref(), Some("webhook_disabled"));
+    }
+    world.assert_all_ended().await;
+    // And all of it can be replayed.
+    receiver.reply_always(Reply::status(200));
+    world.company.webhooks().enable(id).await.unwrap();
+    assert_eq!(world.company.webhooks().replay(id, None).await.unwrap(), 14);
+    assert_eq!(dispatch_to_the_end(&world).await.delivered, 14);
+}
+
+#[on_each_database]
+async fn counts_are_kept_per_webhook_and_per_company() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let good = Receiver::start().await;
+    receiver.reply_always(Reply::status(400));
+    let (other, _) = world.another("Autre", Plan::Pro).await;
+    let mine = hook(&world, &receiver.url).await.webhook.id;
+    let mine_good = hook(&world, &good.url).await.webhook.id;
+    let theirs = hook_for(&other, &receiver.url, EventKind::ALL).await.webhook.id;
+    for _ in 0..2 {
+        emit(&world, 4).await;
+        emit_for(&other, 3).await;
+        world.dispatch().await;
+    }
+    assert_eq!(webhook(&world, mine).await.consecutive_failures, 8);
+    assert_eq!(webhook(&world, mine_good).await.consecutive_failures, 0);
+    assert_eq!(other.webhooks().get(theirs).await.unwrap().consecutive_failures, 6);
+    emit(&world, 2).await;
+    world.dispatch().await;
+    assert!(webhook(&world, mine).await.disabled.is_some());
+    assert!(webhook(&world, mine_good).await.disabled.is_none());
+    assert!(other.webhooks().get(theirs).await.unwrap().disabled.is_none());
+    emit_for(&other, 4).await;
+    emit(&world, 1).await;
+    world.dispatch().await;
+    assert!(other.webhooks().get(theirs).await.unwrap().disabled.is_some());
+    assert_eq!(good.received().len(), 11);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_large_backlog_is_delivered_each_event_once() {
+    let world = World::new().await;
+    let (a, b) = (Receiver::start().await, Receiver::start().await);
+    hook(&world, &a.url).await;
+    hook(&world, &b.url).await;
+    emit(&world, 300).await;
+    assert_eq!(dispatch_to_the_end(&world).await.delivered, 600);
+    for receiver in [a, b] {
+        let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+        bodies.sort();
+        bodies.dedup();
+        assert_eq!(bodies.len(), 300);
+        assert_eq!(receiver.received().len(), 300);
+    }
+}
+
+#[on_each_database]
+async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let bad_url = hook(&world, &receiver.url).await.webhook.id;
+    let no_secret = hook(&world, &receiver.url).await.webhook.id;
+    let good = hook(&world, &receiver.url).await.webhook.id;
+    // As a bug of an earlier version could have left it.
+    for (statement, id) in [
+        ("UPDATE webhook SET url = 'http://[::1' WHERE id = $1", bad_url),
+        ("UPDATE webhook SET secret = '' WHERE id = $1", no_secret),
+    ] {
+        assert_eq!(world.run(statement, &[id.0.into()]).await, 1);
+    }
+    let event = emit(&world, 1).await[0];
+    let report = dispatch_to_the_end(&world).await;
+    assert_eq!((report.delivered, report.failed), (1, 2));
+    for id in [bad_url, no_secret] {
+        let log = world.company.webhooks().log(id, 10).await.unwrap();
+        assert_eq!((log.len(), log[0].failure), (1, Some(FailureClass::Unsendable)));
+    }
+    assert_eq!(delivery(&world, event, good).await.status, DeliveryStatus::Delivered);
+}
+
+/// Whatever receivers answer, in whatever order: every event ends, as its own attempts say it must, and each of its
+/// attempts carried the same bytes.
+#[on_each_database]
+fn every_event_ends_as_its_attempts_say() {
+    let status =
+        prop_oneof![4 => Just(200_u16), 4 => Just(500), 1 => Just(429), 1 => Just(404), 1 => Just(302)];
+    let steps =
+        proptest::collection::vec((1_usize..6, proptest::collection::vec(status, 0..12), 0_u64..7_000), 1..5);
+    let runtime = runtime();
+    for_all(8, &steps, |steps| {
+        runtime.block_on(async {
+            let world = World::new().await;
+            let receiver = Receiver::start().await;
+            let id = hook(&world, &receiver.url).await.webhook.id;
+            for (count, replies, gap) in steps {
+                receiver.reply_next(replies.into_iter().map(Reply::status));
+                emit(&world, count).await;
+                world.dispatch().await;
+                world.assert_nothing_due().await;
+                world.advance(ms(gap));
+            }
+            dispatch_to_the_end(&world).await;
+            let mut log = world.company.webhooks().log(id, 10_000).await.unwrap();
+            log.reverse();
+            for event in events(&world.company).await {
+                let answers: Vec<u16> =
+                    log.iter().filter(|row| row.event == event.id).filter_map(|row| row.status).collect();
+                let found = delivery(&world, event.id, id).await;
+                let again = |status: &u16| matches!(*status, 429 | 500..=599);
+                let (last, before) =
+                    answers.split_last().map_or((None, &[][..]), |(last, rest)| (Some(*last), rest));
+                prop_assert!(before.iter().all(again), "{answers:?}");
+                match found.status {
+                    DeliveryStatus::Delivered => prop_assert!(matches!(last, Some(200..=299)), "{answers:?}"),
+                    DeliveryStatus::Failed => {
+                        prop_assert!(answers.len() == 3 || !again(&last.unwrap()), "{answers:?}");
+                        prop_assert!(!matches!(last, Some(200..=299)));
+                    }
+                    DeliveryStatus::Skipped => prop_assert!(webhook(&world, id).await.disabled.is_some()),
+                    DeliveryStatus::Pending => prop_assert!(false, "still pending"),
+                }
+                prop_assert!(answers.len() <= 3);
+                let bodies =
+                    receiver.received().into_iter().filter(|received| received.body == event.body.as_bytes());
+                prop_assert_eq!(bodies.count(), answers.len());
+            }
+            Ok(())
+        })
+    });
+}

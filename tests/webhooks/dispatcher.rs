@@ -1,0 +1,500 @@
+//! `Dispatcher::run`: woken by the commit, stopped gracefully, killed, restarted; and that the dead delay nobody.
+//!
+//! These run on the system's clock, as a host does. Each wait has a bound.
+
+use std::time::{Duration, Instant};
+
+use invoicing_core::{DeliveryStatus, EventKind, Plan};
+use invoicing_server::{CompanyHandle, Error};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
+
+use crate::support::{delivery, emit, emit_for, hook, hook_for};
+
+const SOON: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(20);
+
+#[on_each_database]
+async fn a_commit_wakes_the_dispatcher() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    for n in 1..=20 {
+        let begun = Instant::now();
+        emit(&world, 1).await;
+        assert!(receiver.wait_for(n, SOON).await, "delivery {n} did not arrive within a second");
+        assert!(begun.elapsed() < 2 * SOON);
+    }
+    assert_eq!(running.stop().await.delivered, 20);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    webhooks.disable(id).await.unwrap();
+    emit(&world, 3).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    webhooks.enable(id).await.unwrap();
+    webhooks.ping(id).await.unwrap();
+    assert!(receiver.wait_for(1, SOON).await, "the ping");
+    assert_eq!(webhooks.replay(id, None).await.unwrap(), 3);
+    assert!(receiver.wait_for(4, SOON).await, "what was replayed");
+    running.stop().await;
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_next([Reply::status(500)]);
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 1).await;
+    assert!(receiver.wait_for(2, 3 * SOON).await);
+    let received = receiver.received();
+    let gap = received[1].at - received[0].at;
+    // The gap is counted from the end of the attempt: a little more than a second and a tenth, never less than one.
+    assert!((1_000..1_700).contains(&gap.as_millis()), "{gap:?}");
+    running.stop().await;
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    emit(&world, 30).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(receiver.wait_for(30, 5 * SOON).await);
+    assert_eq!(running.stop().await.delivered, 30);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn stopping_lets_attempts_in_flight_end_and_records_them() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_millis(400), 200));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    let event = emit(&world, 1).await[0];
+    assert!(receiver.wait_for(1, SOON).await);
+    assert_eq!(running.stop().await.delivered, 1);
+    assert_eq!(delivery(&world, event, id).await.status, DeliveryStatus::Delivered);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once() {
+    let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let receiver = Receiver::start().await;
+    // Until everything is committed.
+    receiver.reply_next([Reply::Slow(Duration::from_secs(4), 200)]);
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    let all = emit(&world, 100).await;
+    assert!(receiver.wait_for(1, SOON).await);
+    let report = running.stop().await;
+    assert!((1..100).contains(&report.delivered), "{report:?}");
+    let mut pending = 0;
+    for event in &all {
+        pending += u64::from(delivery(&world, *event, id).await.status == DeliveryStatus::Pending);
+    }
+    assert_eq!(pending + report.delivered, 100);
+    assert_eq!(
+        world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await,
+        0,
+        "nothing stays claimed"
+    );
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(receiver.wait_for(100, 5 * SOON).await);
+    running.stop().await;
+    assert_eq!(receiver.received().len(), 100, "a graceful stop repeats nothing");
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_second_dispatcher_is_refused_and_does_not_disturb_the_first() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 1).await;
+    assert!(receiver.wait_for(1, SOON).await);
+    for _ in 0..3 {
+        let second = world.invoicing.dispatcher().run_once().await;
+        assert!(matches!(second, Err(Error::Conflict(_))), "{second:?}");
+        let second = world.invoicing.dispatcher().run(std::future::ready(())).await;
+        assert!(matches!(second, Err(Error::Conflict(_))), "{second:?}");
+    }
+    emit(&world, 1).await;
+    assert!(receiver.wait_for(2, SOON).await, "the first one is still handed what is committed");
+    running.stop().await;
+    assert_eq!(world.invoicing.dispatcher().run_once().await.unwrap().attempts, 0);
+    world.assert_all_ended().await;
+}
+
+/// A dispatcher that is ending must not take its successor's hand-off with it.
+#[on_each_database]
+async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
+    for _ in 0..10 {
+        let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+        let receiver = Receiver::start().await;
+        receiver.reply_next([Reply::Slow(Duration::from_millis(50), 200)]);
+        hook(&world, &receiver.url).await;
+        let mut ending = RunningDispatcher::start(world.invoicing.dispatcher());
+        emit(&world, 60).await;
+        assert!(receiver.wait_for(1, SOON).await);
+        ending.ask_to_stop();
+        // Tries as fast as it can to be the next one.
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let mut stopped = std::pin::pin!(async move {
+            let _ = stopped.await;
+        });
+        let dispatcher = world.invoicing.dispatcher();
+        let next = async {
+            loop {
+                match dispatcher.run(&mut stopped).await {
+                    Err(Error::Conflict(_)) => tokio::task::yield_now().await,
+                    ended => break ended.unwrap(),
+                }
+            }
+        };
+        let test = async {
+            ending.stop().await;
+            assert!(receiver.wait_for(60, LONG).await);
+            for n in 61..=65 {
+                emit(&world, 1).await;
+                assert!(receiver.wait_for(n, SOON).await, "delivery {n} waited for a poll");
+            }
+            drop(stop);
+        };
+        tokio::join!(next, test);
+        world.assert_all_ended().await;
+    }
+}
+
+#[on_each_database]
+async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 100).await;
+    assert!(receiver.wait_for(8, SOON).await);
+    running.kill().await;
+    receiver.reply_always(Reply::status(200));
+    receiver.take();
+    // Also what is committed before somebody delivers again.
+    emit(&world, 10).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(receiver.wait_for(8 + 110, 5 * SOON).await);
+    emit(&world, 1).await;
+    assert!(receiver.wait_for(8 + 111, SOON).await);
+    running.stop().await;
+    world.assert_all_ended().await;
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), 111);
+}
+
+#[on_each_database]
+async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let mut made = 0;
+    for round in 0..15_u64 {
+        let running = RunningDispatcher::start(world.invoicing.dispatcher());
+        made += emit(&world, 20).await.len();
+        tokio::time::sleep(Duration::from_millis(round * 3 % 20)).await;
+        running.kill().await;
+        made += emit(&world, 1).await.len();
+    }
+    outlive_claims(&world);
+    let report = world.invoicing.dispatcher().run_once().await.unwrap();
+    world.assert_all_ended().await;
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), made, "{report:?}");
+}
+
+/// Short runs that begin and end while operations commit: what is planned in one run and committed in the next must
+/// be neither lost nor recorded twice. The clock stands still, so that nothing tells two attempts apart by time.
+#[on_each_database]
+async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let work = async {
+        futures_util::future::join_all((0..4).map(|_| async {
+            for _ in 0..60 {
+                emit_one(&world).await;
+            }
+        }))
+        .await;
+        done.store(true, std::sync::atomic::Ordering::SeqCst);
+    };
+    let runs = async {
+        let dispatcher = world.invoicing.dispatcher();
+        while !done.load(std::sync::atomic::Ordering::SeqCst) {
+            // Now and then the future is dropped wherever it stands.
+            let _ = tokio::time::timeout(Duration::from_micros(1_500), dispatcher.run_once()).await;
+            dispatcher.run_once().await.unwrap();
+        }
+    };
+    tokio::time::timeout(LONG, async { tokio::join!(work, runs) }).await.expect("the dispatcher is stuck");
+    outlive_claims(&world);
+    tokio::time::timeout(LONG, world.dispatch()).await.expect("the dispatcher is stuck");
+    world.assert_all_ended().await;
+    let mut bodies: Vec<_> = receiver.received().into_iter().map(|received| received.body).collect();
+    bodies.sort();
+    bodies.dedup();
+    assert_eq!(bodies.len(), 240);
+}
+
+async fn emit_one(world: &World) {
+    let new = crate::support::quote_at(crate::support::client_of(&world.company).await, "1");
+    world.company.quotes().create(&new).await.unwrap();
+}
+
+/// A file belongs to this process: when a dispatcher starts, nobody else can hold a claim. On a server, what somebody
+/// else has claimed, or was just claiming when its future was dropped, stands until the lease is over.
+fn outlive_claims(world: &World) {
+    if world.database() == Database::Postgres {
+        world.advance(Duration::from_millis(world.invoicing.settings().dispatch.lease_ms + 1));
+    }
+}
+
+#[on_each_database]
+async fn claims_of_a_process_that_died_are_taken_over() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Hang);
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 50).await;
+    assert!(receiver.wait_for(8, SOON).await);
+    running.kill().await;
+    assert!(world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await > 0, "nothing to recover");
+    let world = world.reopen().await;
+    receiver.reply_always(Reply::status(200));
+    if world.database() == Database::Postgres {
+        assert_eq!(world.dispatch().await.attempts, 0, "the claimant may be alive");
+    }
+    outlive_claims(&world);
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(receiver.wait_for(8 + 50, 5 * SOON).await);
+    running.stop().await;
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn retries_and_counts_survive_a_restart() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let event = emit(&world, 1).await[0];
+    world.dispatch().await;
+    let world = world.reopen().await;
+    world.advance(Duration::from_millis(999));
+    assert_eq!(world.dispatch().await.attempts, 0, "a restart does not shorten a gap");
+    world.advance(Duration::from_millis(101));
+    assert_eq!(world.dispatch().await.retried, 1);
+    let world = world.reopen().await;
+    world.advance(Duration::from_millis(5_500));
+    assert_eq!(world.dispatch().await.failed, 1);
+    assert_eq!(delivery(&world, event, id).await.attempts, 3);
+    let world = world.reopen().await;
+    assert_eq!(world.company.webhooks().get(id).await.unwrap().consecutive_failures, 1);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn a_hanging_endpoint_does_not_delay_the_others() {
+    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
+    let hanging = Receiver::start().await;
+    hanging.reply_always(Reply::Hang);
+    hook(&world, &hanging.url).await;
+    let mut good = Vec::new();
+    for _ in 0..3 {
+        let receiver = Receiver::start().await;
+        hook(&world, &receiver.url).await;
+        good.push(receiver);
+    }
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    for round in 1..=20 {
+        emit(&world, 1).await;
+        for receiver in &good {
+            assert!(receiver.wait_for(round, SOON).await, "round {round}");
+        }
+    }
+    running.kill().await;
+}
+
+/// A company of which nothing is late.
+struct Bystander {
+    company: CompanyHandle,
+    receiver: Receiver,
+}
+
+impl Bystander {
+    async fn of(world: &World) -> Self {
+        let (company, _) = world.another("Autre", Plan::Pro).await;
+        let receiver = Receiver::start().await;
+        hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await;
+        Self { company, receiver }
+    }
+
+    /// One event after another is delivered soon.
+    async fn is_served(&self, events: usize) {
+        for n in 1..=events {
+            emit_for(&self.company, 1).await;
+            assert!(self.receiver.wait_for(n, SOON).await, "delivery {n}");
+        }
+    }
+}
+
+#[on_each_database]
+async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
+    let world = World::on_system_clock(|settings| {
+        settings.dispatch.attempt_timeout_ms = 1_000;
+        // Few places, so that the dead could fill them all.
+        settings.dispatch.in_flight = 16;
+    })
+    .await;
+    let hanging = Receiver::start().await;
+    hanging.reply_always(Reply::Hang);
+    for _ in 0..2 {
+        hook(&world, &hanging.url).await;
+    }
+    emit(&world, 500).await;
+    let bystander = Bystander::of(&world).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(hanging.wait_for(2, SOON).await);
+    bystander.is_served(20).await;
+    assert_eq!(bystander.company.events().list(None, 100).await.unwrap().len(), 20);
+    running.kill().await;
+    let counted = world.count("SELECT count(*) FROM delivery WHERE status = 'pending'").await;
+    assert!(counted >= 950, "{counted} of 1000 left");
+}
+
+/// Late, but in time: such an answer is a success.
+const LATE: Reply = Reply::Slow(Duration::from_millis(4_900), 200);
+
+/// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
+/// the places are scarce, what another company's webhook gets.
+async fn assert_forty_webhooks_delay_nobody(crowd: &Receiver, scarce: usize) {
+    let world = World::on_system_clock(|_| {}).await;
+    let (second, _) = world.another("Deuxième", Plan::Team).await;
+    for company in [&world.company, &second] {
+        for _ in 0..20 {
+            hook_for(company, &crowd.url, &[EventKind::QuoteCreated]).await;
+        }
+        emit_for(company, 16).await;
+    }
+    let bystander = Bystander::of(&world).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    assert!(crowd.wait_for(scarce, LONG).await, "{} came", crowd.received().len());
+    bystander.is_served(20).await;
+    running.kill().await;
+}
+
+#[on_each_database]
+async fn endpoints_that_answer_late_do_not_delay_another_company() {
+    let crowd = Receiver::start().await;
+    crowd.reply_always(LATE);
+    assert_forty_webhooks_delay_nobody(&crowd, 160).await;
+}
+
+#[on_each_database]
+async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company() {
+    let crowd = Receiver::start().await;
+    crowd.reply_next((0..640).map(|n| if n % 2 == 0 { LATE } else { Reply::status(200) }));
+    assert_forty_webhooks_delay_nobody(&crowd, 320).await;
+}
+
+/// More than there are places. Once they have been late they get half of the places.
+#[on_each_database]
+async fn endpoints_that_were_late_leave_places_to_others() {
+    let world = World::on_system_clock(|settings| settings.dispatch.in_flight = 8).await;
+    let late = Receiver::start().await;
+    late.reply_always(Reply::Slow(Duration::from_millis(2_500), 200));
+    for _ in 0..12 {
+        hook(&world, &late.url).await;
+    }
+    emit(&world, 10).await;
+    let bystander = Bystander::of(&world).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    // All places, and again, with those that had found none; from then on every one was late.
+    assert!(late.wait_for(17, LONG).await);
+    bystander.is_served(10).await;
+    running.kill().await;
+}
+
+#[on_each_database]
+async fn stopping_waits_no_longer_than_an_attempt_may_take() {
+    let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 500).await;
+    let hanging = Receiver::start().await;
+    hanging.reply_always(Reply::Hang);
+    hook(&world, &hanging.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&world, 100).await;
+    assert!(hanging.wait_for(8, SOON).await);
+    let begun = Instant::now();
+    let report = running.stop().await;
+    assert!(begun.elapsed() < 2 * SOON, "{:?}", begun.elapsed());
+    assert!(report.retried >= 8, "{report:?}");
+    assert_eq!(world.count("SELECT count(*) FROM delivery WHERE claim <> 0").await, 0);
+    world.assert_ledger().await;
+}
+
+#[on_each_database]
+async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
+    let world = World::on_system_clock(|_| {}).await;
+    let mut receivers = Vec::new();
+    for _ in 0..4 {
+        let receiver = Receiver::start().await;
+        hook(&world, &receiver.url).await;
+        receivers.push(receiver);
+    }
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    let emitted = futures_util::future::join_all((0..8).map(|_| async {
+        for _ in 0..5 {
+            world.accepted().await;
+        }
+    }));
+    emitted.await;
+    for receiver in &receivers {
+        assert!(receiver.wait_for(80, LONG).await, "{}", receiver.received().len());
+    }
+    assert_eq!(running.stop().await.delivered, 320);
+    world.assert_all_ended().await;
+}
+
+#[on_each_database]
+async fn after_closing_operations_and_dispatcher_say_that_storage_is_unavailable() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    emit(&world, 1).await;
+    world.invoicing.close().await;
+    let dispatched = world.invoicing.dispatcher().run_once().await;
+    assert!(matches!(dispatched, Err(Error::StorageUnavailable(_))), "{dispatched:?}");
+    let created = world.company.clients().create(&invoicing_core::NewClient::named("x")).await;
+    assert!(matches!(created, Err(Error::StorageUnavailable(_))), "{created:?}");
+    let world = world.reopen().await;
+    assert_eq!(world.dispatch().await.delivered, 1);
+    world.assert_all_ended().await;
+}

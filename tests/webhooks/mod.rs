@@ -1,0 +1,6 @@
+//! Webhooks and their deliveries.
+
+mod deliveries;
+mod dispatcher;
+mod management;
+mod target;

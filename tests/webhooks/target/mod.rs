@@ -1,0 +1,6 @@
+//! Which addresses a webhook may reach.
+
+mod changes;
+mod corpus;
+mod policy;
+mod support;
