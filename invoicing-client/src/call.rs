@@ -250,6 +250,7 @@ mod tests {
         assert_eq!(request.headers()[CONTENT_TYPE], "application/json");
     }
 
+    /// Rules: RETRY-7
     #[test]
     fn a_document_url_never_sees_the_key() {
         let endpoint = endpoint("https://api.example.com/x").unwrap();

@@ -11,7 +11,7 @@ use crate::pace::Pace;
 use crate::transport::HttpTransport;
 use crate::{ApiKey, ConfigError, InvoicingClient, Transport};
 
-/// Most attempts per call (contract, section 11).
+/// Most attempts per call (RETRY-3).
 pub(crate) const MAX_ATTEMPTS: u32 = 4;
 /// A connection takes at most this long.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,6 +1,6 @@
 //! The decision after an attempt: done, again, or give up. Pure; waiting and sending are done elsewhere.
 //!
-//! The rules are those of the contract (section 11): `GET`, `PATCH` and `POST` with an `externalId` are repeated after
+//! The rules are RETRY-1 to RETRY-5 of the contract: `GET`, `PATCH` and `POST` with an `externalId` are repeated after
 //! connect errors, timeouts, 408, 429 and 5xx.
 
 use std::time::Duration;
@@ -128,6 +128,7 @@ mod tests {
         Outcome::Answered { status, retry_after: retry_after.map(Duration::from_secs) }
     }
 
+    /// Rules: RETRY-1
     #[test]
     fn only_what_may_pass_is_tried_again() {
         for status in [408, 429, 500, 502, 503, 504, 599] {
@@ -145,6 +146,7 @@ mod tests {
         assert_eq!(attempt(answered(201, None)).next(), Next::Done);
     }
 
+    /// Rules: RETRY-4
     #[test]
     fn the_ceilings_double_from_half_a_second_to_eight() {
         let ceilings: Vec<_> = [1, 2, 3, 4, 5, 6, 60].map(|n| backoff(n, u64::MAX).as_millis()).into();
@@ -152,6 +154,7 @@ mod tests {
         assert_eq!(backoff(u32::MAX, 0), Duration::ZERO);
     }
 
+    /// Rules: RETRY-5
     #[test]
     fn ninety_seconds_are_waited_and_ninety_one_are_returned() {
         assert_eq!(attempt(answered(429, Some(90))).next(), Next::Again { after: Duration::from_secs(90) });
@@ -168,6 +171,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: RETRY-1, RETRY-3, RETRY-4
         #[test]
         fn every_repetition_keeps_the_rules(
             repeatable: bool,

@@ -1,4 +1,4 @@
-//! The states of an invoice (contract, section 6): pure functions from a record and an instant to the new record
+//! The states of an invoice (INVOICE-1 to INVOICE-7): pure functions from a record and an instant to the new record
 //! with its events.
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.

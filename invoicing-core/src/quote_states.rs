@@ -1,4 +1,4 @@
-//! The states of a quote (contract, section 6): pure functions from a record and an instant to the new record with
+//! The states of a quote (QUOTE-1 to QUOTE-9): pure functions from a record and an instant to the new record with
 //! its events.
 //!
 //! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.

@@ -80,6 +80,7 @@ async fn shop() -> Shop {
     Shop { invoicing, company, renderer, _place: place }
 }
 
+/// Rules: EVIDENCE-6
 #[on_each_database]
 async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     let Shop { invoicing, company, renderer, _place } = shop().await;
@@ -112,6 +113,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     assert_eq!(company.quotes().proof(quote.id).await.unwrap().unwrap().document_sha256, hash.to_string());
 }
 
+/// Rules: QUOTE-8
 #[on_each_database]
 async fn sending_again_says_what_holds_by_then() {
     let Shop { company, renderer, _place, .. } = shop().await;
@@ -169,6 +171,7 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
     links.sign(token.reveal(), &signature()).await.unwrap();
 }
 
+/// Rules: QUOTE-15
 #[on_each_database]
 async fn nobody_signs_another_document_than_the_one_that_was_shown() {
     let world = World::new().await;

@@ -77,6 +77,7 @@ pub(crate) async fn import_beside_a_rival(world: &World, store: &HookedStore, ri
     assert_eq!(quotes.open_document(imported.id).await.unwrap().file_name, "DEV-2026-0002.pdf");
 }
 
+/// Rules: NUMBER-5
 #[on_each_database]
 async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
     let (world, store) = HookedStore::world().await;
@@ -106,6 +107,7 @@ async fn while_imports_hold_the_numbers_in_turn_others_get_theirs_in_between() {
     assert!(in_between >= 2, "others get no number: {numbers:?}");
 }
 
+/// Rules: DOCUMENT-16, NUMBER-3
 #[on_each_database]
 async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
     let (world, store) = HookedStore::world().await;

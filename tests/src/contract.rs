@@ -107,7 +107,9 @@ fn sources(folder: &Path) -> Vec<Source> {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if path.is_dir() && name != "target" && !name.starts_with('.') {
+        // Cargo marks its folders, so that a module may be called `target`.
+        let is_of_sources = !name.starts_with('.') && !path.join("CACHEDIR.TAG").exists();
+        if path.is_dir() && is_of_sources {
             sources.extend(self::sources(&path));
         } else if name.ends_with(".rs") {
             let text = fs::read_to_string(&path).expect("a readable source");

@@ -53,6 +53,7 @@ async fn a_usual_log_says_what_is_tried_again_and_why() {
     }
 }
 
+/// Rules: RETRY-7
 #[tokio::test]
 async fn attempts_are_logged_without_key_query_or_body() {
     let log = Log::default();

@@ -1,4 +1,4 @@
-//! The retry rules of the contract (section 11), seen from outside.
+//! The retry rules of the contract, seen from outside.
 
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ fn unavailable() -> Reply {
     answer(503, &error_json("storage_unavailable", "try later"))
 }
 
+/// Rules: RETRY-4
 #[tokio::test]
 async fn a_wait_is_as_long_as_the_service_asks() {
     let dated = quota("Mon, 14 Sep 2026 09:41:30 GMT").with("date", "Mon, 14 Sep 2026 09:41:10 GMT");
@@ -43,6 +44,7 @@ async fn a_wait_is_real() {
     assert!(started.elapsed() >= SECOND);
 }
 
+/// Rules: RETRY-3, RETRY-4, RETRY-6
 #[tokio::test]
 async fn the_first_attempt_is_not_waited_for_and_later_ones_back_off() {
     let server = Server::script(vec![unavailable(); 4]).await;
@@ -56,6 +58,7 @@ async fn the_first_attempt_is_not_waited_for_and_later_ones_back_off() {
     assert!(ids.iter().all(|id| *id == ids[0]));
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn passing_failures_pass() {
     let failures =
@@ -68,6 +71,7 @@ async fn passing_failures_pass() {
     }
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn an_attempt_has_a_time_limit() {
     let server = Server::script([Reply::Hang, empty_page()]).await;
@@ -84,6 +88,7 @@ async fn an_attempt_has_a_time_limit() {
     assert_eq!(error.request_id().unwrap(), sent);
 }
 
+/// Rules: RETRY-1, RETRY-3
 #[tokio::test]
 async fn a_refused_connection_is_tried_again() {
     // A port that nobody listens on any more.
@@ -107,6 +112,7 @@ async fn a_connection_that_is_not_there_in_time_has_sent_nothing() {
     assert_eq!(error.kind(), ErrorKind::Connect, "{error}");
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn linking_is_repeated() {
     let linked = answer(200, &json!({"id": ID, "externalId": "crm-1"}));
@@ -116,6 +122,7 @@ async fn linking_is_repeated() {
     assert_eq!(server.seen().len(), 2);
 }
 
+/// Rules: RETRY-2
 #[tokio::test]
 async fn creating_is_repeated_only_with_an_external_id() {
     for failure in [unavailable(), quota("1"), Reply::Cut] {
@@ -136,6 +143,7 @@ async fn creating_is_repeated_only_with_an_external_id() {
     }
 }
 
+/// Rules: RETRY-5
 #[tokio::test]
 async fn more_than_ninety_seconds_are_returned_at_once() {
     let server = Server::script([quota("91")]).await;
@@ -148,6 +156,7 @@ async fn more_than_ninety_seconds_are_returned_at_once() {
     assert_eq!(env.slept(), []);
 }
 
+/// Rules: RETRY-3
 #[tokio::test]
 async fn a_wait_past_the_deadline_is_not_begun() {
     let server = Server::script([quota("6"), quota("6")]).await;
@@ -158,6 +167,7 @@ async fn a_wait_past_the_deadline_is_not_begun() {
     assert_eq!(env.slept(), [6 * SECOND]);
 }
 
+/// Rules: RETRY-3
 #[tokio::test]
 async fn the_deadline_cuts_an_attempt_short() {
     let server = Server::script([Reply::Hang]).await;
@@ -168,6 +178,7 @@ async fn the_deadline_cuts_an_attempt_short() {
     assert!(started.elapsed() < 5 * SECOND);
 }
 
+/// Rules: RETRY-1, RETRY-6
 #[tokio::test]
 async fn refusals_are_final() {
     for (status, code) in

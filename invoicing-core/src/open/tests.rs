@@ -3,6 +3,7 @@ use crate::{
     ClientType, DeliveryStatus, EventKind, FailureClass, InvoiceStatus, Plan, ProjectStatus, QuoteStatus,
 };
 
+/// Rules: WIRE-26
 #[test]
 fn a_value_that_is_not_known_survives_reading_and_writing() {
     let json = "\"ARCHIVED\"";
@@ -49,6 +50,7 @@ impl SwapCase for String {
     }
 }
 
+/// Rules: RECORD-10, EVENT-3, DELIVERY-1, PLAN-1
 #[test]
 fn the_words_are_those_of_the_contract() {
     let quote = ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"];

@@ -48,7 +48,7 @@ pub use proxy::{ForwardProxy, ProxyError};
 use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 
-/// Time for one attempt, unless a host says otherwise: the contract, section "Limits".
+/// Time for one attempt, unless a host says otherwise (ATTEMPT-5).
 pub(crate) const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Most of a response's body that is read, in bytes.

@@ -17,7 +17,7 @@ use crate::config::RequestLimits;
 /// What a body's reader may fail with.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// Largest body of a request, in bytes (contract, section 1).
+/// Largest body of a request, in bytes (WIRE-25).
 pub(crate) const MOST_BYTES: usize = 256 * 1024;
 
 /// What is read of a body that nobody wants, in bytes.

@@ -224,6 +224,7 @@ mod tests {
         ]
     }
 
+    /// Rules: ERROR-13
     #[test]
     fn every_error_has_a_known_status_and_says_nothing_of_the_inside() {
         for error in every_error() {

@@ -18,6 +18,7 @@ const TOLD: Duration = Duration::from_secs(28);
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(20);
 
+/// Rules: DELIVERY-2
 #[tokio::test(flavor = "multi_thread")]
 async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves() {
     let Some(cluster) = Cluster::start(&Options { durable: true, ..Options::default() }) else { return };

@@ -17,6 +17,7 @@ fn unordered(unordered: bool) -> Means {
     Means { unordered, ..Means::default() }
 }
 
+/// Rules: CATCHUP-1, CATCHUP-2
 #[tokio::test]
 async fn no_interleaving_of_three_changes_loses_anything() {
     let changes: Vec<_> = (0..4)
@@ -35,6 +36,7 @@ async fn no_interleaving_of_three_changes_loses_anything() {
     println!("{} interleavings of up to 3 changes with the pages of 4 records: nothing lost", all.len());
 }
 
+/// Rules: CATCHUP-1, CATCHUP-2, CATCHUP-3
 #[tokio::test]
 async fn no_pass_that_ends_anywhere_loses_anything() {
     let changes = [Change::Update(vec![0]), Change::Update(vec![3]), Change::Create(1)];
@@ -128,6 +130,7 @@ pub(super) fn steps(
 }
 
 proptest! {
+    /// Rules: CATCHUP-1, CATCHUP-2, CATCHUP-3
     #[test]
     fn nothing_is_missed_and_nothing_comes_twice(
         first in changes(),
@@ -148,6 +151,7 @@ proptest! {
     }
 }
 
+/// Rules: CATCHUP-4
 #[tokio::test]
 async fn ten_thousand_records_are_read_at_first() {
     for way in [false, true] {

@@ -163,6 +163,7 @@ fn assert_tidy(pages: &[Page]) {
     }
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn a_quote_says_what_the_customer_must_know() {
     let company = company();
@@ -193,6 +194,7 @@ fn a_quote_says_what_the_customer_must_know() {
     assert!(text_of(&pages).contains("Chantier\n4 quai de la Fosse\n"));
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn lines_stand_under_their_lot_and_section_with_subtotals() {
     let text = text_of(&composed(&company(), &quote()));
@@ -211,6 +213,7 @@ fn lines_stand_under_their_lot_and_section_with_subtotals() {
     assert!(!text_of(&composed(&company(), &plain)).contains("Sous-total"));
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn a_signed_quote_shows_the_evidence_and_carries_it() {
     let (company, mut quote) = (company(), quote());
@@ -264,6 +267,7 @@ fn rates_and_retention_are_only_mentioned_where_they_apply() {
     assert!(!text.contains("bis") && !text.contains("Retenue"), "{text}");
 }
 
+/// Rules: DOCUMENT-13
 #[test]
 fn the_same_input_gives_the_same_bytes_and_another_gives_others() {
     let quote = quote();
@@ -288,6 +292,7 @@ fn an_unknown_time_zone_is_an_error() {
     assert!(matches!(try_render(&company, &quote), Err(RenderError::Failed(_))));
 }
 
+/// Rules: DOCUMENT-15
 #[test]
 fn what_no_font_has_is_named() {
     let refused = |company: &Company, quote: &Quote| match try_render(company, quote) {
