@@ -41,7 +41,7 @@ pub type Body = Full<Bytes>;
 /// Dropping the future of an answer before it is finished takes an operation back or leaves it as a whole; it is
 /// never half done. A panic in a handler is answered with 500.
 ///
-/// Details of the contract that an integrator may want to know:
+/// What an integrator may want to know beyond the contract:
 /// - every endpoint refuses unknown and repeated query parameters, also those that have none;
 /// - `q` needs 1 to 255 characters, and at least one that is left when accents and case are put aside;
 /// - an incoming `X-Request-Id` is valid with 1 to 128 letters, digits, `.`, `_` and `-`;

@@ -148,7 +148,6 @@ mod tests {
         assert_eq!(fill(&mut places, Pace::Slow, 8), [8; 8]);
     }
 
-    /// Rules: ISOLATION-2
     #[test]
     fn hanging_webhooks_get_one_place_each_up_to_half_of_all() {
         let mut places = places(256, 8);

@@ -77,7 +77,6 @@ mod tests {
         }
     }
 
-    /// Rules: KEY-3
     #[test]
     fn anything_but_one_bearer_key_is_none() {
         for value in ["", "Bearer", "Bearer ", "isk_x", "Basic isk_x", "Bearerisk_x", "Bearer isk_x isk_y"] {
