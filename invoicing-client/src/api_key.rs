@@ -57,6 +57,7 @@ impl From<&str> for ApiKey {
 mod tests {
     use super::*;
 
+    /// Rules: RETRY-7
     #[test]
     fn the_key_is_sent_but_never_printed() {
         let key = ApiKey::from("isk_secret\n");

@@ -130,6 +130,7 @@ mod tests {
         AttemptOutcome::Response { status, retry_after: retry_after.map(Duration::from_secs) }
     }
 
+    /// Rules: RETRY-1
     #[test]
     fn only_transient_failures_are_retried() {
         for status in [408, 429, 500, 502, 503, 504, 599] {
@@ -147,6 +148,7 @@ mod tests {
         assert_eq!(attempt(response(201, None)).decide(), Decision::Succeed);
     }
 
+    /// Rules: RETRY-4
     #[test]
     fn the_backoff_bound_doubles_from_half_a_second_to_eight() {
         let bounds: Vec<_> = [1, 2, 3, 4, 5, 6, 60].map(|n| backoff(n, u64::MAX).as_millis()).into();
@@ -154,6 +156,7 @@ mod tests {
         assert_eq!(backoff(u32::MAX, 0), Duration::ZERO);
     }
 
+    /// Rules: RETRY-5
     #[test]
     fn a_retry_after_of_90_s_is_waited_for_and_one_of_91_s_is_returned() {
         assert_eq!(
@@ -176,6 +179,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: RETRY-1, RETRY-3, RETRY-4
         #[test]
         fn every_retry_obeys_the_rules(
             is_idempotent: bool,

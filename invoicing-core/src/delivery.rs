@@ -195,12 +195,14 @@ mod tests {
         AttemptOutcome::Answered { status, retry_after: None }
     }
 
+    /// Rules: ATTEMPT-2
     #[test]
     fn gaps_are_1_5_and_30_seconds() {
         let gaps: Vec<_> = (1..6).map(|n| gap(n, answered(500), 0).unwrap()).collect();
         assert_eq!(gaps, [1_000, 5_000, 30_000, 30_000, 30_000]);
     }
 
+    /// Rules: ATTEMPT-1
     #[test]
     fn three_attempts_are_the_default() {
         let policy = RetryPolicy::default();
@@ -209,6 +211,7 @@ mod tests {
         assert_eq!(policy.after(3, timeout, NOW, 0), NextStep::End(DeliveryOutcome::Failed));
     }
 
+    /// Rules: ATTEMPT-4
     #[test]
     fn retry_after_lengthens_the_gap_up_to_30_seconds_on_429_and_503_only() {
         let asks = |status, seconds| AttemptOutcome::Answered { status, retry_after: Some(seconds) };
@@ -219,7 +222,18 @@ mod tests {
         assert_eq!(gap(1, asks(500, 7), 0), Some(1_000));
     }
 
+    /// Rules: ATTEMPT-7, TARGET-6
+    #[test]
+    fn failures_on_the_way_are_attempted_again_and_those_before_it_are_final() {
+        use FailureClass::{Abandoned, TargetRefused, Unsendable};
+        for class in FailureClass::ALL {
+            let is_final = matches!(class, TargetRefused | Unsendable | Abandoned);
+            assert_eq!(gap(1, AttemptOutcome::Failed(*class), 0).is_none(), is_final, "{class}");
+        }
+    }
+
     proptest! {
+        /// Rules: ATTEMPT-6, ATTEMPT-7, ATTEMPT-8
         #[test]
         fn every_status_ends_or_retries_as_the_contract_says(status in 100_u16..1_000) {
             let step = RetryPolicy::default().after(1, answered(status), NOW, 0);
@@ -236,6 +250,7 @@ mod tests {
             prop_assert_eq!(found, expected);
         }
 
+        /// Rules: ATTEMPT-3
         #[test]
         fn a_gap_is_never_shortened_and_at_most_a_tenth_longer(attempt in 1..u32::MAX, jitter: u16) {
             let bare = RetryPolicy { max_attempts: u32::MAX };
@@ -245,6 +260,7 @@ mod tests {
             prop_assert!((base..=base + base / 10).contains(&gap));
         }
 
+        /// Rules: WEBHOOK-11, WEBHOOK-12
         #[test]
         fn ten_failures_in_a_row_disable_and_a_success_starts_over(ends in proptest::collection::vec(any::<bool>(), 0..60)) {
             let mut count = FailureCount::default();

@@ -210,6 +210,7 @@ mod tests {
         text.parse().unwrap()
     }
 
+    /// Rules: WIRE-6
     #[test]
     fn money_is_written_in_its_shortest_form() {
         for (text, json) in [("1200.00", "1200"), ("1200.50", "1200.5"), ("-0.00", "0"), ("0.01", "0.01")] {
@@ -224,6 +225,7 @@ mod tests {
         }
     }
 
+    /// Rules: WIRE-7
     #[test]
     fn more_than_two_decimals_are_refused() {
         for bad in ["1.005", "0.001", "1e-3", "10000000000000", "x", ""] {
@@ -232,6 +234,7 @@ mod tests {
         assert!("9999999999999.99".parse::<Money>().is_ok());
     }
 
+    /// Rules: MONEY-2
     #[test]
     fn halves_round_away_from_zero() {
         assert_eq!(money("0.05").percent(Percent::from(10)).unwrap(), money("0.01"));
@@ -259,6 +262,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: WIRE-6
         #[test]
         fn money_survives_json_exactly(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
             let amount = Money::new(Decimal::new(cents, 2)).unwrap();
@@ -270,6 +274,7 @@ mod tests {
             prop_assert_eq!(serde_json::from_value::<Money>(tree).unwrap(), amount);
         }
 
+        /// Rules: WIRE-8
         #[test]
         fn quantities_survive_json_exactly(units in -999_999_999_999_999_i64..=999_999_999_999_999) {
             let quantity = Quantity::new(Decimal::new(units, 4)).unwrap();
@@ -278,6 +283,7 @@ mod tests {
             prop_assert_eq!(serde_json::from_str::<Quantity>(&json).unwrap(), quantity);
         }
 
+        /// Rules: MONEY-1
         #[test]
         fn a_line_total_is_within_half_a_cent(q in -10_000_000_i64..10_000_000, p in 0_i64..10_000_000) {
             let (quantity, price) = (Decimal::new(q, 4), Decimal::new(p, 4));
@@ -289,6 +295,7 @@ mod tests {
             }
         }
 
+        /// Rules: MONEY-7
         #[test]
         fn overflow_is_an_error_and_never_a_wrap(q in any::<i64>(), p in any::<i64>()) {
             let quantity = Quantity::new(Decimal::new(q, 4));

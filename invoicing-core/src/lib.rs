@@ -47,6 +47,7 @@
 
 mod client;
 mod company;
+pub mod contract;
 mod date;
 mod delivery;
 mod document;

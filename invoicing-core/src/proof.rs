@@ -58,6 +58,7 @@ mod tests {
     use crate::QuoteStatus;
     use crate::fixtures::quote_in;
 
+    /// Rules: EVIDENCE-1
     #[test]
     fn the_fingerprint_is_the_hash_of_canonical_json() {
         let parts = ProofParts {
@@ -75,6 +76,7 @@ mod tests {
         assert_eq!(proof_fingerprint(&parts), expected);
     }
 
+    /// Rules: EVIDENCE-3
     #[test]
     fn a_detail_has_the_parts_once_it_is_signed() {
         assert_eq!(quote_in(QuoteStatus::Sent).proof_parts(""), None);

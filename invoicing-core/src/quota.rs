@@ -102,6 +102,7 @@ mod tests {
 
     use super::*;
 
+    /// Rules: QUOTA-4
     #[test]
     fn the_thirty_first_request_waits_until_the_first_leaves() {
         let mut window = QuotaWindow::default();
@@ -124,6 +125,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: QUOTA-1
         #[test]
         fn no_window_of_60_s_holds_more_than_the_limit(
             limit in 1_u32..40,

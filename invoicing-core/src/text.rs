@@ -76,6 +76,7 @@ pub fn fold_for_search(text: &str) -> String {
 mod tests {
     use super::*;
 
+    /// Rules: LIST-20
     #[test]
     fn search_is_blind_to_case_and_accents() {
         assert_eq!(fold_for_search("Lefèvre"), "lefevre");
@@ -100,6 +101,7 @@ mod tests {
         assert!(odd.is_empty(), "{odd:?}");
     }
 
+    /// Rules: WIRE-13
     #[test]
     fn texts_are_trimmed_and_normalised_to_nfc() {
         assert_eq!(optional_text("city", Some("  e\u{301}  "), SHORT_TEXT).unwrap().unwrap(), "é");
@@ -107,6 +109,7 @@ mod tests {
         assert!(required_text("name", "", SHORT_TEXT).is_err());
     }
 
+    /// Rules: WIRE-14
     #[test]
     fn lengths_are_counted_in_characters() {
         assert!(required_text("name", &"é".repeat(255), SHORT_TEXT).is_ok());
@@ -114,6 +117,7 @@ mod tests {
         assert!(required_text("notes", &"😀".repeat(2_000), LONG_TEXT).is_ok());
     }
 
+    /// Rules: WIRE-17
     #[test]
     fn control_characters_are_refused() {
         assert!(required_text("name", "a\0b", SHORT_TEXT).is_err());
@@ -121,6 +125,7 @@ mod tests {
         assert!(required_text("notes", "a\nb", LONG_TEXT).is_ok());
     }
 
+    /// Rules: WIRE-18
     #[test]
     fn an_email_has_two_sides() {
         for good in ["a@b", "jean.dupont+devis@exemple.fr"] {

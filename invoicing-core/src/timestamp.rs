@@ -112,6 +112,7 @@ mod tests {
 
     use super::*;
 
+    /// Rules: WIRE-2
     #[test]
     fn instants_have_three_decimals_and_z() {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
@@ -119,6 +120,7 @@ mod tests {
         assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
     }
 
+    /// Rules: LIST-11
     #[test]
     fn offsets_are_read_and_finer_digits_round_up() {
         let noon: Timestamp = "2026-09-14T12:00:00+02:00".parse().unwrap();
@@ -140,6 +142,7 @@ mod tests {
         assert!(serde_json::from_value::<Timestamp>("2026-09-14 10:00:00Z".into()).is_err());
     }
 
+    /// Rules: LIST-12
     #[test]
     fn a_date_alone_or_a_missing_zone_is_refused() {
         for bad in
@@ -150,6 +153,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: WIRE-3
         #[test]
         fn a_printed_instant_reads_back_as_itself(millis in MIN..=MAX) {
             let instant = Timestamp::from_millis(millis);

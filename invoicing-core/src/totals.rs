@@ -113,6 +113,7 @@ mod tests {
         Totals::of(&price_lines(lines)?.lines)
     }
 
+    /// Rules: MONEY-3
     #[test]
     fn vat_is_rounded_per_rate_and_not_per_line() {
         // Three lines of 0.33 at 5.5 %: per line 0.02 each, per rate round2(0.99 * 5.5 %) = 0.05.
@@ -120,6 +121,7 @@ mod tests {
         assert_eq!(totals(&lines).unwrap().total_ttc.to_string(), "1.04");
     }
 
+    /// Rules: MONEY-8
     #[test]
     fn a_document_rate_is_uniform_blended_or_zero() {
         assert_eq!(totals(&[line(10_000, 1_000_000, 2_000)]).unwrap().tva_rate, Percent::from(20));
@@ -131,12 +133,14 @@ mod tests {
         assert_eq!(totals(&nothing).unwrap().tva_rate, Percent::ZERO);
     }
 
+    /// Rules: MONEY-6
     #[test]
     fn a_total_below_zero_is_refused() {
         assert!(totals(&[line(-10_000, 1, 0), line(-10_000, 10_000, 0)]).is_err());
         assert!(totals(&[line(10_000, 1_000_000, 0), line(-10_000, 1_000_000, 2_000)]).is_err());
     }
 
+    /// Rules: MONEY-9
     #[test]
     fn retention_is_at_most_five_percent() {
         let amount = Money::from(1_000);
@@ -145,6 +149,7 @@ mod tests {
         assert!(retention_amount(amount, "-1".parse().unwrap()).is_err());
     }
 
+    /// Rules: MONEY-7
     #[test]
     fn overflow_of_a_sum_is_an_error() {
         let big = vec![line(10_000, 999_999_999_999_999, 2_000); 200];
@@ -152,6 +157,7 @@ mod tests {
     }
 
     proptest! {
+        /// Rules: MONEY-4
         #[test]
         fn the_breakdown_adds_up_to_the_totals(
             lines in proptest::collection::vec((-50_000_i64..500_000, 0_i64..5_000_000, prop_oneof![Just(0_i64), Just(550), Just(1_000), Just(2_000), 0..10_000_i64]), 0..20)

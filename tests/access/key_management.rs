@@ -11,6 +11,7 @@ async fn status(world: &World, key: &str) -> u16 {
     world.call("GET", "/api/v1/quotes", Some(key), &[], bytes::Bytes::new()).await.status.as_u16()
 }
 
+/// Rules: KEY-1, KEY-2
 #[on_each_database]
 async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_stored() {
     let world = World::new().await;
@@ -30,6 +31,7 @@ async fn a_key_has_32_random_bytes_and_only_its_hash_and_last_4_characters_are_s
     assert!(!format!("{issued:?}").contains(random));
 }
 
+/// Rules: KEY-7
 #[on_each_database]
 async fn a_revoked_key_is_refused_at_once_and_for_good() {
     let world = World::new().await;
@@ -49,6 +51,7 @@ async fn a_revoked_key_is_refused_at_once_and_for_good() {
     assert_eq!(status(&world, &key).await, 401);
 }
 
+/// Rules: PLAN-1
 #[on_each_database]
 async fn only_the_team_plan_may_use_the_api_from_the_moment_of_the_change() {
     let world = World::new().await;
@@ -76,6 +79,7 @@ async fn a_label_is_a_name() {
     assert!(matches!(issued, Err(Error::NotFound)), "{issued:?}");
 }
 
+/// Rules: QUOTA-6
 #[on_each_database]
 async fn a_host_may_set_another_quota() {
     for quota in [1_u32, 3, 31] {

@@ -1,4 +1,4 @@
-//! Keys, plan and quota (contract, section 10).
+//! Keys, plan and quota.
 
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ fn seconds(seconds: i64) -> Duration {
     Duration::from_secs(seconds.try_into().unwrap())
 }
 
+/// Rules: QUOTA-1, ERROR-12, WIRE-22
 #[on_each_database]
 async fn thirty_requests_pass_and_the_thirty_first_does_not() {
     let world = World::new().await;
@@ -66,6 +67,7 @@ async fn thirty_requests_pass_and_the_thirty_first_does_not() {
     assert_eq!(header(&answer, "ratelimit-reset"), header(&answer, "retry-after"));
 }
 
+/// Rules: QUOTA-3, WIRE-22
 #[on_each_database]
 async fn errors_that_come_after_the_quota_count_and_carry_its_headers() {
     let world = World::with(|settings| settings.quota = 5).await;
@@ -83,6 +85,7 @@ async fn errors_that_come_after_the_quota_count_and_carry_its_headers() {
     assert_eq!(world.get(PATH).await.status, 429);
 }
 
+/// Rules: QUOTA-2, QUOTA-4
 #[on_each_database]
 async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes() {
     let world = World::new().await;
@@ -106,6 +109,7 @@ async fn refused_requests_do_not_count_and_after_retry_after_the_next_one_passes
     }
 }
 
+/// Rules: QUOTA-7
 #[on_each_database]
 async fn a_clock_that_is_set_back_does_not_open_the_window_again() {
     let world = World::new().await;
@@ -124,6 +128,7 @@ async fn a_clock_that_is_set_back_does_not_open_the_window_again() {
     assert_eq!(use_up(&world).await, LIMIT);
 }
 
+/// Rules: QUOTA-1, QUOTA-4
 #[on_each_database]
 fn the_quota_is_a_sliding_window() {
     let step = prop_oneof![3 => Just(0_u64), 2 => 0..50_u64, 2 => 0..5_000_u64, 1 => 59_000..61_500_u64];
@@ -163,6 +168,7 @@ fn never_more_than_the_quota(accepted: &[i64]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Rules: QUOTA-5
 #[on_each_database]
 async fn the_quota_is_per_key_and_not_per_company() {
     let world = World::new().await;
@@ -191,6 +197,7 @@ async fn at_once(world: &World, calls: usize) -> usize {
     statuses.iter().filter(|status| **status == 200).count()
 }
 
+/// Rules: QUOTA-1
 #[on_each_database(worker_threads = 4)]
 async fn of_a_hundred_requests_at_once_exactly_thirty_pass() {
     let world = World::new().await;
@@ -200,6 +207,7 @@ async fn of_a_hundred_requests_at_once_exactly_thirty_pass() {
     }
 }
 
+/// Rules: QUOTA-2, DOCUMENT-4
 #[on_each_database]
 async fn document_urls_and_requests_without_a_valid_key_are_not_counted() {
     let world = World::new().await;
@@ -220,6 +228,7 @@ async fn document_urls_and_requests_without_a_valid_key_are_not_counted() {
     assert_eq!(world.call("GET", url, None, &[], Bytes::new()).await.status, 200, "also when it is used up");
 }
 
+/// Rules: QUOTA-2
 #[on_each_database]
 async fn a_refusal_for_the_plan_is_not_counted() {
     let world = World::new().await;
@@ -233,6 +242,7 @@ async fn a_refusal_for_the_plan_is_not_counted() {
     assert_eq!(use_up(&world).await, LIMIT);
 }
 
+/// Rules: QUOTA-6
 #[on_each_database]
 async fn the_host_may_set_another_quota_or_none() {
     let world = World::with(|settings| settings.quota = 2).await;
@@ -249,6 +259,7 @@ async fn the_host_may_set_another_quota_or_none() {
     }
 }
 
+/// Rules: QUOTA-7
 #[on_each_database]
 async fn the_quota_survives_a_clean_restart_exactly() {
     for before in [0, 1, 2, 3, 14, 29, 30] {
@@ -267,6 +278,7 @@ async fn the_quota_survives_a_clean_restart_exactly() {
     }
 }
 
+/// Rules: QUOTA-7
 #[on_each_database]
 async fn the_quota_survives_the_death_of_the_process() {
     for before in [0, 1, 2, 3, 14, 29, 30] {
@@ -284,6 +296,7 @@ async fn the_quota_survives_the_death_of_the_process() {
     }
 }
 
+/// Rules: QUOTA-7
 #[on_each_database(worker_threads = 4)]
 async fn a_crowd_before_and_after_a_death_gets_no_more_than_thirty() {
     let mut world = World::new().await;
@@ -304,6 +317,7 @@ enum Step {
     Die,
 }
 
+/// Rules: QUOTA-1, QUOTA-7
 #[on_each_database]
 fn no_sequence_of_calls_restarts_and_deaths_gets_more_than_thirty_in_a_minute() {
     let step = prop_oneof![
@@ -345,6 +359,7 @@ async fn restarts(steps: Vec<Step>) -> Result<(), TestCaseError> {
     never_more_than_the_quota(&accepted)
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn a_key_idle_for_more_than_90_days_is_revoked_for_good() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -362,6 +377,7 @@ async fn a_key_idle_for_more_than_90_days_is_revoked_for_good() {
     assert_eq!(world.get(PATH).await.status, 401, "also after a restart");
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn a_key_that_was_never_used_is_idle_since_it_was_issued() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -373,6 +389,7 @@ async fn a_key_that_was_never_used_is_idle_since_it_was_issued() {
     assert_eq!(with_key(&world, second.key.reveal()).await.status, 200);
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn idleness_is_found_after_a_restart_too() {
     let world = World::new().await;
@@ -387,6 +404,7 @@ async fn idleness_is_found_after_a_restart_too() {
     assert_eq!(world.get(PATH).await.status, 401);
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn the_sweep_revokes_idle_keys_and_no_others() {
     let world = World::new().await;
@@ -404,6 +422,7 @@ async fn the_sweep_revokes_idle_keys_and_no_others() {
     assert_eq!(keys.iter().filter(|key| key.revoked_at.is_some()).count(), 1);
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet() {
     let world = World::new().await;
@@ -416,6 +435,7 @@ async fn the_sweep_spares_a_key_whose_last_use_is_not_stored_yet() {
     assert_eq!(world.get(PATH).await.status, 200);
 }
 
+/// Rules: KEY-5
 #[on_each_database]
 async fn a_refused_request_is_no_use_of_the_key() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -427,6 +447,7 @@ async fn a_refused_request_is_no_use_of_the_key() {
     assert_eq!(world.get(PATH).await.status, 401);
 }
 
+/// Rules: KEY-7
 #[on_each_database]
 async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not() {
     let world = World::new().await;
@@ -442,6 +463,7 @@ async fn a_revoked_key_is_401_at_once_and_its_neighbour_is_not() {
     assert_eq!(with_key(&world, second.key.reveal()).await.status, 401, "also after a restart");
 }
 
+/// Rules: KEY-7
 #[on_each_database(worker_threads = 4)]
 async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -464,6 +486,7 @@ async fn a_key_that_is_being_revoked_works_no_longer_once_revoke_has_returned() 
     }
 }
 
+/// Rules: KEY-6
 #[on_each_database]
 fn last_used_at_lags_by_a_minute_at_most() {
     let runtime = runtime();
@@ -483,6 +506,7 @@ fn last_used_at_lags_by_a_minute_at_most() {
     });
 }
 
+/// Rules: KEY-1, KEY-2
 #[on_each_database]
 async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored() {
     let world = World::new().await;
@@ -506,6 +530,7 @@ async fn a_key_is_isk_and_43_characters_and_only_its_hash_is_stored() {
     }
 }
 
+/// Rules: KEY-2
 #[on_each_database]
 async fn no_answer_repeats_the_key() {
     let world = World::with(|settings| settings.quota = 0).await;

@@ -182,6 +182,7 @@ fn any_request() -> impl Strategy<Value = AnyRequest> {
     )
 }
 
+/// Rules: ERROR-16
 #[on_each_database]
 fn no_request_whatever_gives_a_500() {
     let runtime = runtime();

@@ -1,4 +1,4 @@
-//! Decisions, section 2: a reader that takes the first page's `asOf` as its next `since` misses nothing, whatever
+//! Catching up: a reader that takes the first page's `asOf` as its next `since` misses nothing, whatever
 //! happens to the records while it turns the pages.
 
 use std::collections::BTreeMap;
@@ -79,6 +79,7 @@ fn passes() -> impl Strategy<Value = Vec<(usize, Vec<Acts>, Acts)>> {
     prop::collection::vec((1_usize..4, between, acts(0..10)), 1..5)
 }
 
+/// Rules: LIST-8, LIST-9
 #[on_each_database]
 fn a_reader_misses_nothing_while_records_change_between_its_pages() {
     let strategy = (0..LISTS.len(), acts(0..12), any::<bool>(), passes());
@@ -136,6 +137,7 @@ pub(crate) const ROUND: [Act; 12] = [
     Act::Reject,
 ];
 
+/// Rules: LIST-9
 #[on_each_database]
 fn a_reader_beside_writers_misses_nothing() {
     runtime().block_on(async {

@@ -1,4 +1,4 @@
-//! Decisions, section 4: the link to a quote's frozen document, and what is behind it.
+//! The link to a quote's frozen document, and what is behind it.
 
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ fn not_found(answer: &Answer, what: &str) {
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"), "{what}");
 }
 
+/// Rules: DOCUMENT-1
 #[on_each_database]
 async fn a_link_has_exactly_the_fields_of_the_contract() {
     let world = world().await;
@@ -47,6 +48,7 @@ async fn a_link_has_exactly_the_fields_of_the_contract() {
     assert_eq!(text(&link, "sha256"), sha256_hex(&file.bytes));
 }
 
+/// Rules: DOCUMENT-2
 #[on_each_database]
 async fn the_type_may_be_left_out_and_is_pdf() {
     let world = world().await;
@@ -55,6 +57,7 @@ async fn the_type_may_be_left_out_and_is_pdf() {
     assert_eq!(read(&world, &format!("{QUOTES}/{}/document?type=pdf", quote.summary.id)).await, plain);
 }
 
+/// Rules: DOCUMENT-3
 #[on_each_database]
 async fn a_draft_has_no_document() {
     let world = world().await;
@@ -69,6 +72,7 @@ async fn a_draft_has_no_document() {
     assert_eq!(link(&world, quote.summary.id).await["type"], "pdf");
 }
 
+/// Rules: DOCUMENT-10
 #[on_each_database]
 async fn every_other_state_has_a_document() {
     let world = world().await;
@@ -90,6 +94,7 @@ async fn every_other_state_has_a_document() {
     assert!(open(&world, &path(&link(&world, draft.summary.id).await)).await.bytes.starts_with(b"%PDF-"));
 }
 
+/// Rules: DOCUMENT-7
 #[on_each_database]
 async fn the_file_comes_with_its_name_and_length() {
     let world = world().await;
@@ -116,6 +121,7 @@ async fn head_tells_about_the_file_without_sending_it() {
     }
 }
 
+/// Rules: DOCUMENT-4
 #[on_each_database]
 async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
     let world = World::new().await;
@@ -139,6 +145,7 @@ async fn the_url_needs_no_bearer_and_counts_in_no_quota() {
     assert_eq!(open(&world, &path).await.status, 200);
 }
 
+/// Rules: DOCUMENT-5
 #[on_each_database]
 async fn the_url_is_good_for_five_minutes_and_then_not_found() {
     let world = world().await;
@@ -157,6 +164,7 @@ async fn the_url_is_good_for_five_minutes_and_then_not_found() {
     }
 }
 
+/// Rules: DOCUMENT-6
 #[on_each_database]
 async fn a_url_tampered_with_at_any_character_is_not_found() {
     let world = world().await;
@@ -197,6 +205,7 @@ async fn a_url_tampered_with_at_any_character_is_not_found() {
     assert_eq!(open(&world, &good).await.status, 200);
 }
 
+/// Rules: DOCUMENT-6
 #[on_each_database]
 async fn the_parts_of_two_urls_cannot_be_mixed() {
     let world = world().await;
@@ -224,6 +233,7 @@ async fn the_parts_of_two_urls_cannot_be_mixed() {
     }
 }
 
+/// Rules: DOCUMENT-6, TENANT-1
 #[on_each_database]
 async fn a_url_is_for_the_document_of_its_own_company() {
     let world = world().await;
@@ -237,6 +247,7 @@ async fn a_url_is_for_the_document_of_its_own_company() {
     not_found(&other.get(&format!("{QUOTES}/{id}/document")).await, "a link to another company's quote");
 }
 
+/// Rules: DOCUMENT-7, DOCUMENT-10
 #[on_each_database]
 async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
     let world = world().await;
@@ -256,6 +267,7 @@ async fn the_file_is_the_frozen_one_and_not_a_fresh_rendering() {
     assert_eq!(accepted.bytes, before.bytes, "marked accepted: there is a document already");
 }
 
+/// Rules: DOCUMENT-10, DOCUMENT-14
 #[on_each_database]
 async fn after_the_signature_the_link_leads_to_the_signed_document() {
     let world = world().await;
@@ -271,6 +283,7 @@ async fn after_the_signature_the_link_leads_to_the_signed_document() {
     assert_eq!(open(&world, &path(&sent)).await.bytes, before.bytes);
 }
 
+/// Rules: DOCUMENT-14
 #[on_each_database]
 async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
     let world = world().await;
@@ -285,6 +298,7 @@ async fn sent_again_the_link_leads_to_the_new_copy_and_the_old_one_is_kept() {
     assert_eq!(open(&world, &path(&first)).await.bytes, before.bytes);
 }
 
+/// Rules: ERROR-14
 #[on_each_database]
 async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
     let world = world().await;
@@ -304,6 +318,7 @@ async fn while_the_store_fails_link_and_file_are_503_with_retry_after() {
     assert_eq!([world.get(&document).await.status, open(&world, &file).await.status], [200, 200]);
 }
 
+/// Rules: DOCUMENT-8, ERROR-14
 #[on_each_database]
 async fn a_damaged_copy_is_503_and_never_served() {
     let world = world().await;

@@ -20,6 +20,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.get(name).map(|value| value.to_str().unwrap())
 }
 
+/// Rules: DOCUMENT-9, WIRE-21
 #[on_each_database]
 async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
     let world = world().await;
@@ -35,6 +36,7 @@ async fn the_file_says_what_it_is_and_that_it_is_nothing_else() {
     }
 }
 
+/// Rules: DOCUMENT-9
 #[on_each_database]
 async fn one_range_is_answered_with_that_part() {
     let world = world().await;
@@ -60,6 +62,7 @@ async fn one_range_is_answered_with_that_part() {
     }
 }
 
+/// Rules: DOCUMENT-9
 #[on_each_database]
 async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
     let world = world().await;
@@ -72,6 +75,7 @@ async fn a_range_beyond_the_end_is_416_and_says_how_long_the_file_is() {
     }
 }
 
+/// Rules: DOCUMENT-9
 #[on_each_database]
 async fn anything_else_in_a_range_is_answered_with_the_whole() {
     let world = world().await;
@@ -90,6 +94,7 @@ async fn anything_else_in_a_range_is_answered_with_the_whole() {
     );
 }
 
+/// Rules: DOCUMENT-9
 #[on_each_database]
 async fn a_download_goes_on_only_where_it_is_the_same_file() {
     let world = world().await;
@@ -105,6 +110,7 @@ async fn a_download_goes_on_only_where_it_is_the_same_file() {
     }
 }
 
+/// Rules: DOCUMENT-9
 #[on_each_database]
 async fn what_the_client_has_is_not_sent_again() {
     let world = world().await;
@@ -121,6 +127,7 @@ async fn what_the_client_has_is_not_sent_again() {
     assert_eq!(open(&world, "GET", &path, &[("if-none-match", "\"other\"")]).await.status, 200);
 }
 
+/// Rules: DOCUMENT-5, DOCUMENT-6
 #[on_each_database]
 async fn a_url_that_is_not_good_is_not_found_whatever_the_client_has() {
     let world = world().await;
@@ -135,6 +142,7 @@ async fn a_url_that_is_not_good_is_not_found_whatever_the_client_has() {
     }
 }
 
+/// Rules: DOCUMENT-8
 #[on_each_database]
 async fn no_byte_of_a_damaged_copy_leaves() {
     let world = world().await;

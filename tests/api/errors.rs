@@ -31,6 +31,7 @@ fn refused(answer: &Answer, status: u16, code: &str) {
     assert!(!answer.message().is_empty());
 }
 
+/// Rules: ENDPOINT-2
 #[on_each_database]
 async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
     let world = World::new().await;
@@ -77,6 +78,7 @@ async fn checks_are_made_in_the_order_key_plan_quota_route_method_input() {
     }
 }
 
+/// Rules: ENDPOINT-2
 #[on_each_database]
 async fn input_is_checked_before_the_record_is_looked_for() {
     let world = without_quota().await;
@@ -94,6 +96,7 @@ async fn input_is_checked_before_the_record_is_looked_for() {
     }
 }
 
+/// Rules: ERROR-5, KEY-3, WIRE-23
 #[on_each_database]
 async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     let world = without_quota().await;
@@ -144,6 +147,7 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the valid key still works");
 }
 
+/// Rules: KEY-3
 #[on_each_database]
 async fn the_scheme_is_blind_to_case() {
     let world = without_quota().await;
@@ -155,6 +159,7 @@ async fn the_scheme_is_blind_to_case() {
     }
 }
 
+/// Rules: ERROR-6, PLAN-1
 #[on_each_database]
 async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once() {
     let world = without_quota().await;
@@ -175,6 +180,7 @@ async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once()
     refused(&answer, 403, "plan_required");
 }
 
+/// Rules: ENDPOINT-1, ERROR-7
 #[on_each_database]
 async fn unknown_routes_and_trailing_slashes_are_404() {
     let world = without_quota().await;
@@ -211,6 +217,7 @@ async fn unknown_routes_and_trailing_slashes_are_404() {
     }
 }
 
+/// Rules: ENDPOINT-3
 #[on_each_database]
 async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
     let world = without_quota().await;
@@ -245,6 +252,7 @@ async fn a_known_path_with_a_wrong_method_is_405_with_allow() {
     assert_eq!(world.dump().await, before);
 }
 
+/// Rules: ENDPOINT-4
 #[on_each_database]
 async fn head_is_get_without_the_body() {
     let world = without_quota().await;
@@ -272,6 +280,7 @@ async fn head_is_get_without_the_body() {
     }
 }
 
+/// Rules: ERROR-7
 #[on_each_database]
 async fn malformed_and_unknown_ids_are_404() {
     let world = without_quota().await;
@@ -331,6 +340,7 @@ async fn an_id_is_the_same_percent_encoded_or_in_upper_case() {
     }
 }
 
+/// Rules: ERROR-7
 #[on_each_database]
 async fn one_resource_s_id_is_no_other_resource_s_id() {
     let world = without_quota().await;
@@ -347,6 +357,7 @@ async fn one_resource_s_id_is_no_other_resource_s_id() {
     }
 }
 
+/// Rules: DOCUMENT-3
 #[on_each_database]
 async fn the_document_of_a_draft_is_409_document_unavailable() {
     let world = without_quota().await;
@@ -359,6 +370,7 @@ async fn the_document_of_a_draft_is_409_document_unavailable() {
     assert_eq!(world.get(&path).await.status, 200);
 }
 
+/// Rules: ERROR-14
 #[on_each_database]
 async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after() {
     let world = without_quota().await;
@@ -386,6 +398,7 @@ async fn a_document_store_that_is_down_or_has_a_bad_copy_is_503_with_retry_after
     }
 }
 
+/// Rules: ERROR-17
 #[on_each_database]
 async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     let world = without_quota().await;
@@ -398,6 +411,7 @@ async fn a_document_store_that_hangs_is_503_and_not_a_request_that_hangs() {
     refused(&answer, 503, "storage_unavailable");
 }
 
+/// Rules: ERROR-15, ERROR-17
 #[on_each_database]
 async fn while_the_document_store_hangs_everything_else_is_answered() {
     let world = World::with(|settings| {
@@ -425,6 +439,7 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
     refused(&linked, 503, "storage_unavailable");
 }
 
+/// Rules: ERROR-14
 #[on_each_database]
 async fn a_closed_database_is_503_with_retry_after() {
     let world = World::new().await;
@@ -439,6 +454,7 @@ async fn a_closed_database_is_503_with_retry_after() {
     }
 }
 
+/// Rules: ERROR-13
 #[on_each_database]
 async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
     let world = without_quota().await;
@@ -460,6 +476,7 @@ async fn a_server_error_says_nothing_of_the_inside_and_leaves_the_rest_alone() {
     assert_eq!(world.get(&format!("/api/v1/quotes/{}", sent.summary.id)).await.status, 200);
 }
 
+/// Rules: ERROR-1, ERROR-4
 #[on_each_database]
 async fn a_validation_error_names_the_field_or_parameter() {
     let world = without_quota().await;
@@ -495,6 +512,7 @@ async fn a_validation_error_names_the_field_or_parameter() {
     }
 }
 
+/// Rules: ERROR-2, ERROR-12
 #[on_each_database]
 async fn a_429_is_flat() {
     let world = World::with(|settings| settings.quota = 1).await;

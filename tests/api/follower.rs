@@ -119,6 +119,7 @@ async fn keep_copy<R: Resource>(
     unreachable!("numbers go on")
 }
 
+/// Rules: LIST-9, CATCHUP-1
 #[on_each_database]
 fn a_catch_up_over_http_beside_writers_misses_nothing() {
     runtime().block_on(async {

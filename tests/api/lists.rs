@@ -1,4 +1,4 @@
-//! Decisions, section 2: envelope, paging, order, parameters, search and filters. Stamps and catching up have their
+//! Lists: envelope, paging, order, parameters, search and filters. Stamps and catching up have their
 //! own files.
 
 use invoicing_core::{ClientChange, NewClient};
@@ -15,6 +15,7 @@ use crate::support::api::{
 
 const LONG_AGO: &str = "2000-01-01T00:00:00Z";
 
+/// Rules: LIST-1, LIST-2, WIRE-1
 #[on_each_database]
 async fn the_envelope_is_the_same_for_the_three_resources() {
     let world = world().await;
@@ -33,6 +34,7 @@ async fn the_envelope_is_the_same_for_the_three_resources() {
     }
 }
 
+/// Rules: LIST-2, LIST-4
 #[on_each_database]
 async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
     let world = world().await;
@@ -58,6 +60,7 @@ async fn a_page_has_50_items_unless_limit_says_otherwise_and_100_at_most() {
     }
 }
 
+/// Rules: LIST-3
 #[on_each_database]
 async fn an_offset_behind_the_end_is_an_empty_page() {
     let world = world().await;
@@ -77,6 +80,7 @@ fn assert_order(items: &[Value], moment: &str) {
     }
 }
 
+/// Rules: LIST-4, LIST-5, LIST-6, LIST-7
 #[on_each_database]
 fn pages_show_every_record_exactly_once_on_a_quiet_set() {
     let limits = prop::collection::vec(1_usize..5, 1..8);
@@ -130,6 +134,7 @@ async fn touch(tenant: &Tenant<'_>, list: &str, picks: &[Index]) {
     }
 }
 
+/// Rules: LIST-6, STAMP-3
 #[on_each_database]
 async fn records_of_one_stamp_are_ordered_by_id_descending() {
     let world = world().await;
@@ -150,6 +155,7 @@ async fn records_of_one_stamp_are_ordered_by_id_descending() {
     }
 }
 
+/// Rules: LIST-8, STAMP-4
 #[on_each_database]
 async fn as_of_is_the_companys_last_stamp() {
     let world = world().await;
@@ -165,6 +171,7 @@ async fn as_of_is_the_companys_last_stamp() {
     assert_eq!(other.read(CLIENTS).await["asOf"], other_as_of, "another company's stamp moved");
 }
 
+/// Rules: LIST-8
 #[on_each_database]
 async fn the_as_of_of_a_new_company_can_be_its_first_since() {
     let world = world().await;
@@ -178,6 +185,7 @@ async fn the_as_of_of_a_new_company_can_be_its_first_since() {
     assert_eq!(ids(&found), [quote.summary.id.to_string()]);
 }
 
+/// Rules: LIST-10
 #[on_each_database]
 async fn since_is_inclusive() {
     let world = world().await;
@@ -191,6 +199,7 @@ async fn since_is_inclusive() {
     }
 }
 
+/// Rules: LIST-10
 #[on_each_database]
 async fn since_looks_at_the_modification_and_not_at_the_creation() {
     let world = world().await;
@@ -204,6 +213,7 @@ async fn since_looks_at_the_modification_and_not_at_the_creation() {
     assert_eq!(items(&found)[0]["createdAt"], old.summary.created_at.to_string());
 }
 
+/// Rules: LIST-11, LIST-13
 #[on_each_database]
 fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
     let gaps = prop::collection::vec(0_u64..4, 1..8);
@@ -231,6 +241,7 @@ fn since_is_read_in_any_zone_and_with_its_plus_encoded_or_not() {
     });
 }
 
+/// Rules: LIST-11
 #[on_each_database]
 async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
     let world = world().await;
@@ -242,6 +253,7 @@ async fn a_since_between_two_milliseconds_does_not_show_the_earlier_one() {
     }
 }
 
+/// Rules: LIST-12
 #[on_each_database]
 async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example() {
     let world = world().await;
@@ -280,6 +292,7 @@ async fn a_since_without_time_or_zone_or_sense_is_refused_with_a_correct_example
     }
 }
 
+/// Rules: LIST-2, LIST-3, LIST-14, DOCUMENT-2
 #[on_each_database]
 async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
     let world = world().await;
@@ -312,6 +325,7 @@ async fn a_bad_value_is_refused_by_the_name_of_its_parameter() {
     }
 }
 
+/// Rules: LIST-15
 #[on_each_database]
 async fn an_unknown_parameter_is_refused_by_name() {
     let world = world().await;
@@ -352,6 +366,7 @@ async fn an_unknown_parameter_is_refused_by_name() {
     refused(&world.send("PATCH", &format!("{QUOTES}/{quote}?force=1"), &link).await, "force", "PATCH");
 }
 
+/// Rules: LIST-16
 #[on_each_database]
 async fn a_parameter_given_twice_is_refused_by_name() {
     let world = world().await;
@@ -378,6 +393,7 @@ async fn a_parameter_given_twice_is_refused_by_name() {
     }
 }
 
+/// Rules: LIST-17
 #[on_each_database]
 async fn status_shows_exactly_the_records_in_it() {
     let world = world().await;
@@ -403,6 +419,7 @@ async fn found(tenant: &Tenant<'_>, q: &str) -> Vec<String> {
     names
 }
 
+/// Rules: LIST-20
 #[on_each_database]
 async fn q_is_blind_to_case_and_accents() {
     let world = world().await;
@@ -420,6 +437,7 @@ async fn q_is_blind_to_case_and_accents() {
     assert_eq!(found(&tenant, "lefevres").await, [""; 0]);
 }
 
+/// Rules: LIST-19
 #[on_each_database]
 async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
     let world = world().await;
@@ -444,6 +462,7 @@ async fn q_looks_in_name_e_mail_and_city_and_nowhere_else() {
     }
 }
 
+/// Rules: LIST-21
 #[on_each_database]
 async fn percent_underscore_quotes_and_emoji_are_literal_in_q() {
     let world = world().await;
@@ -496,6 +515,7 @@ fn has_iota_below(text: &str) -> bool {
     text.chars().any(grows)
 }
 
+/// Rules: LIST-19, LIST-20
 #[on_each_database]
 fn any_part_of_a_name_finds_its_client() {
     let strategy = ("\\PC{1,30}", any::<Index>(), any::<Index>(), 0..3_u8);
@@ -525,6 +545,7 @@ fn any_part_of_a_name_finds_its_client() {
     });
 }
 
+/// Rules: LIST-23
 #[on_each_database]
 async fn external_id_finds_exactly_that_client_or_nobody() {
     let world = world().await;
@@ -556,6 +577,7 @@ async fn external_id_finds_exactly_that_client_or_nobody() {
     refused(&tenant.get(&format!("{CLIENTS}?externalId=")).await, "externalId", "empty");
 }
 
+/// Rules: LIST-24
 #[on_each_database]
 fn filters_of_clients_combine_with_and() {
     let client = (0..3_usize, 0..3_usize, any::<bool>());
@@ -604,6 +626,7 @@ fn filters_of_clients_combine_with_and() {
     });
 }
 
+/// Rules: LIST-18, LIST-24
 #[on_each_database]
 fn status_since_and_lines_combine_with_and() {
     for_all_on_service(12, &acts(10..25), async |world, acts| {

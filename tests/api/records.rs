@@ -1,4 +1,4 @@
-//! Decisions, section 3: what each record holds, and what none may hold.
+//! Records: what each one holds, and what none may hold.
 
 use std::collections::BTreeMap;
 
@@ -169,6 +169,7 @@ fn assert_holds(value: &Value, parts: &[&[Member]]) {
     assert_eq!(holds(value, &parts.concat()), Ok(()), "{value:#}");
 }
 
+/// Rules: RECORD-1, RECORD-10
 #[on_each_database]
 async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     let world = world().await;
@@ -181,6 +182,7 @@ async fn a_quote_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     }
 }
 
+/// Rules: RECORD-2, RECORD-3, RECORD-4
 #[on_each_database]
 async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
     let world = world().await;
@@ -189,6 +191,7 @@ async fn the_detail_of_a_quote_adds_lines_retention_vat_and_signature() {
     }
 }
 
+/// Rules: RECORD-7, RECORD-10
 #[on_each_database]
 async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     let world = world().await;
@@ -201,6 +204,7 @@ async fn an_invoice_in_a_list_has_the_fields_of_the_contract_in_every_state() {
     }
 }
 
+/// Rules: RECORD-8, RECORD-3
 #[on_each_database]
 async fn the_detail_of_an_invoice_adds_lines_and_vat() {
     let world = world().await;
@@ -212,6 +216,7 @@ async fn the_detail_of_an_invoice_adds_lines_and_vat() {
     }
 }
 
+/// Rules: RECORD-9
 #[on_each_database]
 async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
     let world = world().await;
@@ -235,6 +240,7 @@ async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
     assert_eq!(replayed.json, created.json);
 }
 
+/// Rules: RECORD-5
 #[on_each_database]
 async fn a_line_has_exactly_its_eight_fields() {
     let world = world().await;
@@ -254,6 +260,7 @@ async fn a_line_has_exactly_its_eight_fields() {
     assert_eq!(read(&world, &format!("{INVOICES}/{}", invoice.summary.id)).await["lines"], expected);
 }
 
+/// Rules: LIST-18
 #[on_each_database]
 async fn include_lines_shows_the_lines_of_the_detail() {
     let world = world().await;
@@ -272,6 +279,7 @@ async fn include_lines_shows_the_lines_of_the_detail() {
     }
 }
 
+/// Rules: RECORD-2
 #[on_each_database]
 async fn a_draft_without_lines_has_an_empty_array() {
     let world = world().await;
@@ -287,6 +295,7 @@ async fn a_draft_without_lines_has_an_empty_array() {
     assert_eq!(items(&page)[0]["lines"], json!([]));
 }
 
+/// Rules: RECORD-3, MONEY-3, MONEY-10
 #[on_each_database]
 async fn totals_vat_and_retention_are_those_of_the_lines() {
     let world = world().await;
@@ -314,6 +323,7 @@ async fn totals_vat_and_retention_are_those_of_the_lines() {
     assert_eq!(invoice["vatBreakdown"], detail["vatBreakdown"]);
 }
 
+/// Rules: RECORD-4
 #[on_each_database]
 async fn the_signature_is_null_until_the_client_signs() {
     let world = world().await;
@@ -335,6 +345,7 @@ async fn the_signature_is_null_until_the_client_signs() {
     }
 }
 
+/// Rules: RECORD-4, EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
 async fn a_signature_says_who_signed_what_and_its_fingerprint_can_be_computed_again() {
     let world = world().await;
@@ -371,6 +382,7 @@ async fn download(world: &World, document: &str) -> bytes::Bytes {
     world.call("GET", path, None, &[], bytes::Bytes::new()).await.bytes
 }
 
+/// Rules: RECORD-4
 #[on_each_database]
 async fn a_quote_accepted_by_hand_has_no_signature() {
     let world = world().await;
@@ -382,6 +394,7 @@ async fn a_quote_accepted_by_hand_has_no_signature() {
     assert!(detail["acceptedAt"].is_string());
 }
 
+/// Rules: INVOICE-1, INVOICE-7
 #[on_each_database]
 async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     let world = world().await;
@@ -401,6 +414,7 @@ async fn an_invoice_has_no_number_and_no_dates_while_it_is_a_draft() {
     assert!(canceled["canceledAt"].is_string());
 }
 
+/// Rules: MONEY-11, INVOICE-10, INVOICE-11
 #[on_each_database]
 async fn the_amounts_of_an_invoice_follow_its_payments() {
     let world = world().await;
@@ -445,6 +459,7 @@ async fn a_record_names_its_quote_and_its_client() {
     }
 }
 
+/// Rules: RECORD-6
 #[on_each_database]
 async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
     let world = world().await;
@@ -494,6 +509,7 @@ async fn the_private_side_of_a_line_is_in_no_answer_even_when_asked_for() {
     assert!(format!("{costings:?}").contains(invoicing_tests::CANARY));
 }
 
+/// Rules: NUMBER-1
 #[on_each_database]
 async fn numbers_of_documents_follow_each_other() {
     let world = world().await;

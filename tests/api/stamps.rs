@@ -1,4 +1,4 @@
-//! Decisions, section 2: what moves `updatedAt`, and how stamps follow each other.
+//! Stamps: what moves `updatedAt`, and how stamps follow each other.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +14,7 @@ use crate::support::api::{
     text, world,
 };
 
+/// Rules: STAMP-2
 #[on_each_database]
 fn every_change_has_a_later_stamp_whatever_the_clock_does() {
     for_all_on_service(24, &acts(10..40), async |world, acts| {
@@ -25,6 +26,7 @@ fn every_change_has_a_later_stamp_whatever_the_clock_does() {
     });
 }
 
+/// Rules: STAMP-1
 #[on_each_database]
 async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart() {
     let world = world().await;
@@ -40,6 +42,7 @@ async fn changes_within_one_millisecond_of_the_clock_are_one_millisecond_apart()
     assert_eq!(tenant.client(&NewClient::named("later")).await.updated_at, world.now());
 }
 
+/// Rules: STAMP-1, STAMP-2
 #[on_each_database]
 async fn stamps_go_on_when_the_clock_is_set_back() {
     let world = world().await;
@@ -57,6 +60,7 @@ async fn stamps_go_on_when_the_clock_is_set_back() {
     assert_eq!(text(&items(&clients)[0], "name"), "after");
 }
 
+/// Rules: STAMP-2
 #[on_each_database]
 async fn simultaneous_changes_have_stamps_of_their_own() {
     let world = Arc::new(world().await);
@@ -76,6 +80,7 @@ async fn simultaneous_changes_have_stamps_of_their_own() {
     assert_eq!(stamps.len(), 60);
 }
 
+/// Rules: STAMP-4
 #[on_each_database]
 async fn companies_have_stamps_of_their_own() {
     let world = world().await;
@@ -88,6 +93,7 @@ async fn companies_have_stamps_of_their_own() {
     assert_eq!(client.updated_at, world.now(), "pushed ahead by another company's changes");
 }
 
+/// Rules: STAMP-3
 #[on_each_database]
 async fn what_one_transaction_changes_shares_its_stamp() {
     let world = world().await;
@@ -104,6 +110,7 @@ async fn updated_at(world: &invoicing_tests::World, path: &str) -> Value {
     read(world, path).await["updatedAt"].clone()
 }
 
+/// Rules: STAMP-5
 #[on_each_database]
 async fn every_visible_change_of_a_quote_moves_updated_at() {
     let world = world().await;
@@ -140,6 +147,7 @@ async fn every_visible_change_of_a_quote_moves_updated_at() {
     moved("sign").await;
 }
 
+/// Rules: STAMP-5
 #[on_each_database]
 async fn every_visible_change_of_an_invoice_moves_updated_at() {
     let world = world().await;
@@ -172,6 +180,7 @@ async fn every_visible_change_of_an_invoice_moves_updated_at() {
     assert!(updated_at(&world, &format!("{INVOICES}/{other}")).await.as_str() > before.as_str());
 }
 
+/// Rules: STAMP-5, STAMP-6
 #[on_each_database]
 async fn every_change_of_a_client_moves_updated_at() {
     let world = world().await;
@@ -203,6 +212,7 @@ async fn every_change_of_a_client_moves_updated_at() {
     }
 }
 
+/// Rules: STAMP-6
 #[on_each_database]
 async fn a_no_op_does_not_move_updated_at() {
     let world = world().await;

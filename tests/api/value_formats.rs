@@ -1,4 +1,4 @@
-//! Decisions, section 1: how values are written and read, whatever the record.
+//! How values are written and read in every record, and the headers of every answer.
 
 use bytes::Bytes;
 use chrono::NaiveDate;
@@ -18,6 +18,7 @@ use crate::support::api::{
 const SHORT: [&str; 6] = ["name", "email", "phone", "city", "zipCode", "externalId"];
 const LONG: [&str; 2] = ["address", "notes"];
 
+/// Rules: WIRE-2
 #[on_each_database]
 async fn instants_have_three_decimals_and_z() {
     let mut seen = 0;
@@ -36,6 +37,7 @@ async fn instants_have_three_decimals_and_z() {
     assert!(seen > 300, "{seen}");
 }
 
+/// Rules: WIRE-3
 #[on_each_database]
 fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
     for_all_on_service(24, &(0_u64..3_000), async |world, millis| {
@@ -53,6 +55,7 @@ fn an_instant_that_was_read_can_be_sent_back_as_since_without_loss() {
     });
 }
 
+/// Rules: WIRE-5, QUOTE-12, INVOICE-2
 #[on_each_database]
 async fn calendar_dates_are_days_in_the_companys_time_zone() {
     let world = world().await;
@@ -84,6 +87,7 @@ async fn calendar_dates_are_days_in_the_companys_time_zone() {
     }
 }
 
+/// Rules: WIRE-4
 #[on_each_database]
 async fn calendar_dates_are_written_as_days() {
     let world = world().await;
@@ -121,6 +125,7 @@ fn line(quantity: Decimal, price: Decimal, rate: Decimal) -> NewLine {
     }
 }
 
+/// Rules: WIRE-6, MONEY-1, MONEY-3, MONEY-4, MONEY-8, MONEY-10
 #[on_each_database]
 fn numbers_are_exact_and_in_their_shortest_form() {
     let quantity = prop_oneof![1_i64..100_000, 1_i64..9_999_999_999];
@@ -185,6 +190,7 @@ fn numbers_are_exact_and_in_their_shortest_form() {
     });
 }
 
+/// Rules: WIRE-6
 #[on_each_database]
 async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
     let world = world().await;
@@ -203,6 +209,7 @@ async fn whole_amounts_have_no_point_and_zero_has_no_sign() {
     assert_eq!(tokens(body, "retentionAmount"), ["0"]);
 }
 
+/// Rules: WIRE-7, WIRE-8
 #[on_each_database]
 fn more_decimals_than_a_value_keeps_are_refused() {
     for (text, good) in [("1.25", true), ("1.250", true), ("1.255", false), ("0.001", false), ("1e-3", false)]
@@ -216,6 +223,7 @@ fn more_decimals_than_a_value_keeps_are_refused() {
     }
 }
 
+/// Rules: WIRE-9
 #[on_each_database]
 async fn ids_are_uuids_of_version_7() {
     let world = world().await;
@@ -234,6 +242,7 @@ async fn ids_are_uuids_of_version_7() {
     assert!(seen > 100, "{seen}");
 }
 
+/// Rules: WIRE-10
 #[on_each_database]
 async fn names_are_camel_case_with_the_documents_french_acronyms() {
     let world = world().await;
@@ -252,6 +261,7 @@ async fn names_are_camel_case_with_the_documents_french_acronyms() {
     }
 }
 
+/// Rules: WIRE-11
 #[on_each_database]
 async fn every_optional_field_is_present_as_null() {
     let world = world().await;
@@ -316,6 +326,7 @@ fn of_length(field: &str, count: usize) -> String {
     }
 }
 
+/// Rules: WIRE-13
 #[on_each_database]
 async fn strings_are_trimmed() {
     let world = world().await;
@@ -335,6 +346,7 @@ async fn strings_are_trimmed() {
     }
 }
 
+/// Rules: WIRE-13
 #[on_each_database]
 async fn strings_are_normalised_to_nfc() {
     let world = world().await;
@@ -349,6 +361,7 @@ async fn strings_are_normalised_to_nfc() {
     }
 }
 
+/// Rules: WIRE-14
 #[on_each_database]
 async fn short_strings_have_at_most_255_characters() {
     let world = world().await;
@@ -359,6 +372,7 @@ async fn short_strings_have_at_most_255_characters() {
     }
 }
 
+/// Rules: WIRE-14, WIRE-17
 #[on_each_database]
 async fn long_strings_have_at_most_2000_characters() {
     let world = world().await;
@@ -370,6 +384,7 @@ async fn long_strings_have_at_most_2000_characters() {
     }
 }
 
+/// Rules: WIRE-14
 #[on_each_database]
 async fn characters_are_counted_after_normalising_and_not_in_bytes() {
     let world = world().await;
@@ -381,6 +396,7 @@ async fn characters_are_counted_after_normalising_and_not_in_bytes() {
     assert_eq!(stored(&world, "notes", &"😀".repeat(2_000)).await, "😀".repeat(2_000));
 }
 
+/// Rules: WIRE-14, CLIENT-4
 #[on_each_database]
 async fn a_name_has_at_least_one_character() {
     let world = world().await;
@@ -390,6 +406,7 @@ async fn a_name_has_at_least_one_character() {
     assert_eq!(stored(&world, "name", "x").await, "x");
 }
 
+/// Rules: WIRE-15
 #[on_each_database]
 async fn an_empty_optional_string_is_read_as_null() {
     let world = world().await;
@@ -402,6 +419,7 @@ async fn an_empty_optional_string_is_read_as_null() {
     }
 }
 
+/// Rules: WIRE-16
 #[on_each_database]
 async fn an_empty_external_id_is_refused() {
     let world = world().await;
@@ -414,6 +432,7 @@ async fn an_empty_external_id_is_refused() {
     assert_eq!(read(&world, &quote).await["externalId"], Value::Null);
 }
 
+/// Rules: WIRE-13, WIRE-14, WIRE-15
 #[on_each_database]
 async fn the_texts_of_lines_keep_the_same_rules() {
     let world = world().await;
@@ -436,6 +455,7 @@ async fn the_texts_of_lines_keep_the_same_rules() {
     }
 }
 
+/// Rules: WIRE-13, WIRE-14
 #[on_each_database]
 fn any_text_is_stored_in_its_one_form_or_refused_by_name() {
     let texts = prop_oneof!["\\PC{1,40}", "[ -~é€😀\u{300}-\u{340}]{200,300}", any::<String>()];
@@ -460,6 +480,28 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
     answer.headers.get(name).map(|value| value.to_str().unwrap())
 }
 
+/// Rules: WIRE-19, WIRE-20, WIRE-21
+#[on_each_database]
+async fn every_answer_has_its_content_type_and_request_id_and_is_not_stored() {
+    let world = world().await;
+    let draft = format!("{QUOTES}/{}/document", world.draft().await.id);
+    for (method, path, key, status) in [
+        ("GET", QUOTES, Some(&*world.key), 200),
+        ("GET", QUOTES, None, 401),
+        ("GET", "/api/v1/nothing", Some(&world.key), 404),
+        ("DELETE", QUOTES, Some(&world.key), 405),
+        ("GET", "/api/v1/quotes?limit=0", Some(&world.key), 400),
+        ("GET", &draft, Some(&world.key), 409),
+    ] {
+        let answer = world.call(method, path, key, &[], Bytes::new()).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(header(&answer, "content-type"), Some("application/json; charset=utf-8"), "{path}");
+        assert_eq!(header(&answer, "cache-control"), Some("no-store"), "{path}");
+        assert!(header(&answer, "x-request-id").is_some(), "{path}");
+    }
+}
+
+/// Rules: WIRE-20
 #[on_each_database]
 async fn a_valid_request_id_is_echoed() {
     let world = world().await;
@@ -472,6 +514,7 @@ async fn a_valid_request_id_is_echoed() {
     }
 }
 
+/// Rules: WIRE-20
 #[on_each_database]
 async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7() {
     let world = world().await;
@@ -486,6 +529,7 @@ async fn a_missing_or_invalid_request_id_is_replaced_by_a_new_uuid_of_version_7(
     }
 }
 
+/// Rules: WIRE-22
 #[on_each_database]
 async fn authenticated_answers_show_the_quota() {
     let world = World::new().await;
@@ -498,6 +542,7 @@ async fn authenticated_answers_show_the_quota() {
     }
 }
 
+/// Rules: WIRE-23
 #[on_each_database]
 async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
     let world = World::new().await;
@@ -513,6 +558,7 @@ async fn a_401_asks_for_a_bearer_and_shows_no_quota() {
     }
 }
 
+/// Rules: WIRE-25
 #[on_each_database]
 async fn a_body_has_at_most_256_kib() {
     let world = world().await;

@@ -1,4 +1,4 @@
-//! Decisions, section 4: linking quotes and creating clients. Document links have their own file; routes, methods and
+//! Linking quotes and creating clients. Document links have their own file; routes, methods and
 //! the order of checks are in `errors`.
 
 use std::collections::BTreeMap;
@@ -19,6 +19,7 @@ async fn patch(world: &World, id: QuoteId, body: &Value) -> invoicing_tests::Ans
     world.send("PATCH", &format!("{QUOTES}/{id}"), body).await
 }
 
+/// Rules: LINK-1
 #[on_each_database]
 async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
     let world = world().await;
@@ -37,6 +38,7 @@ async fn linking_answers_with_the_id_and_the_link_and_nothing_else() {
     }
 }
 
+/// Rules: LINK-4, STAMP-5
 #[on_each_database]
 async fn linking_works_in_every_state_and_changes_nothing_else() {
     let world = world().await;
@@ -60,6 +62,7 @@ async fn linking_works_in_every_state_and_changes_nothing_else() {
     }
 }
 
+/// Rules: LINK-3
 #[on_each_database]
 async fn several_quotes_may_have_the_same_external_id() {
     let world = world().await;
@@ -74,6 +77,7 @@ async fn several_quotes_may_have_the_same_external_id() {
     assert_eq!(world.send("POST", CLIENTS, &json!({"name": "A", "externalId": "deal-1"})).await.status, 201);
 }
 
+/// Rules: LINK-2, WIRE-16
 #[on_each_database]
 async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
     let world = world().await;
@@ -108,6 +112,7 @@ async fn linking_accepts_only_external_id_and_only_a_text_or_null() {
     assert_eq!(patch(&world, quote.summary.id, &json!({"externalId": "€".repeat(255)})).await.status, 200);
 }
 
+/// Rules: STAMP-6
 #[on_each_database]
 async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
     let world = world().await;
@@ -129,6 +134,7 @@ async fn linking_the_same_again_or_unlinking_the_unlinked_is_no_change() {
     }
 }
 
+/// Rules: CLIENT-1
 #[on_each_database]
 async fn a_real_creation_is_201_with_the_record() {
     let world = world().await;
@@ -138,6 +144,7 @@ async fn a_real_creation_is_201_with_the_record() {
     assert_eq!(items(&read(&world, CLIENTS).await), [answer.json]);
 }
 
+/// Rules: CLIENT-1
 #[on_each_database]
 async fn without_an_external_id_each_post_creates_a_client() {
     let world = world().await;
@@ -147,6 +154,7 @@ async fn without_an_external_id_each_post_creates_a_client() {
     assert_eq!(items(&read(&world, CLIENTS).await).len(), 3);
 }
 
+/// Rules: CLIENT-2
 #[on_each_database]
 async fn posting_a_known_external_id_returns_the_stored_client() {
     let world = world().await;
@@ -174,6 +182,7 @@ async fn posting_a_known_external_id_returns_the_stored_client() {
     }
 }
 
+/// Rules: CLIENT-7
 #[on_each_database]
 async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_client() {
     let world = world().await;
@@ -183,6 +192,7 @@ async fn a_replay_with_a_bad_body_is_refused_and_not_answered_with_the_stored_cl
     refused(&world.send("POST", CLIENTS, &body).await, "email", "bad e-mail");
 }
 
+/// Rules: TENANT-4
 #[on_each_database]
 async fn companies_have_external_ids_of_their_own() {
     let world = world().await;
@@ -193,6 +203,7 @@ async fn companies_have_external_ids_of_their_own() {
     assert_ne!(own.json["id"], other.json["id"]);
 }
 
+/// Rules: CLIENT-3
 #[on_each_database]
 async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_same_client() {
     let world = Arc::new(world().await);
@@ -214,6 +225,7 @@ async fn of_40_simultaneous_posts_one_is_201_and_the_others_are_200_with_the_sam
     assert_eq!(items(&read(&world, CLIENTS).await).len(), 5);
 }
 
+/// Rules: CLIENT-2
 #[on_each_database]
 fn any_sequence_of_posts_creates_each_external_id_once() {
     let posts = prop::collection::vec((prop::option::of(0..4_u8), 0..3_u8), 1..25);
@@ -240,6 +252,7 @@ fn any_sequence_of_posts_creates_each_external_id_once() {
     });
 }
 
+/// Rules: CLIENT-2
 #[on_each_database]
 async fn a_client_that_the_host_links_later_is_the_known_one() {
     let world = world().await;
@@ -257,6 +270,7 @@ async fn a_client_that_the_host_links_later_is_the_known_one() {
     assert_eq!(answer.status, 201);
 }
 
+/// Rules: CLIENT-4
 #[on_each_database]
 async fn a_client_needs_a_name() {
     let world = world().await;
@@ -274,6 +288,7 @@ async fn a_client_needs_a_name() {
     assert!(items(&read(&world, CLIENTS).await).is_empty());
 }
 
+/// Rules: CLIENT-5
 #[on_each_database]
 async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing() {
     let world = world().await;
@@ -289,6 +304,7 @@ async fn an_unknown_property_of_a_client_is_refused_by_name_and_creates_nothing(
     assert_eq!((items(&page), &page["asOf"]), (&[][..], &as_of));
 }
 
+/// Rules: CLIENT-8
 #[on_each_database]
 async fn a_property_of_the_wrong_type_is_refused_by_name() {
     let world = world().await;
@@ -302,6 +318,7 @@ async fn a_property_of_the_wrong_type_is_refused_by_name() {
     assert!(items(&read(&world, CLIENTS).await).is_empty());
 }
 
+/// Rules: CLIENT-6
 #[on_each_database]
 async fn the_type_of_a_client_is_particulier_or_professionnel() {
     let world = world().await;
@@ -314,6 +331,7 @@ async fn the_type_of_a_client_is_particulier_or_professionnel() {
     }
 }
 
+/// Rules: WIRE-18
 #[on_each_database]
 async fn the_e_mail_of_a_client_is_an_address() {
     let world = world().await;

@@ -42,6 +42,7 @@ fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
     format!("sha256:{}", ContentHash::of(canonical.to_string().as_bytes()))
 }
 
+/// Rules: EVIDENCE-1, EVIDENCE-3
 #[on_each_database]
 async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that_was_sent() {
     let world = World::new().await;
@@ -69,6 +70,7 @@ async fn the_fingerprint_can_be_recomputed_from_the_detail_and_the_document_that
     assert_eq!(detail["signedAt"], block["signedAt"]);
 }
 
+/// Rules: EVIDENCE-4, QUOTE-4
 #[on_each_database]
 async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     let world = World::new().await;
@@ -92,6 +94,7 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     assert!(!String::from_utf8_lossy(&detail.bytes).contains("192.0.2.7"));
 }
 
+/// Rules: EVIDENCE-1
 #[on_each_database]
 async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomputed() {
     let world = World::new().await;
@@ -111,6 +114,7 @@ async fn odd_texts_in_the_evidence_still_give_a_fingerprint_that_can_be_recomput
     }
 }
 
+/// Rules: EVIDENCE-2
 #[on_each_database]
 async fn after_sending_again_the_signature_binds_the_second_document() {
     let world = World::new().await;
@@ -129,6 +133,7 @@ async fn after_sending_again_the_signature_binds_the_second_document() {
     assert_ne!(detail["signature"]["proofFingerprint"], fingerprint_by_hand(&detail, &documents[0].sha256));
 }
 
+/// Rules: QUOTE-4, DOCUMENT-10, DOCUMENT-14
 #[on_each_database]
 async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     let world = World::new().await;
@@ -147,6 +152,7 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     assert_eq!((link.sha256, link.size_bytes), (after.sha256, after.bytes.len() as u64));
 }
 
+/// Rules: DOCUMENT-10
 #[on_each_database]
 async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
     let world = World::new().await;
@@ -174,6 +180,7 @@ async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
     );
 }
 
+/// Rules: DOCUMENT-13, RECORD-6
 #[on_each_database]
 async fn the_same_input_renders_to_the_frozen_bytes() {
     let world = World::new().await;
@@ -194,6 +201,7 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
     assert!(!contains(CANARY.as_bytes()) && !contains(b"777.77") && !contains(b"888.88"));
 }
 
+/// Rules: DOCUMENT-11
 #[on_each_database]
 async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
     let world = World::new().await;
@@ -226,6 +234,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
     );
 }
 
+/// Rules: ERROR-17, DOCUMENT-11
 #[on_each_database]
 async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_holds_up_nobody() {
     let world = World::new().await;
@@ -263,6 +272,7 @@ async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_holds_up_nobo
     assert_eq!(world.dump().await, before);
 }
 
+/// Rules: DOCUMENT-8, DOCUMENT-10
 #[on_each_database]
 async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again() {
     let world = World::new().await;
@@ -281,6 +291,7 @@ async fn a_damaged_or_missing_document_is_unavailable_and_never_rendered_again()
     assert!(answer.headers.contains_key("retry-after"));
 }
 
+/// Rules: DOCUMENT-16
 #[on_each_database]
 async fn an_edit_during_the_rendering_is_what_is_sent() {
     // The document is rendered before the transaction: an edit in between must not leave the old content frozen.
@@ -306,4 +317,16 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
         assert!(PdfRenderer::new().render(&input).unwrap() == frozen.bytes);
         conflict(&world, "edit after sending", quotes.edit(draft.summary.id, &other)).await;
     }
+}
+
+/// Rules: DOCUMENT-15
+#[on_each_database]
+async fn a_text_that_no_font_can_show_is_refused_by_name_when_the_quote_is_sent() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let mut new = new_quote(world.client("Lefèvre").await);
+    "\u{13000}".clone_into(&mut new.lines[1].description);
+    let draft = quotes.create(&new).await.unwrap();
+    invalid(&world, "lines[1].description", quotes.send(draft.id, None)).await;
+    assert_eq!(quotes.get(draft.id).await.unwrap(), draft);
 }

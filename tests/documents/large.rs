@@ -21,6 +21,7 @@ fn lines(description: impl Fn(usize) -> String) -> Vec<NewLine> {
     (0..MAX_LINES).map(line).collect()
 }
 
+/// Rules: RECORD-11
 #[on_each_database]
 async fn the_most_lines_that_a_quote_may_have_are_sent() {
     let world = World::new().await;

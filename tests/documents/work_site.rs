@@ -80,6 +80,7 @@ async fn shop() -> Shop {
     Shop { invoicing, company, renderer, _place: place }
 }
 
+/// Rules: EVIDENCE-6
 #[on_each_database]
 async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     let Shop { invoicing, company, renderer, _place } = shop().await;
@@ -115,6 +116,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     );
 }
 
+/// Rules: QUOTE-8
 #[on_each_database]
 async fn sending_again_says_what_holds_by_then() {
     let Shop { company, renderer, _place, .. } = shop().await;
@@ -172,6 +174,7 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
     links.sign(token.reveal(), &signature()).await.unwrap();
 }
 
+/// Rules: QUOTE-15
 #[on_each_database]
 async fn nobody_signs_another_document_than_the_one_that_was_shown() {
     let world = World::new().await;

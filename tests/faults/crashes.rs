@@ -136,6 +136,7 @@ pub(crate) async fn stopped_in_good_order(site: Site) {
     }
 }
 
+/// Rules: DELIVERY-2, STATE-1
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_nothing_is_lost_and_nothing_half_done() {
     let receivers = UnreliableReceivers::start().await;

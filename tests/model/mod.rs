@@ -18,6 +18,7 @@ fn from_env(name: &str, otherwise: u32) -> u32 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
+/// Rules: STATE-1, STATE-2, STATE-3, DELIVERY-1
 #[on_each_database]
 fn any_sequence_of_operations_does_what_the_contract_says() {
     let database = Database::chosen();

@@ -4,6 +4,7 @@ use invoicing_core::{EventKind, ProjectStatus, SignatureEvidence};
 use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, Signature};
 use invoicing_tests::{Receiver, World, on_each_database};
 
+/// Rules: EVENT-3
 #[on_each_database]
 async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     let world = World::new().await;

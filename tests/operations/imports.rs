@@ -129,6 +129,7 @@ async fn an_import_gets_its_number_beside_sixteen_writers() {
     assert_no_gaps(numbers);
 }
 
+/// Rules: NUMBER-5
 #[on_each_database]
 async fn while_imports_take_turns_other_creations_get_numbers_in_between() {
     let (world, store) = HookedStore::world().await;
@@ -152,6 +153,7 @@ async fn while_imports_take_turns_other_creations_get_numbers_in_between() {
     assert!(in_between >= 2, "other creations get no number: {numbers:?}");
 }
 
+/// Rules: DOCUMENT-16, NUMBER-3
 #[on_each_database]
 async fn what_changes_while_an_import_is_stored_is_shown_as_it_is() {
     let (world, store) = HookedStore::world().await;

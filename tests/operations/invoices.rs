@@ -20,6 +20,7 @@ fn money(text: &str) -> Money {
     text.parse().unwrap()
 }
 
+/// Rules: INVOICE-1, EVENT-5
 #[on_each_database]
 async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
     let world = World::new().await;
@@ -68,6 +69,7 @@ async fn converting_makes_a_draft_without_a_number_and_emits_invoice_created() {
     assert!(!event.to_string().contains(CANARY));
 }
 
+/// Rules: INVOICE-8, STATE-2
 #[on_each_database]
 async fn twenty_simultaneous_conversions_make_one_invoice() {
     let world = World::new().await;
@@ -81,6 +83,7 @@ async fn twenty_simultaneous_conversions_make_one_invoice() {
     assert_eq!(world.count("SELECT count(*) FROM invoice").await, 1);
 }
 
+/// Rules: INVOICE-8
 #[on_each_database]
 async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled() {
     let world = World::new().await;
@@ -102,6 +105,7 @@ async fn a_second_conversion_is_a_conflict_until_the_first_invoice_is_cancelled(
     );
 }
 
+/// Rules: INVOICE-9, STAMP-3
 #[on_each_database]
 async fn acceptance_converts_by_itself_where_the_company_wants_it() {
     let world = World::new().await;
@@ -127,6 +131,7 @@ async fn acceptance_converts_by_itself_where_the_company_wants_it() {
     assert_eq!(kinds_after(&world.company, seen).await, ["quote.created", "quote.accepted"]);
 }
 
+/// Rules: INVOICE-9
 #[on_each_database]
 async fn automatic_conversion_belongs_to_the_higher_plans() {
     let world = World::new().await;
@@ -154,6 +159,7 @@ async fn an_imported_accepted_quote_can_be_converted() {
     world.company.invoices().convert(quote.summary.id).await.unwrap();
 }
 
+/// Rules: INVOICE-2
 #[on_each_database]
 async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
     let world = World::new().await;
@@ -184,6 +190,7 @@ async fn issuing_allocates_the_number_and_the_dates_in_the_company_s_zone() {
     }
 }
 
+/// Rules: INVOICE-14, NUMBER-3
 #[on_each_database]
 async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
     let world = World::new().await;
@@ -194,6 +201,7 @@ async fn a_due_date_before_the_issue_is_refused_and_gives_the_number_back() {
     assert_eq!(issued.summary.number.as_deref(), Some("FAC-2026-0001"));
 }
 
+/// Rules: ERROR-9
 #[on_each_database]
 async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
     use InvoiceStatus::{Canceled, Draft, Overdue, Paid, Sent};
@@ -221,6 +229,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
     }
 }
 
+/// Rules: INVOICE-3, EVENT-6
 #[on_each_database]
 async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
     let world = World::new().await;
@@ -248,6 +257,7 @@ async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
     assert_eq!((payments[0].amount, payments[0].method), (draft.summary.amount_due, PaymentMethod::Manual));
 }
 
+/// Rules: INVOICE-4
 #[on_each_database]
 async fn marking_paid_works_from_sent_overdue_and_half_paid() {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
@@ -274,6 +284,7 @@ async fn marking_paid_works_from_sent_overdue_and_half_paid() {
     }
 }
 
+/// Rules: INVOICE-10
 #[on_each_database]
 async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
     for status in [InvoiceStatus::Sent, InvoiceStatus::Overdue] {
@@ -292,6 +303,7 @@ async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
     }
 }
 
+/// Rules: INVOICE-4
 #[on_each_database]
 async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
     for method in [PaymentMethod::Manual, PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank]
@@ -319,6 +331,7 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
     }
 }
 
+/// Rules: INVOICE-11
 #[on_each_database]
 async fn an_overpayment_is_recorded_as_such() {
     let world = World::new().await;
@@ -334,6 +347,7 @@ async fn an_overpayment_is_recorded_as_such() {
     assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
 }
 
+/// Rules: MONEY-11
 #[on_each_database]
 async fn what_is_retained_is_not_due() {
     let world = World::new().await;
@@ -345,6 +359,7 @@ async fn what_is_retained_is_not_due() {
     assert_eq!((paid.summary.status, paid.summary.amount_overpaid), (InvoiceStatus::Paid, Money::ZERO));
 }
 
+/// Rules: INVOICE-13, MONEY-7
 #[on_each_database]
 async fn amounts_that_are_no_payment_are_refused() {
     let world = World::new().await;
@@ -361,6 +376,7 @@ async fn amounts_that_are_no_payment_are_refused() {
     invalid(&world, "", invoices.pay(invoice.summary.id, &payment("9999999999999.99", None))).await;
 }
 
+/// Rules: INVOICE-12, STATE-2
 #[on_each_database]
 async fn simultaneous_payments_with_one_reference_are_one_payment() {
     let world = World::new().await;
@@ -381,6 +397,7 @@ async fn simultaneous_payments_with_one_reference_are_one_payment() {
     nothing_happens(&world, invoices.pay(invoice.summary.id, &payments[0])).await;
 }
 
+/// Rules: INVOICE-12
 #[on_each_database]
 async fn a_reference_is_known_per_invoice_and_also_after_a_reversal() {
     let world = World::new().await;
@@ -401,6 +418,7 @@ async fn a_reference_is_known_per_invoice_and_also_after_a_reversal() {
     assert_eq!(invoices.get(a.summary.id).await.unwrap().summary.amount_paid, money("4"));
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn simultaneous_partial_payments_add_up_and_announce_once() {
     let world = World::new().await;
@@ -415,6 +433,7 @@ async fn simultaneous_partial_payments_add_up_and_announce_once() {
     assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
 }
 
+/// Rules: INVOICE-6, INVOICE-13
 #[on_each_database]
 async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_announced_again() {
     for (later, status) in [(DAY, InvoiceStatus::Sent), (40 * DAY, InvoiceStatus::Overdue)] {
@@ -445,6 +464,7 @@ async fn a_reversal_takes_paid_back_to_sent_or_overdue_and_a_later_payment_is_an
     }
 }
 
+/// Rules: INVOICE-6
 #[on_each_database]
 async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_stays_paid() {
     let world = World::new().await;
@@ -465,6 +485,7 @@ async fn a_reversal_on_the_last_day_is_not_overdue_and_one_covered_by_an_excess_
     assert_eq!(events(&world.company).await.len(), seen);
 }
 
+/// Rules: INVOICE-13, STATE-2
 #[on_each_database]
 async fn ten_simultaneous_reversals_take_the_money_back_once() {
     let world = World::new().await;
@@ -477,6 +498,7 @@ async fn ten_simultaneous_reversals_take_the_money_back_once() {
     assert_eq!(invoices.get(invoice.summary.id).await.unwrap().summary.amount_paid, money("100"));
 }
 
+/// Rules: INVOICE-7
 #[on_each_database]
 async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number() {
     for status in [InvoiceStatus::Draft, InvoiceStatus::Sent, InvoiceStatus::Overdue] {
@@ -499,6 +521,7 @@ async fn an_invoice_is_cancelled_only_while_nothing_is_paid_and_keeps_its_number
     }
 }
 
+/// Rules: INVOICE-7, STATE-2
 #[on_each_database]
 async fn payment_and_cancellation_at_once_never_both_happen() {
     for _ in 0..10 {
@@ -534,6 +557,7 @@ async fn an_invoice_over_nothing_can_be_marked_paid() {
     }
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 async fn another_company_s_invoice_is_not_found_by_any_operation() {
     let world = World::new().await;
@@ -560,6 +584,8 @@ async fn another_company_s_invoice_is_not_found_by_any_operation() {
 
 /// Any payments and reversals in any order: the amounts follow from the payments that stand, PAID means that nothing
 /// is due, and `invoice.paid` comes exactly when an invoice becomes PAID.
+///
+/// Rules: INVOICE-4, INVOICE-6, INVOICE-11, MONEY-11
 #[on_each_database]
 fn the_amounts_of_an_invoice_follow_from_the_payments_that_stand() {
     let runtime = runtime();

@@ -27,6 +27,7 @@ fn expected(prefix: &str, count: usize) -> Vec<String> {
     (1..=count).map(|n| format!("{prefix}-2026-{n:04}")).collect()
 }
 
+/// Rules: NUMBER-1, NUMBER-2
 #[on_each_database]
 async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone() {
     let world = World::new().await;
@@ -52,6 +53,7 @@ async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone
     );
 }
 
+/// Rules: NUMBER-3, NUMBER-4
 #[on_each_database]
 async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
     let world = World::new().await;
@@ -76,6 +78,7 @@ async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refu
     assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
 }
 
+/// Rules: NUMBER-3
 #[on_each_database]
 async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
     let world = World::new().await;
@@ -94,6 +97,7 @@ async fn a_document_store_that_fails_now_and_then_leaves_no_gap() {
     assert_eq!(quote_numbers(&world.company).await, expected("DEV", made));
 }
 
+/// Rules: NUMBER-5
 #[on_each_database]
 async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
     let world = World::new().await;
@@ -110,6 +114,7 @@ async fn simultaneous_imports_all_get_a_number_and_a_document_that_shows_it() {
     }
 }
 
+/// Rules: NUMBER-3
 #[on_each_database]
 async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_refusals_in_between() {
     let world = World::new().await;
@@ -153,6 +158,7 @@ async fn invoice_numbers_are_gapless_and_chronological_under_concurrency_with_re
     assert_eq!(numbers, expected("FAC", 30));
 }
 
+/// Rules: NUMBER-4, INVOICE-7
 #[on_each_database]
 async fn invoice_numbers_follow_the_order_of_issue() {
     let world = World::new().await;
@@ -177,6 +183,7 @@ async fn invoice_numbers_follow_the_order_of_issue() {
     assert_eq!(next.summary.number.as_deref(), Some("FAC-2026-0005"), "a cancelled invoice keeps its number");
 }
 
+/// Rules: NUMBER-2
 #[on_each_database]
 async fn numbers_of_companies_are_independent() {
     let world = World::new().await;
@@ -187,6 +194,7 @@ async fn numbers_of_companies_are_independent() {
     }
 }
 
+/// Rules: MONEY-1, MONEY-3, MONEY-10, MONEY-11
 #[on_each_database]
 async fn totals_are_rounded_per_line_and_per_rate() {
     let world = World::new().await;
@@ -211,6 +219,7 @@ fn with_lines(world_client: invoicing_core::ClientId, lines: serde_json::Value) 
     NewQuote { lines: serde_json::from_value(lines).unwrap(), ..NewQuote::empty(world_client) }
 }
 
+/// Rules: MONEY-2, MONEY-3, MONEY-8
 #[on_each_database]
 async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_blended() {
     let world = World::new().await;
@@ -239,6 +248,7 @@ async fn halves_round_away_from_zero_and_the_rate_of_a_document_is_uniform_or_bl
     }
 }
 
+/// Rules: MONEY-5, MONEY-6, MONEY-7, MONEY-9, NUMBER-3
 #[on_each_database]
 async fn what_money_cannot_be_is_refused_and_gives_the_number_back() {
     let world = World::new().await;

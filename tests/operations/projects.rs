@@ -15,6 +15,7 @@ async fn project_in(company: &CompanyHandle, status: ProjectStatus) -> ProjectId
     id
 }
 
+/// Rules: PROJECT-2, PROJECT-3, PROJECT-4, ERROR-9
 #[on_each_database]
 async fn every_pair_of_statuses_does_what_the_table_says() {
     use ProjectStatus::{Canceled, Completed, Open};
@@ -47,6 +48,7 @@ async fn every_pair_of_statuses_does_what_the_table_says() {
     }
 }
 
+/// Rules: PROJECT-2, EVENT-7
 #[on_each_database]
 async fn a_project_that_is_completed_again_is_announced_again() {
     let world = World::new().await;
@@ -84,6 +86,7 @@ async fn a_project_that_is_completed_again_is_announced_again() {
     }
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn simultaneous_completions_are_announced_once() {
     let world = World::new().await;
@@ -94,6 +97,7 @@ async fn simultaneous_completions_are_announced_once() {
     assert_eq!(kinds_after(&world.company, 0).await, ["project.completed"]);
 }
 
+/// Rules: PROJECT-1
 #[on_each_database]
 async fn a_project_is_made_of_the_company_s_own_clients_and_quotes() {
     let world = World::new().await;

@@ -14,6 +14,7 @@ use crate::support::{
 const HEAD: [&str; 8] =
     ["clientEmail", "clientName", "id", "number", "status", "totalHT", "totalTTC", "tvaRate"];
 
+/// Rules: QUOTE-1, EVENT-1, EVENT-4
 #[on_each_database]
 async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     let world = World::new().await;
@@ -35,6 +36,7 @@ async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     assert!(!events[0].body.contains(CANARY));
 }
 
+/// Rules: QUOTE-2, DOCUMENT-10
 #[on_each_database]
 async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
     let world = World::new().await;
@@ -58,6 +60,7 @@ async fn an_import_may_start_in_any_state_and_emits_only_quote_created() {
     assert_eq!(world.count("SELECT count(*) FROM invoice").await, 0);
 }
 
+/// Rules: QUOTE-2
 #[on_each_database]
 async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     let world = World::new().await;
@@ -76,6 +79,7 @@ async fn an_import_whose_dates_do_not_go_with_its_state_is_refused() {
     invalid(&world, "clientId", quotes.create(&missing)).await;
 }
 
+/// Rules: QUOTE-3, QUOTE-12, DOCUMENT-10
 #[on_each_database]
 async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
     let world = World::new().await;
@@ -90,6 +94,7 @@ async fn sending_freezes_the_document_and_sets_sent_at_and_the_validity() {
     assert_eq!(world.company.quotes().get(draft.summary.id).await.unwrap(), sent);
 }
 
+/// Rules: QUOTE-10
 #[on_each_database]
 async fn a_quote_without_lines_cannot_be_sent() {
     let world = World::new().await;
@@ -99,6 +104,7 @@ async fn a_quote_without_lines_cannot_be_sent() {
     assert_eq!(world.documents.count(), 0);
 }
 
+/// Rules: QUOTE-12, WIRE-5
 #[on_each_database]
 async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
     let world = World::new().await;
@@ -125,6 +131,7 @@ async fn validity_defaults_to_30_days_from_today_in_the_company_s_zone() {
     }
 }
 
+/// Rules: QUOTE-12
 #[on_each_database]
 async fn a_validity_that_is_given_counts_unless_it_is_over() {
     let world = World::new().await;
@@ -144,6 +151,7 @@ async fn a_validity_that_is_given_counts_unless_it_is_over() {
     assert_eq!(sent.summary.valid_until, Some(date("2026-11-11")));
 }
 
+/// Rules: QUOTE-11
 #[on_each_database]
 async fn content_is_locked_in_every_state_but_draft() {
     for status in QuoteStatus::ALL {
@@ -169,6 +177,7 @@ async fn content_is_locked_in_every_state_but_draft() {
     }
 }
 
+/// Rules: STAMP-6
 #[on_each_database]
 async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
     let world = World::new().await;
@@ -181,6 +190,8 @@ async fn an_edit_that_changes_nothing_moves_no_stamp_of_the_record() {
 }
 
 /// Which states each operation accepts; everything else is a conflict that leaves no trace.
+///
+/// Rules: ERROR-9, QUOTE-9
 #[on_each_database]
 async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace() {
     use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
@@ -221,6 +232,7 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
     }
 }
 
+/// Rules: QUOTE-5, WIRE-12
 #[on_each_database]
 async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_nothing_is() {
     for status in QuoteStatus::ALL.iter().filter(|status| **status != QuoteStatus::Accepted) {
@@ -246,6 +258,7 @@ async fn marking_accepted_works_from_every_state_but_accepted_and_freezes_where_
     }
 }
 
+/// Rules: QUOTE-6
 #[on_each_database]
 async fn rejecting_by_hand_and_by_the_client_is_silent() {
     let world = World::new().await;
@@ -262,6 +275,7 @@ async fn rejecting_by_hand_and_by_the_client_is_silent() {
     assert_eq!(events(&world.company).await.len(), seen);
 }
 
+/// Rules: QUOTE-8, DOCUMENT-14
 #[on_each_database]
 async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy_the_old_one_kept() {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
@@ -291,6 +305,7 @@ async fn an_expired_or_rejected_quote_is_sent_again_with_a_new_validity_and_copy
     }
 }
 
+/// Rules: LINK-4, STAMP-6
 #[on_each_database]
 async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
     for status in QuoteStatus::ALL {
@@ -311,6 +326,7 @@ async fn linking_works_in_every_state_and_a_no_op_changes_nothing() {
     }
 }
 
+/// Rules: LINK-3
 #[on_each_database]
 async fn an_external_id_may_belong_to_several_quotes() {
     let world = World::new().await;
@@ -326,6 +342,7 @@ async fn an_external_id_may_belong_to_several_quotes() {
     }
 }
 
+/// Rules: QUOTE-4, EVENT-4, WIRE-12
 #[on_each_database]
 async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     let world = World::new().await;
@@ -351,6 +368,7 @@ async fn signing_emits_signed_and_accepted_with_one_timestamp() {
     assert_eq!(first["data"]["signedAt"], signed.summary.signed_at.unwrap().to_string());
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     let world = World::new().await;
@@ -372,6 +390,7 @@ async fn ten_simultaneous_signatures_make_one_pair_of_events() {
     assert_eq!(world.company.quotes().documents(sent.summary.id).await.unwrap().len(), 2);
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn of_simultaneous_decisions_exactly_one_wins() {
     for _ in 0..5 {
@@ -395,6 +414,7 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
     }
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn twenty_simultaneous_acceptances_emit_one_event() {
     let world = World::new().await;
@@ -406,6 +426,7 @@ async fn twenty_simultaneous_acceptances_emit_one_event() {
     assert_eq!(kinds_after(&world.company, 1).await, ["quote.accepted"]);
 }
 
+/// Rules: QUOTE-14
 #[on_each_database]
 async fn an_unknown_signing_token_finds_nothing() {
     let world = World::new().await;
@@ -439,6 +460,7 @@ async fn an_unknown_signing_token_finds_nothing() {
     assert!(!world.dump().await.iter().any(|row| row.contains(good)), "only the token's hash is stored");
 }
 
+/// Rules: QUOTE-13
 #[on_each_database]
 async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zone() {
     let world = World::new().await;
@@ -464,6 +486,7 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
     }
 }
 
+/// Rules: EVIDENCE-5
 #[on_each_database]
 async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
     let world = World::new().await;
@@ -486,6 +509,7 @@ async fn a_signature_with_bad_evidence_is_refused_without_a_trace() {
     assert_eq!(world.documents.count(), 1, "nothing was rendered for them");
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 async fn another_company_s_quote_is_not_found_by_any_operation() {
     let world = World::new().await;
@@ -525,6 +549,7 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
     not_found(&world, "unknown", world.company.quotes().send(QuoteId(Uuid::nil()), None)).await;
 }
 
+/// Rules: RECORD-6, EVENT-2
 #[on_each_database]
 async fn internal_costs_stay_with_the_host_in_every_state() {
     for status in QuoteStatus::ALL {
@@ -542,6 +567,7 @@ async fn internal_costs_stay_with_the_host_in_every_state() {
     }
 }
 
+/// Rules: STAMP-2
 #[on_each_database]
 async fn every_change_is_seen_by_since_and_moves_the_stamp_forward() {
     let world = World::new().await;

@@ -30,6 +30,7 @@ async fn quotes_since(company: &CompanyHandle, stamp: Timestamp) -> Vec<(QuoteSt
     page.data.iter().map(|quote| (quote.summary.status, quote.summary.updated_at)).collect()
 }
 
+/// Rules: QUOTE-7
 #[on_each_database]
 async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
     let world = World::new().await;
@@ -62,6 +63,7 @@ async fn a_quote_expires_when_its_last_day_is_over_in_the_company_s_zone() {
     }
 }
 
+/// Rules: INVOICE-5
 #[on_each_database]
 async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zone() {
     let world = World::new().await;
@@ -85,6 +87,7 @@ async fn an_invoice_falls_overdue_when_its_last_day_is_over_in_the_company_s_zon
     }
 }
 
+/// Rules: STATE-4
 #[on_each_database]
 async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_nothing() {
     let world = World::new().await;
@@ -111,6 +114,7 @@ async fn a_sweep_is_a_stored_change_that_since_shows_and_a_second_one_changes_no
     assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
 }
 
+/// Rules: QUOTE-7, INVOICE-5
 #[on_each_database]
 async fn only_what_is_sent_expires_or_falls_overdue() {
     let world = World::new().await;
@@ -124,6 +128,7 @@ async fn only_what_is_sent_expires_or_falls_overdue() {
     assert_eq!(nothing_happens(&world, world.invoicing.sweep()).await, SweepReport::default());
 }
 
+/// Rules: INVOICE-5
 #[on_each_database]
 async fn an_invoice_is_overdue_only_while_something_is_due() {
     let world = World::new().await;
@@ -144,6 +149,7 @@ async fn an_invoice_is_overdue_only_while_something_is_due() {
     assert_eq!(paid.invoice.summary.status, InvoiceStatus::Paid);
 }
 
+/// Rules: QUOTE-7, INVOICE-5
 #[on_each_database]
 async fn more_records_than_one_transaction_takes_are_all_swept() {
     let world = World::new().await;
@@ -176,6 +182,7 @@ async fn more_records_than_one_transaction_takes_are_all_swept() {
     assert_eq!(sweep(&world).await, SweepReport::default());
 }
 
+/// Rules: STATE-2
 #[on_each_database]
 async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     let world = World::new().await;
@@ -197,6 +204,7 @@ async fn sweeps_at_the_same_time_and_beside_operations_do_each_thing_once() {
     }
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
     let world = World::new().await;
@@ -226,6 +234,7 @@ async fn a_key_that_was_idle_for_more_than_90_days_is_revoked_for_good() {
     assert_eq!(call(unused.key.reveal()).await.status, 401);
 }
 
+/// Rules: KEY-4
 #[on_each_database]
 async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
     let world = World::new().await;
@@ -235,6 +244,7 @@ async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
     assert!(keys[0].revoked_at.is_some());
 }
 
+/// Rules: LOG-3
 #[on_each_database]
 async fn attempts_are_kept_for_30_days_and_then_deleted_in_batches() {
     let world = World::new().await;

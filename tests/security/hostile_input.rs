@@ -68,6 +68,7 @@ const ODD: &[&str] = &[
     "GLOB *",
 ];
 
+/// Rules: ERROR-3
 #[on_each_database]
 async fn a_body_that_is_no_json_object_is_bad_request() {
     let world = without_quota().await;
@@ -117,6 +118,7 @@ async fn a_body_that_is_no_json_object_is_bad_request() {
     assert_eq!(world.dump().await, before);
 }
 
+/// Rules: ERROR-3
 #[on_each_database]
 async fn deep_nesting_is_refused_and_breaks_no_stack() {
     let world = without_quota().await;
@@ -140,6 +142,7 @@ async fn deep_nesting_is_refused_and_breaks_no_stack() {
     }
 }
 
+/// Rules: ERROR-4, WIRE-17, CLIENT-8
 #[on_each_database]
 async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
     let world = without_quota().await;
@@ -182,6 +185,7 @@ async fn json_that_is_well_formed_but_not_acceptable_names_the_field() {
     assert_eq!(world.dump().await, before);
 }
 
+/// Rules: LINK-2, CLIENT-8
 #[on_each_database]
 async fn a_number_is_never_taken_for_a_text() {
     let world = without_quota().await;
@@ -195,6 +199,7 @@ async fn a_number_is_never_taken_for_a_text() {
     }
 }
 
+/// Rules: ERROR-3
 #[on_each_database]
 async fn a_content_type_other_than_json_in_utf_8_is_bad_request() {
     let world = without_quota().await;
@@ -244,6 +249,7 @@ async fn chunked(world: &World, body: &Bytes, piece: usize) -> StatusCode {
     world.invoicing.service().answer(request).await.status()
 }
 
+/// Rules: WIRE-25, ERROR-10
 #[on_each_database]
 async fn a_body_has_at_most_256_kib() {
     let world = without_quota().await;
@@ -266,6 +272,7 @@ async fn a_body_has_at_most_256_kib() {
     }
 }
 
+/// Rules: ENDPOINT-5
 #[on_each_database]
 async fn a_body_where_none_belongs_is_ignored() {
     let world = without_quota().await;
@@ -275,6 +282,7 @@ async fn a_body_where_none_belongs_is_ignored() {
     }
 }
 
+/// Rules: WIRE-20
 #[on_each_database]
 async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
     let world = without_quota().await;
@@ -305,6 +313,7 @@ async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
     }
 }
 
+/// Rules: LIST-21, LIST-23
 #[on_each_database]
 async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
     let world = without_quota().await;
@@ -333,6 +342,7 @@ async fn odd_texts_are_stored_as_they_are_and_found_as_themselves_only() {
     }
 }
 
+/// Rules: LIST-22
 #[on_each_database]
 async fn a_search_that_cannot_be_made_is_a_validation_error() {
     let world = without_quota().await;
@@ -361,6 +371,7 @@ async fn a_search_that_cannot_be_made_is_a_validation_error() {
     }
 }
 
+/// Rules: LINK-1, LINK-2
 #[on_each_database]
 async fn odd_external_ids_of_quotes_come_back_as_they_went() {
     let world = without_quota().await;
@@ -379,6 +390,7 @@ async fn odd_external_ids_of_quotes_come_back_as_they_went() {
     }
 }
 
+/// Rules: WIRE-13, ERROR-16
 #[on_each_database]
 fn any_name_is_stored_in_nfc_or_refused_and_never_a_500() {
     let runtime = runtime();

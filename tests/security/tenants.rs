@@ -101,6 +101,7 @@ fn set(ids: &[String]) -> BTreeSet<String> {
     ids.iter().cloned().collect()
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
     let runtime = runtime();
@@ -157,6 +158,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
     });
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 async fn the_owner_gets_what_the_other_does_not() {
     // The property above would hold of a service that refuses everybody.
@@ -175,6 +177,7 @@ async fn the_owner_gets_what_the_other_does_not() {
     }
 }
 
+/// Rules: TENANT-3
 #[on_each_database]
 fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
     let runtime = runtime();
@@ -211,6 +214,7 @@ fn lists_show_a_company_s_own_records_all_of_them_and_no_others() {
     });
 }
 
+/// Rules: STAMP-4
 #[on_each_database]
 async fn what_one_company_does_moves_no_other_company_s_stamp() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -225,6 +229,7 @@ async fn what_one_company_does_moves_no_other_company_s_stamp() {
     assert_eq!(page().await.bytes, before.bytes, "asOf is the company's own");
 }
 
+/// Rules: TENANT-4
 #[on_each_database]
 async fn one_external_id_in_two_companies_is_two_clients() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -247,6 +252,7 @@ async fn one_external_id_in_two_companies_is_two_clients() {
     }
 }
 
+/// Rules: DOCUMENT-6
 #[on_each_database]
 async fn a_document_url_of_one_company_opens_nothing_of_another() {
     let world = World::with(|settings| settings.quota = 0).await;

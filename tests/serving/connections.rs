@@ -262,6 +262,7 @@ async fn hundreds_of_idle_connections_delay_nobody_and_are_closed() {
     server.is_well().await;
 }
 
+/// Rules: ERROR-8
 #[on_each_database]
 async fn a_slow_sender_of_a_body_is_answered_408() {
     let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = BODY_TIME_MS).await;
@@ -335,6 +336,7 @@ async fn what_follows_a_body_is_no_part_of_it() {
     assert_eq!(server.names().await, ["First"]);
 }
 
+/// Rules: WIRE-25
 #[on_each_database]
 async fn a_body_in_chunks_is_read_within_the_limit() {
     let server = Server::start().await;
@@ -479,6 +481,7 @@ async fn a_stop_finishes_what_is_in_flight_and_refuses_new_connections() {
     assert_eq!(clients.data.len(), 1, "what was answered is on disk");
 }
 
+/// Rules: ENDPOINT-6
 #[on_each_database]
 async fn a_client_that_goes_away_leaves_nothing_half_done() {
     let server = Server::start().await;
@@ -509,6 +512,7 @@ async fn a_client_that_goes_away_leaves_nothing_half_done() {
     server.is_well().await;
 }
 
+/// Rules: ENDPOINT-6
 #[on_each_database]
 async fn an_answer_that_is_dropped_halfway_is_done_as_a_whole_or_not_at_all() {
     let world = World::new().await;

@@ -26,6 +26,7 @@ fn get(world: &World) -> Request<Full<Bytes>> {
     request.body(Full::default()).unwrap()
 }
 
+/// Rules: ERROR-15
 #[on_each_database]
 async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
     let world = World::with(|settings| settings.requests.in_flight = 1).await;
@@ -50,6 +51,7 @@ async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
     assert_eq!((next.status.as_u16(), &next.headers["ratelimit-remaining"]), (200, &"28".parse().unwrap()));
 }
 
+/// Rules: ERROR-15
 #[on_each_database]
 async fn an_answer_that_is_held_counts_until_it_is_gone() {
     let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
@@ -69,6 +71,7 @@ async fn an_answer_that_is_held_counts_until_it_is_gone() {
     assert_eq!(page().await.status(), 200);
 }
 
+/// Rules: ERROR-15
 #[on_each_database]
 async fn bodies_beyond_the_limit_are_503_and_the_one_that_was_first_is_served() {
     let world = World::with(|settings| settings.requests.buffered_bytes = SMALLEST).await;
@@ -120,6 +123,7 @@ async fn header_fields_and_targets_have_limits() {
     }
 }
 
+/// Rules: ERROR-8
 #[on_each_database]
 async fn bodies_that_drip_in_chunks_are_408_whatever_they_drip() {
     let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = 300).await;

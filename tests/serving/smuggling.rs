@@ -285,6 +285,7 @@ async fn unusual_requests_that_are_in_order_are_answered_as_such() {
     }
 }
 
+/// Rules: ERROR-11
 #[on_each_database]
 async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract() {
     let server = Server::start().await;

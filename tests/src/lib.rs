@@ -5,6 +5,8 @@
 #[cfg(test)]
 mod arrows;
 pub mod bench;
+#[cfg(test)]
+mod contract;
 mod database;
 pub mod documents;
 pub mod hostile;

@@ -27,6 +27,7 @@ fn text<'r>(received: &'r Received, header: &str) -> &'r str {
     value.to_str().unwrap()
 }
 
+/// Rules: WIRE-24, WEBHOOK-8, WEBHOOK-9, WEBHOOK-10
 #[on_each_database]
 async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_headers() {
     let world = World::new().await;
@@ -66,6 +67,7 @@ async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_
     world.assert_all_ended().await;
 }
 
+/// Rules: WIRE-24
 #[on_each_database]
 async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
     let world = World::with(|settings| settings.brand = "Devis-Pro".into()).await;
@@ -82,6 +84,7 @@ async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
     assert!(!received.headers.keys().any(|name| name.as_str().contains("service")));
 }
 
+/// Rules: WEBHOOK-10
 #[on_each_database]
 async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
     let world = World::new().await;
@@ -106,6 +109,7 @@ async fn every_attempt_sends_the_same_bytes_and_signs_them_anew() {
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-1, ATTEMPT-2, ATTEMPT-3
 #[on_each_database]
 async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and_there_are_3_attempts() {
     let world = World::new().await;
@@ -136,6 +140,7 @@ async fn gaps_are_1_and_5_seconds_never_shortened_and_at_most_a_tenth_longer_and
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-1, ATTEMPT-2
 #[on_each_database]
 async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts() {
     let world = World::with(|settings| settings.dispatch.max_attempts = 5).await;
@@ -153,6 +158,7 @@ async fn the_next_gap_of_30_seconds_is_reached_where_a_host_allows_more_attempts
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-1
 #[on_each_database]
 async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
     let world = World::with(|settings| settings.dispatch.max_attempts = 1).await;
@@ -164,6 +170,7 @@ async fn one_attempt_is_one_attempt_where_a_host_allows_no_more() {
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-4
 #[on_each_database]
 async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
     let date = "Mon, 14 Sep 2026 09:41:20 GMT";
@@ -198,6 +205,8 @@ async fn retry_after_on_429_and_503_lengthens_the_gap_up_to_30_seconds() {
 }
 
 /// Every status that a server can answer with: 2xx delivered, 5xx and 429 again, everything else failed at once.
+///
+/// Rules: ATTEMPT-6, ATTEMPT-7, ATTEMPT-8
 #[on_each_database]
 async fn every_status_leads_to_what_the_contract_says() {
     let world = World::new().await;
@@ -249,6 +258,7 @@ async fn raw(answer: &'static [u8]) -> (String, tokio::task::JoinSet<()>) {
     (url, tasks)
 }
 
+/// Rules: ATTEMPT-7, ATTEMPT-8
 #[on_each_database]
 async fn odd_answers_lead_to_what_the_contract_says() {
     use DeliveryStatus::{Delivered, Failed, Pending};
@@ -279,6 +289,7 @@ async fn odd_answers_lead_to_what_the_contract_says() {
     }
 }
 
+/// Rules: TARGET-4, ATTEMPT-8
 #[on_each_database]
 async fn redirects_are_not_followed_and_fail_at_once() {
     let world = World::new().await;
@@ -296,6 +307,7 @@ async fn redirects_are_not_followed_and_fail_at_once() {
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-7
 #[on_each_database]
 async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
     let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
@@ -332,6 +344,7 @@ async fn timeouts_and_network_and_tls_errors_are_attempted_again() {
     assert!(plain.received().is_empty());
 }
 
+/// Rules: WEBHOOK-11, WEBHOOK-15
 #[on_each_database]
 async fn exactly_10_failed_deliveries_in_a_row_disable_a_webhook() {
     let world = World::new().await;
@@ -430,6 +443,7 @@ async fn a_success_sets_the_count_to_0() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-12
 #[on_each_database]
 async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
     let world = World::new().await;
@@ -442,6 +456,7 @@ async fn an_attempt_that_fails_and_is_repeated_with_success_is_no_failure() {
     assert_eq!(webhook(&world, id).await.consecutive_failures, 0);
 }
 
+/// Rules: WEBHOOK-14
 #[on_each_database]
 async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disable() {
     let world = World::new().await;
@@ -470,6 +485,7 @@ async fn enabling_again_sets_the_count_to_0_so_that_9_more_failures_do_not_disab
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-16, ISOLATION-2
 #[on_each_database]
 async fn a_burst_disables_once_and_what_still_waits_is_skipped() {
     let world = World::new().await;
@@ -493,6 +509,7 @@ async fn skipped_by_rows(world: &World, reported: u64) -> u64 {
     u64::try_from(rows).unwrap() - reported
 }
 
+/// Rules: WEBHOOK-16
 #[on_each_database]
 async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disable_the_webhook() {
     let world = World::new().await;
@@ -518,6 +535,7 @@ async fn deliveries_that_wait_for_another_attempt_are_skipped_when_failures_disa
     assert_eq!(dispatch_to_the_end(&world).await.delivered, 14);
 }
 
+/// Rules: WEBHOOK-11
 #[on_each_database]
 async fn counts_are_kept_per_webhook_and_per_company() {
     let world = World::new().await;
@@ -592,6 +610,8 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
 
 /// Whatever receivers answer, in whatever order: every event ends, as its own attempts say it must, and each of its
 /// attempts carried the same bytes.
+///
+/// Rules: DELIVERY-1, ATTEMPT-1
 #[on_each_database]
 fn every_event_ends_as_its_attempts_say() {
     let status =

@@ -13,6 +13,7 @@ use crate::support::{delivery, emit, emit_for, hook, hook_for};
 const SOON: Duration = Duration::from_secs(1);
 const LONG: Duration = Duration::from_secs(20);
 
+/// Rules: DELIVERY-5
 #[on_each_database]
 async fn a_commit_wakes_the_dispatcher() {
     let world = World::on_system_clock(|_| {}).await;
@@ -29,6 +30,7 @@ async fn a_commit_wakes_the_dispatcher() {
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-5
 #[on_each_database]
 async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
     let world = World::on_system_clock(|_| {}).await;
@@ -47,6 +49,7 @@ async fn pings_replays_and_enabling_wake_the_dispatcher_too() {
     world.assert_all_ended().await;
 }
 
+/// Rules: ATTEMPT-3
 #[on_each_database]
 async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
     let world = World::on_system_clock(|_| {}).await;
@@ -64,6 +67,7 @@ async fn a_failed_attempt_is_repeated_in_its_time_without_another_wake_up() {
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-2
 #[on_each_database]
 async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() {
     let world = World::on_system_clock(|_| {}).await;
@@ -76,6 +80,7 @@ async fn what_was_committed_while_no_dispatcher_ran_is_delivered_at_the_start() 
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-6
 #[on_each_database]
 async fn stopping_lets_attempts_in_flight_end_and_records_them() {
     let world = World::on_system_clock(|_| {}).await;
@@ -90,6 +95,7 @@ async fn stopping_lets_attempts_in_flight_end_and_records_them() {
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-6
 #[on_each_database]
 async fn what_was_not_begun_when_it_stopped_stays_pending_and_the_next_run_delivers_it_once() {
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
@@ -180,6 +186,7 @@ async fn a_dispatcher_that_starts_while_another_one_ends_is_woken_by_commits() {
     }
 }
 
+/// Rules: DELIVERY-2, DELIVERY-3
 #[on_each_database]
 async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
     let world = World::on_system_clock(|_| {}).await;
@@ -206,6 +213,7 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
     assert_eq!(bodies.len(), 111);
 }
 
+/// Rules: DELIVERY-2
 #[on_each_database]
 async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
     let world = World::new().await;
@@ -230,6 +238,8 @@ async fn killed_again_and_again_at_any_moment_it_delivers_every_event() {
 
 /// Short runs that begin and end while operations commit: what is planned in one run and committed in the next must
 /// be neither lost nor recorded twice. The clock stands still, so that nothing tells two attempts apart by time.
+///
+/// Rules: DELIVERY-1
 #[on_each_database]
 async fn runs_that_begin_and_end_while_operations_commit_record_every_attempt() {
     let world = World::new().await;
@@ -276,6 +286,7 @@ fn outlive_claims(world: &World) {
     }
 }
 
+/// Rules: DELIVERY-4
 #[on_each_database]
 async fn claims_of_a_process_that_died_are_taken_over() {
     let world = World::new().await;
@@ -299,6 +310,7 @@ async fn claims_of_a_process_that_died_are_taken_over() {
     world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-2, ATTEMPT-3
 #[on_each_database]
 async fn retries_and_counts_survive_a_restart() {
     let world = World::new().await;
@@ -321,6 +333,7 @@ async fn retries_and_counts_survive_a_restart() {
     world.assert_all_ended().await;
 }
 
+/// Rules: ISOLATION-1
 #[on_each_database]
 async fn a_hanging_endpoint_does_not_delay_the_others() {
     let world = World::on_system_clock(|settings| settings.dispatch.attempt_timeout_ms = 1_000).await;
@@ -366,6 +379,7 @@ impl Bystander {
     }
 }
 
+/// Rules: ISOLATION-1
 #[on_each_database]
 async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
     let world = World::on_system_clock(|settings| {
@@ -411,6 +425,7 @@ async fn assert_forty_webhooks_delay_nobody(crowd: &Receiver, scarce: usize) {
     running.kill().await;
 }
 
+/// Rules: ISOLATION-1
 #[on_each_database]
 async fn endpoints_that_answer_late_do_not_delay_another_company() {
     let crowd = Receiver::start().await;
@@ -418,6 +433,7 @@ async fn endpoints_that_answer_late_do_not_delay_another_company() {
     assert_forty_webhooks_delay_nobody(&crowd, 160).await;
 }
 
+/// Rules: ISOLATION-1
 #[on_each_database]
 async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company() {
     let crowd = Receiver::start().await;
@@ -426,6 +442,8 @@ async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_compan
 }
 
 /// More than there are places. Once they have been late they get half of the places.
+///
+/// Rules: ISOLATION-1
 #[on_each_database]
 async fn endpoints_that_were_late_leave_places_to_others() {
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight = 8).await;
@@ -460,6 +478,7 @@ async fn stopping_waits_no_longer_than_an_attempt_may_take() {
     world.assert_ledger().await;
 }
 
+/// Rules: DELIVERY-2
 #[on_each_database]
 async fn operations_go_on_while_the_dispatcher_works_and_everything_arrives() {
     let world = World::on_system_clock(|_| {}).await;

@@ -16,6 +16,7 @@ use crate::support::{
 
 const URL: &str = "http://127.0.0.1:8/hook";
 
+/// Rules: WEBHOOK-3
 #[on_each_database]
 async fn the_secret_is_shown_once_and_has_32_random_bytes() {
     let world = World::new().await;
@@ -36,6 +37,7 @@ async fn the_secret_is_shown_once_and_has_32_random_bytes() {
     assert_eq!((a.webhook.consecutive_failures, a.webhook.disabled), (0, None));
 }
 
+/// Rules: WEBHOOK-1
 #[on_each_database]
 async fn a_webhook_subscribes_to_one_or_more_kinds() {
     let world = World::new().await;
@@ -50,6 +52,7 @@ async fn a_webhook_subscribes_to_one_or_more_kinds() {
     assert_eq!(webhooks.get(twice.id).await.unwrap(), twice);
 }
 
+/// Rules: WEBHOOK-2
 #[on_each_database]
 async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once() {
     let world = World::new().await;
@@ -70,6 +73,7 @@ async fn a_company_has_at_most_20_webhooks_however_many_are_registered_at_once()
     other.webhooks().register(&new).await.unwrap();
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 async fn another_company_s_webhook_is_not_found_by_any_operation() {
     let world = World::new().await;
@@ -94,6 +98,7 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
     not_found(&world, "register for nobody", nobody.webhooks().register(&new)).await;
 }
 
+/// Rules: WEBHOOK-5
 #[on_each_database]
 async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
     let world = World::new().await;
@@ -127,6 +132,7 @@ async fn a_webhook_gets_the_kinds_that_it_subscribes_to_and_no_others() {
     assert!(foreign.received().is_empty());
 }
 
+/// Rules: WEBHOOK-5
 #[on_each_database]
 async fn what_happened_before_the_registration_is_not_delivered() {
     let world = World::new().await;
@@ -137,6 +143,7 @@ async fn what_happened_before_the_registration_is_not_delivered() {
     assert_eq!(world.count("SELECT count(*) FROM delivery").await, 0);
 }
 
+/// Rules: TARGET-1
 #[on_each_database]
 async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
     let world = World::new().await;
@@ -156,6 +163,7 @@ async fn a_change_leaves_what_it_does_not_name_and_a_bad_url_changes_nothing() {
     );
 }
 
+/// Rules: WEBHOOK-6
 #[on_each_database]
 async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events() {
     let world = World::new().await;
@@ -174,6 +182,7 @@ async fn deliveries_that_wait_follow_a_change_of_the_url_but_not_of_the_events()
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-4
 #[on_each_database]
 async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
     let world = World::new().await;
@@ -197,6 +206,7 @@ async fn from_a_rotation_on_every_attempt_is_signed_with_the_new_secret() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-15, WEBHOOK-16
 #[on_each_database]
 async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
     let world = World::new().await;
@@ -225,6 +235,7 @@ async fn disabling_keeps_reason_and_time_and_skips_what_waits_and_what_comes() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-14
 #[on_each_database]
 async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
     let world = World::new().await;
@@ -241,6 +252,7 @@ async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
     }
 }
 
+/// Rules: WEBHOOK-7
 #[on_each_database]
 async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
     let world = World::new().await;
@@ -272,6 +284,7 @@ async fn a_removed_webhook_is_gone_and_what_waits_for_it_is_kept_as_skipped() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-7, WEBHOOK-16
 #[on_each_database]
 async fn a_webhook_that_is_removed_or_disabled_during_an_attempt_gets_no_other_one() {
     for remove in [false, true] {
@@ -316,6 +329,7 @@ async fn an_attempt_in_flight_that_succeeds_counts_although_the_webhook_was_disa
     world.assert_all_ended().await;
 }
 
+/// Rules: EVENT-8
 #[on_each_database]
 async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
     let world = World::new().await;
@@ -340,6 +354,7 @@ async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
     conflict(&world, "ping while disabled", world.company.webhooks().ping(id)).await;
 }
 
+/// Rules: WEBHOOK-13
 #[on_each_database]
 async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
     let world = World::new().await;
@@ -365,6 +380,7 @@ async fn a_ping_never_counts_neither_as_failure_nor_as_success() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-17
 #[on_each_database]
 async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes() {
     let world = World::new().await;
@@ -402,6 +418,7 @@ async fn replay_queues_skipped_and_failed_deliveries_again_with_the_same_bytes()
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 0);
 }
 
+/// Rules: WEBHOOK-17
 #[on_each_database]
 async fn replay_of_one_event_leaves_the_others() {
     let world = World::new().await;
@@ -427,6 +444,7 @@ async fn replay_of_one_event_leaves_the_others() {
     assert_eq!(other.webhooks().replay(foreign, Some(all[0])).await.unwrap(), 0);
 }
 
+/// Rules: WEBHOOK-17
 #[on_each_database]
 async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_again_and_again() {
     let world = World::new().await;
@@ -459,6 +477,7 @@ async fn a_replayed_delivery_has_all_its_attempts_again_and_can_be_replayed_agai
     assert!(receiver.received().iter().all(|received| received.body == receiver.received()[0].body));
 }
 
+/// Rules: WEBHOOK-17
 #[on_each_database]
 async fn simultaneous_replays_queue_each_delivery_once() {
     let world = World::new().await;
@@ -474,6 +493,7 @@ async fn simultaneous_replays_queue_each_delivery_once() {
     assert_eq!(dispatch_to_the_end(&world).await.attempts, 5);
 }
 
+/// Rules: LOG-1, DELIVERY-1
 #[on_each_database]
 async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
     let world = World::with(|settings| settings.dispatch.attempt_timeout_ms = 250).await;
@@ -499,6 +519,7 @@ async fn every_attempt_has_a_row_with_time_duration_and_status_or_class() {
     assert_eq!(world.company.webhooks().log(id, 2).await.unwrap(), log[..2]);
 }
 
+/// Rules: LOG-2
 #[on_each_database]
 async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     let world = World::new().await;
@@ -536,6 +557,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     }
 }
 
+/// Rules: STATE-1
 #[on_each_database]
 async fn a_state_change_its_event_and_its_deliveries_are_written_together() {
     let world = World::new().await;

@@ -6,7 +6,7 @@ use core::fmt::{self, Write as _};
 
 /// What two deliveries of one event have in common.
 ///
-/// Deliveries are made at least once, so a receiver must recognise repeats. The interface names the pair of
+/// Deliveries are made at least once, so a receiver must recognise repeats. The contract names the pair of
 /// `event` and `data.id` as the key ([`documented`](Self::documented)). Use [`recommended`](Self::recommended)
 /// instead: it adds the envelope's `timestamp`, because some events really happen twice to one record, such as a
 /// project that is completed, reopened and completed again.
@@ -45,7 +45,7 @@ impl<'a> DedupKey<'a> {
 }
 
 /// The parts separated by spaces, to be stored as one text: different keys have different texts. The kinds, ids and
-/// timestamps of the interface hold neither space nor backslash; where a part does, a backslash goes before it.
+/// timestamps of the service hold neither space nor backslash; where a part does, a backslash goes before it.
 impl fmt::Display for DedupKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         escaped(f, self.event)?;
@@ -72,6 +72,7 @@ mod tests {
     use super::DedupKey;
     use alloc::string::ToString;
 
+    /// Rules: VERIFY-8
     #[test]
     fn only_the_recommended_key_keeps_a_real_repeat() {
         let at = |timestamp| DedupKey::recommended("project.completed", "1", timestamp);

@@ -83,6 +83,7 @@ mod tests {
     use super::{Header, decimal};
     use crate::error::Malformed;
 
+    /// Rules: VERIFY-1
     #[test]
     fn t_is_an_optional_minus_and_digits() {
         for (text, value) in [
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(decimal(b"1\xff"), None);
     }
 
+    /// Rules: VERIFY-2
     #[test]
     fn unknown_elements_are_ignored_and_the_order_is_free() -> Result<(), Malformed> {
         let header = Header::parse(b",v0=x,v1=a,\xff=1,t,tt=3,T=4,t=5,v1,v11=c,v1=b=c,v1=,")?;
@@ -111,6 +113,7 @@ mod tests {
         Ok(())
     }
 
+    /// Rules: VERIFY-1
     #[test]
     fn each_fault_has_its_name() {
         let fault = |value: &str| Header::parse(value.as_bytes()).err();

@@ -90,6 +90,7 @@ mod tests {
         assert!((0..16).map(digit).eq(*b"0123456789abcdef"));
     }
 
+    /// Rules: VERIFY-3
     #[test]
     fn each_character_counts() {
         let mac = HexMac::encode(&core::array::from_fn(|i| u8::try_from(i * 8).unwrap_or(0)));

@@ -143,6 +143,7 @@ proptest! {
         prop_assert_eq!(verify("key", header, &body, other), Err(VerifyError::NoMatch { candidates: 1, secrets: 1 }));
     }
 
+    /// Rules: VERIFY-5
     #[test]
     fn the_tolerance_ends_where_it_says(t in instant(), now in instant(), near in -302..=302_i64) {
         let signed = sign("key", t, b"").unwrap();
@@ -152,6 +153,7 @@ proptest! {
         }
     }
 
+    /// Rules: VERIFY-6
     #[test]
     fn any_secret_of_a_rotation_is_enough(
         secrets in vec(vec(any::<u8>(), 1..40), 1..6), at: Index, body in body(), t in instant(),
@@ -160,6 +162,7 @@ proptest! {
         prop_assert!(Verifier::with_secrets(&secrets).unwrap().verify(signed, &body, t).is_ok());
     }
 
+    /// Rules: VERIFY-1, VERIFY-2, VERIFY-3
     #[test]
     fn the_verdict_is_that_of_a_plain_model(
         secret in secret(), body in body(), elements in vec(element(), 0..6), now in -2_000..12_000_i64,

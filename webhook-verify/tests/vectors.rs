@@ -75,6 +75,7 @@ impl Vector {
     }
 }
 
+/// Rules: VERIFY-1, VERIFY-2, VERIFY-3, VERIFY-4, VERIFY-5, VERIFY-6, VERIFY-7
 #[test]
 fn the_verdicts_are_those_of_the_vectors() {
     for vector in vectors() {
@@ -99,6 +100,7 @@ fn the_function_for_one_secret_agrees() {
     assert!(checked > 100, "{checked}");
 }
 
+/// Rules: WEBHOOK-9
 #[test]
 fn the_signatures_are_those_of_the_vectors() {
     let mut checked = 0;

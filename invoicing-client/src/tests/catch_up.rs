@@ -22,6 +22,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 
+/// Rules: CATCHUP-4
 #[tokio::test]
 async fn quotes_and_invoices_are_read_with_their_lines() {
     let server = StubServer::start(|_, _| reply(200, &page_json(&[], 0, false))).await;
@@ -41,6 +42,7 @@ async fn quotes_and_invoices_are_read_with_their_lines() {
 #[error("{0}")]
 struct Text(&'static str);
 
+/// Rules: CATCHUP-3
 #[tokio::test]
 async fn the_error_of_a_handler_names_the_record() {
     let server = StubServer::start(|_, _| reply(200, &page_json(&[client_json("Dupont")], 0, false))).await;

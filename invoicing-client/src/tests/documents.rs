@@ -43,6 +43,7 @@ fn gone() -> Reply {
     reply(404, &error_json("not_found", "no such document"))
 }
 
+/// Rules: RETRY-7
 #[tokio::test]
 async fn a_document_is_downloaded_without_the_key() {
     let server = serving(vec![pdf(PDF)]).await;
@@ -56,6 +57,7 @@ async fn a_document_is_downloaded_without_the_key() {
     assert!(!seen[1].headers.values().any(|value| value.to_str().unwrap().contains(KEY)));
 }
 
+/// Rules: RETRY-8
 #[tokio::test]
 async fn bytes_that_do_not_match_the_link_are_refused() {
     for wrong in ["%PDF-1.7 frozeN", "%PDF-1.7 frozen ", "%PDF", ""] {
@@ -66,6 +68,7 @@ async fn bytes_that_do_not_match_the_link_are_refused() {
     }
 }
 
+/// Rules: RETRY-8
 #[test]
 fn size_and_hash_must_match() {
     let link: DocumentLink = serde_json::from_value(link_json("/d")).unwrap();

@@ -43,6 +43,7 @@ fn line_json() -> Value {
     })
 }
 
+/// Rules: WIRE-26
 #[tokio::test]
 async fn a_quote_with_unknown_fields_and_status_is_read() {
     let more = json!({
@@ -141,6 +142,7 @@ async fn clients_are_looked_up() {
     assert_eq!(server.requests()[2].uri.query(), Some("q=Lef%C3%A8vre+100%25"));
 }
 
+/// Rules: RETRY-6
 #[tokio::test]
 async fn errors_contain_code_message_and_request_id() {
     let refusal = reply(409, &error_json("brand_new_code", "not now")).with("x-request-id", "r-42");
@@ -190,6 +192,7 @@ async fn bodies_are_bounded() {
     assert_eq!((error.kind(), error.attempts()), (ErrorKind::TooLarge, 1));
 }
 
+/// Rules: RETRY-7
 #[tokio::test]
 async fn the_key_is_shown_nowhere() {
     let echo =

@@ -53,6 +53,7 @@ async fn a_log_at_info_states_the_cause_of_each_retry() {
     }
 }
 
+/// Rules: RETRY-7
 #[tokio::test]
 async fn attempts_are_logged_without_key_query_or_body() {
     let log = Log::default();

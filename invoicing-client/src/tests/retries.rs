@@ -24,6 +24,7 @@ fn unavailable() -> Reply {
     reply(503, &error_json("storage_unavailable", "try later"))
 }
 
+/// Rules: RETRY-4
 #[tokio::test]
 async fn a_wait_is_as_long_as_retry_after_states() {
     let dated = quota("Mon, 14 Sep 2026 09:41:30 GMT").with("date", "Mon, 14 Sep 2026 09:41:10 GMT");
@@ -42,6 +43,7 @@ async fn a_wait_takes_real_time() {
     assert!(started.elapsed() >= SECOND);
 }
 
+/// Rules: RETRY-3, RETRY-4, RETRY-6
 #[tokio::test]
 async fn the_first_attempt_is_immediate_and_later_ones_back_off() {
     let server = StubServer::script(vec![unavailable(); 4]).await;
@@ -55,6 +57,7 @@ async fn the_first_attempt_is_immediate_and_later_ones_back_off() {
     assert!(ids.iter().all(|id| *id == ids[0]));
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn transient_failures_are_retried() {
     let failures =
@@ -67,6 +70,7 @@ async fn transient_failures_are_retried() {
     }
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn an_attempt_has_a_time_limit() {
     let server = StubServer::script([Reply::Hang, empty_page()]).await;
@@ -83,6 +87,7 @@ async fn an_attempt_has_a_time_limit() {
     assert_eq!(error.request_id().unwrap(), sent);
 }
 
+/// Rules: RETRY-1, RETRY-3
 #[tokio::test]
 async fn a_refused_connection_is_retried() {
     // A port without a listener.
@@ -106,6 +111,7 @@ async fn a_connect_timeout_is_not_a_response_timeout() {
     assert_eq!(error.kind(), ErrorKind::Connect, "{error}");
 }
 
+/// Rules: RETRY-1
 #[tokio::test]
 async fn linking_is_retried() {
     let linked = reply(200, &json!({"id": ID, "externalId": "crm-1"}));
@@ -115,6 +121,7 @@ async fn linking_is_retried() {
     assert_eq!(server.requests().len(), 2);
 }
 
+/// Rules: RETRY-2
 #[tokio::test]
 async fn creation_is_retried_only_with_an_external_id() {
     for failure in [unavailable(), quota("1"), Reply::Cut] {
@@ -135,6 +142,7 @@ async fn creation_is_retried_only_with_an_external_id() {
     }
 }
 
+/// Rules: RETRY-5
 #[tokio::test]
 async fn a_retry_after_above_90_s_is_returned_at_once() {
     let server = StubServer::script([quota("91")]).await;
@@ -147,6 +155,7 @@ async fn a_retry_after_above_90_s_is_returned_at_once() {
     assert_eq!(env.slept(), []);
 }
 
+/// Rules: RETRY-3
 #[tokio::test]
 async fn a_wait_past_the_deadline_is_not_begun() {
     let server = StubServer::script([quota("6"), quota("6")]).await;
@@ -157,6 +166,7 @@ async fn a_wait_past_the_deadline_is_not_begun() {
     assert_eq!(env.slept(), [6 * SECOND]);
 }
 
+/// Rules: RETRY-3
 #[tokio::test]
 async fn the_deadline_ends_an_attempt() {
     let server = StubServer::script([Reply::Hang]).await;
@@ -167,6 +177,7 @@ async fn the_deadline_ends_an_attempt() {
     assert!(started.elapsed() < 5 * SECOND);
 }
 
+/// Rules: RETRY-1, RETRY-6
 #[tokio::test]
 async fn refusals_are_final() {
     for (status, code) in

@@ -9,6 +9,7 @@ fn refused(json: &str) -> Invalid {
     parse(json).unwrap().check().unwrap_err()
 }
 
+/// Rules: RECORD-9
 #[test]
 fn the_record_has_the_fields_of_the_contract_in_their_order() {
     let expected = [
@@ -32,6 +33,7 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
     assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 8);
 }
 
+/// Rules: WIRE-26
 #[test]
 fn a_record_reads_back_as_itself_and_what_is_new_in_it_is_ignored() {
     let mut json = serde_json::to_value(client()).unwrap();
@@ -48,6 +50,7 @@ fn a_new_client_is_sent_without_what_is_unset() {
     assert_eq!(serde_json::to_string(&NewClient::named("Léa")).unwrap(), r#"{"name":"Léa"}"#);
 }
 
+/// Rules: CLIENT-4, CLIENT-5, CLIENT-8
 #[test]
 fn unknown_properties_missing_names_and_wrong_types_are_refused() {
     for bad in [
@@ -66,6 +69,7 @@ fn unknown_properties_missing_names_and_wrong_types_are_refused() {
     assert!(unknown.contains("PARTICULIER") && unknown.contains("PROFESSIONNEL"), "{unknown}");
 }
 
+/// Rules: WIRE-15
 #[test]
 fn an_empty_optional_text_is_null() {
     let fields = r#"{"name": " a ", "email": "", "phone": " ", "address": "", "city": "", "zipCode": "", "type": "",
@@ -76,6 +80,7 @@ fn an_empty_optional_text_is_null() {
     assert_eq!(parse(nulls).unwrap().check(), NewClient::named("a").check());
 }
 
+/// Rules: CLIENT-6
 #[test]
 fn a_type_is_one_of_two_words() {
     let kind = |word: &str| parse(&format!(r#"{{"name": "a", "type": "{word}"}}"#)).unwrap().client_type;
@@ -83,6 +88,7 @@ fn a_type_is_one_of_two_words() {
     assert_eq!(kind(" PROFESSIONNEL "), Some(ClientType::Professionnel));
 }
 
+/// Rules: WIRE-16
 #[test]
 fn an_empty_external_id_is_refused() {
     for empty in ["", " ", "\\u00a0"] {
@@ -90,6 +96,7 @@ fn an_empty_external_id_is_refused() {
     }
 }
 
+/// Rules: WIRE-14, WIRE-17
 #[test]
 fn every_text_has_its_length_and_no_control_characters() {
     for (field, max) in [
@@ -116,6 +123,7 @@ fn every_text_has_its_length_and_no_control_characters() {
     }
 }
 
+/// Rules: WIRE-18
 #[test]
 fn an_email_is_checked() {
     assert_eq!(refused(r#"{"name": "a", "email": "no-at-sign"}"#).field, "email");
@@ -124,6 +132,7 @@ fn an_email_is_checked() {
     assert!(parse(r#"{"name": "a", "email": " a@b.fr "}"#).unwrap().check().is_ok());
 }
 
+/// Rules: WIRE-13
 #[test]
 fn texts_are_trimmed_and_normalised() {
     let new = parse(r#"{"name": "  Lefe\u0300vre ", "externalId": " x1 "}"#).unwrap();
@@ -145,6 +154,7 @@ fn fields_of(client: &Client) -> NewClient {
     }
 }
 
+/// Rules: STAMP-6
 #[test]
 fn the_same_fields_again_are_no_change() {
     let client = client();
@@ -152,6 +162,7 @@ fn the_same_fields_again_are_no_change() {
     assert_eq!(same.check().unwrap().apply(&client, at(9)), None);
 }
 
+/// Rules: STAMP-5
 #[test]
 fn each_field_that_differs_is_a_change() {
     type Edit = fn(&mut NewClient);
@@ -175,6 +186,7 @@ fn each_field_that_differs_is_a_change() {
     }
 }
 
+/// Rules: LIST-19
 #[test]
 fn a_search_sees_name_email_and_city_only() {
     assert_eq!(client().search_text(), "lea martin\nlea@exemple.fr\nparis");

@@ -29,6 +29,7 @@ fn a_company_is_french_and_invoices_in_euros_unless_it_says_otherwise() {
     assert!(serde_json::from_str::<NewCompany>(r#"{"name": "a", "plan": "Pro", "extra": 1}"#).is_err());
 }
 
+/// Rules: PLAN-1, INVOICE-9
 #[test]
 fn only_team_has_the_api_and_only_higher_plans_convert_by_themselves() {
     let rights: Vec<_> =

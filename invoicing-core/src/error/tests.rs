@@ -23,6 +23,7 @@ fn the_codes_of_the_contract_have_their_status() {
     }
 }
 
+/// Rules: WIRE-26
 #[test]
 fn every_code_survives_json_also_one_that_is_not_known() {
     let unknown = ErrorCode::from("teapot");
@@ -35,6 +36,7 @@ fn every_code_survives_json_also_one_that_is_not_known() {
     }
 }
 
+/// Rules: ERROR-1, ERROR-2
 #[test]
 fn the_bodies_have_the_shapes_of_the_contract() {
     let error = ApiErrorDetail { code: ErrorCode::NotFound, message: "no such quote".into() };

@@ -50,6 +50,7 @@ fn tree(event: &Event) -> Value {
     serde_json::to_value(event).unwrap()
 }
 
+/// Rules: EVENT-4, WIRE-12
 #[test]
 fn a_created_quote_holds_only_what_applies() {
     let created =
@@ -69,6 +70,7 @@ fn a_client_without_email_is_null_and_not_left_out() {
     assert!(tree(&event)["data"]["clientEmail"].is_null());
 }
 
+/// Rules: EVENT-4
 #[test]
 fn a_signed_quote_holds_the_twelve_fields() {
     let signed = quote_in(QuoteStatus::Sent).sign(signature(7), at(8), today()).unwrap();
@@ -83,6 +85,7 @@ fn a_signed_quote_holds_the_twelve_fields() {
     }
 }
 
+/// Rules: WIRE-12
 #[test]
 fn a_quote_accepted_by_hand_has_no_signature() {
     let event = only(quote_in(QuoteStatus::Sent).accept(at(8)).unwrap());
@@ -100,6 +103,7 @@ fn an_imported_quote_shows_when_it_was_accepted() {
     assert_eq!(data_names(&event), [&QUOTE[..], &["acceptedAt"]].concat());
 }
 
+/// Rules: EVENT-5
 #[test]
 fn a_created_invoice_shows_null_for_what_it_will_get() {
     let created = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(QuoteStatus::Accepted), at(3));
@@ -111,6 +115,7 @@ fn a_created_invoice_shows_null_for_what_it_will_get() {
     assert_eq!(data["amountDue"].to_string(), "323");
 }
 
+/// Rules: EVENT-6
 #[test]
 fn a_paid_invoice_adds_when() {
     let event = only(invoice_in(InvoiceStatus::Sent).record_payment(Money::from(400), at(9)).unwrap());
@@ -121,6 +126,7 @@ fn a_paid_invoice_adds_when() {
     assert_eq!((data["amountPaid"].to_string(), data["amountDue"].to_string()), ("400".into(), "0".into()));
 }
 
+/// Rules: EVENT-7
 #[test]
 fn a_completed_project_has_the_fields_of_the_contract() {
     let expected = ["id", "name", "status", "clientName", "clientEmail", "quoteIds", "completedAt"];
@@ -137,6 +143,7 @@ fn a_completed_project_has_the_fields_of_the_contract() {
     }
 }
 
+/// Rules: EVENT-8
 #[test]
 fn a_ping_names_the_webhook() {
     let event = Event::ping(WebhookId(uuid(5)), at(0));

@@ -27,6 +27,7 @@ const HEAD: [&str; 22] = [
     "updatedAt",
 ];
 
+/// Rules: RECORD-7
 #[test]
 fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     for &status in InvoiceStatus::ALL {
@@ -39,6 +40,7 @@ fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     }
 }
 
+/// Rules: RECORD-8
 #[test]
 fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     for &status in InvoiceStatus::ALL {
@@ -48,6 +50,7 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     }
 }
 
+/// Rules: WIRE-11
 #[test]
 fn what_is_unset_is_null() {
     let json = serde_json::to_value(invoice_in(InvoiceStatus::Draft)).unwrap();
@@ -79,6 +82,7 @@ fn every_record_reads_back_as_itself() {
     }
 }
 
+/// Rules: WIRE-26
 #[test]
 fn a_reader_ignores_new_fields_and_keeps_a_new_status() {
     let invoice = invoice_in(InvoiceStatus::Sent);

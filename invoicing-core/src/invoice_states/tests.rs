@@ -83,6 +83,7 @@ fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
     }
 }
 
+/// Rules: INVOICE-2, INVOICE-4, INVOICE-5, INVOICE-6, INVOICE-7
 #[test]
 fn every_operation_in_every_state_does_what_the_contract_says() {
     for &from in InvoiceStatus::ALL {
@@ -116,6 +117,7 @@ fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
     assert!(differences(invoice, &changed.record).iter().eq(members), "{what}");
 }
 
+/// Rules: INVOICE-1
 #[test]
 fn only_an_accepted_quote_is_converted() {
     for &status in QuoteStatus::ALL {
@@ -127,6 +129,7 @@ fn only_an_accepted_quote_is_converted() {
     }
 }
 
+/// Rules: INVOICE-1, EVENT-5
 #[test]
 fn a_conversion_takes_over_the_quote_and_announces_itself() {
     let quote = quote_in(QuoteStatus::Accepted);
@@ -153,6 +156,7 @@ fn a_conversion_takes_over_the_quote_and_announces_itself() {
     );
 }
 
+/// Rules: INVOICE-2, INVOICE-14
 #[test]
 fn issuing_gives_number_and_dates() {
     let draft = invoice_in(InvoiceStatus::Draft);
@@ -173,6 +177,7 @@ fn issuing_gives_number_and_dates() {
     assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, at(4)).is_err());
 }
 
+/// Rules: INVOICE-13
 #[test]
 fn an_amount_that_is_no_payment_is_refused_by_name() {
     let sent = invoice_in(InvoiceStatus::Sent);
@@ -199,6 +204,7 @@ fn no_more_is_reversed_than_was_paid() {
     }
 }
 
+/// Rules: INVOICE-6
 #[test]
 fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_again() {
     let paid = invoice_in(InvoiceStatus::Paid);
@@ -213,6 +219,7 @@ fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_ag
     assert_eq!(again.record.summary.paid_at, Some(at(10)));
 }
 
+/// Rules: INVOICE-5
 #[test]
 fn the_due_date_itself_is_not_late_and_nothing_due_is_never_late() {
     let sent = invoice_in(InvoiceStatus::Sent);
@@ -328,6 +335,7 @@ fn money(cents: i64) -> Money {
 }
 
 proptest! {
+    /// Rules: INVOICE-11, MONEY-11
     #[test]
     fn payments_and_reversals_agree_with_a_plain_count_of_cents(
         total in 1_i64..100_000,

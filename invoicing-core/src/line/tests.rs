@@ -14,6 +14,7 @@ fn json_line(quantity: &str, price: &str, rate: &str) -> Result<NewLine, serde_j
     ))
 }
 
+/// Rules: RECORD-5
 #[test]
 fn a_line_has_exactly_the_eight_fields_of_the_contract() {
     let expected = ["description", "quantity", "unit", "unitPrice", "totalHT", "tvaRate", "lot", "section"];
@@ -31,6 +32,7 @@ fn a_line_can_be_read_by_who_does_not_know_all_of_it() {
     assert_eq!(serde_json::from_value::<Line>(json).unwrap(), priced().lines[0]);
 }
 
+/// Rules: RECORD-6
 #[test]
 fn what_only_the_company_knows_is_split_off() {
     let priced = priced();
@@ -41,6 +43,7 @@ fn what_only_the_company_knows_is_split_off() {
     assert_eq!(priced.costings[0], new_line("50", "10").costing);
 }
 
+/// Rules: MONEY-1
 #[test]
 fn a_line_is_priced_to_the_cent() {
     let total = |quantity, price| {
@@ -53,6 +56,7 @@ fn a_line_is_priced_to_the_cent() {
     assert_eq!(total("-1", "99.9999"), "-100");
 }
 
+/// Rules: WIRE-8
 #[test]
 fn more_decimals_than_the_contract_allows_are_refused() {
     assert!(json_line("1.2345", "1.2345", "5.25").is_ok());
@@ -84,6 +88,7 @@ fn unknown_members_are_refused_also_within_the_costing() {
     assert!(with(r#""costing": {"labourCost": 3.001}"#).is_err());
 }
 
+/// Rules: MONEY-5
 #[test]
 fn a_negative_price_is_refused_and_a_negative_quantity_is_a_discount() {
     let refusal = refused(|line| line.unit_price = "-0.0001".parse().unwrap());
@@ -93,6 +98,7 @@ fn a_negative_price_is_refused_and_a_negative_quantity_is_a_discount() {
     assert_eq!(price_lines(&[discount]).unwrap().lines[0].total_ht, Money::from(-100));
 }
 
+/// Rules: MONEY-12
 #[test]
 fn a_rate_is_between_0_and_100() {
     for bad in ["-0.01", "100.01"] {
@@ -101,6 +107,7 @@ fn a_rate_is_between_0_and_100() {
     assert!(price_lines(&[new_line("1", "0"), new_line("1", "100")]).is_ok());
 }
 
+/// Rules: WIRE-14, WIRE-17
 #[test]
 fn every_text_has_its_length_and_no_control_characters() {
     type Field = fn(&mut NewLine, String);
@@ -137,6 +144,7 @@ fn a_line_needs_a_description_and_empty_optional_texts_are_null() {
     assert_eq!(priced.costings[0].private_note, None);
 }
 
+/// Rules: RECORD-11
 #[test]
 fn the_number_of_lines_is_bounded() {
     let lines = vec![new_line("1", "20"); MAX_LINES + 1];

@@ -1,6 +1,7 @@
 use super::*;
 use crate::fixtures::at;
 
+/// Rules: LIST-1
 #[test]
 fn the_envelope_has_the_shape_of_the_contract() {
     let pagination = Pagination { limit: 50, offset: 0, has_more: true };
@@ -11,6 +12,7 @@ fn the_envelope_has_the_shape_of_the_contract() {
     assert_eq!(serde_json::from_str::<Page<i32>>(&json).unwrap(), page);
 }
 
+/// Rules: WIRE-26
 #[test]
 fn a_reader_ignores_what_it_does_not_know() {
     let grown = r#"{"total":9,"data":[],"pagination":{"limit":1,"offset":2,"hasMore":false,"next":"x"},

@@ -14,6 +14,7 @@ fn project_in(status: ProjectStatus) -> Project {
     }
 }
 
+/// Rules: PROJECT-2, PROJECT-3, PROJECT-4
 #[test]
 fn every_move_between_two_states_does_what_the_contract_says() {
     for &from in ProjectStatus::ALL {
@@ -41,6 +42,7 @@ fn every_move_between_two_states_does_what_the_contract_says() {
     }
 }
 
+/// Rules: PROJECT-2
 #[test]
 fn completed_again_is_announced_again() {
     let reopened = project_in(Completed).set_status(Open, at(5)).unwrap().unwrap();
@@ -51,6 +53,7 @@ fn completed_again_is_announced_again() {
     assert_eq!(again.record.completed_at, Some(at(6)));
 }
 
+/// Rules: PROJECT-1
 #[test]
 fn a_project_needs_a_name_and_may_do_without_a_client() {
     assert_eq!(project().name, "Hall");

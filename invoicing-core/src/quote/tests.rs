@@ -25,6 +25,7 @@ const HEAD: [&str; 19] = [
 ];
 const DETAIL: [&str; 5] = ["lines", "retentionRate", "retentionAmount", "vatBreakdown", "signature"];
 
+/// Rules: RECORD-1
 #[test]
 fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     for &status in QuoteStatus::ALL {
@@ -37,6 +38,7 @@ fn a_list_item_has_the_fields_of_the_contract_in_their_order() {
     }
 }
 
+/// Rules: RECORD-2
 #[test]
 fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     for &status in QuoteStatus::ALL {
@@ -50,6 +52,7 @@ fn a_detail_has_the_fields_of_the_contract_in_their_order() {
     assert_eq!(names_of(&signature), expected);
 }
 
+/// Rules: WIRE-11
 #[test]
 fn what_is_unset_is_null() {
     let json = serde_json::to_value(draft_quote()).unwrap();
@@ -94,6 +97,7 @@ fn every_record_reads_back_as_itself() {
     }
 }
 
+/// Rules: WIRE-26
 #[test]
 fn a_reader_ignores_new_fields_and_keeps_a_new_status() {
     let quote = quote_in(QuoteStatus::Accepted);
@@ -119,6 +123,7 @@ fn new_content_needs_only_a_client() {
     assert!(serde_json::from_str::<NewQuote>(&json).is_err());
 }
 
+/// Rules: LINK-1
 #[test]
 fn a_link_has_two_fields() {
     let unlinked = ExternalLink { id: QuoteId(uuid(2)), external_id: None };

@@ -85,6 +85,7 @@ const OPERATIONS: [Operation; 7] = [
     Operation::Link,
 ];
 
+/// Rules: QUOTE-3, QUOTE-4, QUOTE-5, QUOTE-6, QUOTE-7, QUOTE-8, QUOTE-9, QUOTE-11, LINK-4
 #[test]
 fn every_operation_in_every_state_does_what_the_contract_says() {
     for &from in QuoteStatus::ALL {
@@ -129,12 +130,14 @@ fn a_draft_is_created_with_its_totals_and_one_event() {
     assert!(Quote::draft(origin(), &client(), lines(), "5.01".parse().unwrap(), None).is_err());
 }
 
+/// Rules: QUOTE-10
 #[test]
 fn an_empty_quote_is_saved_but_not_sent() {
     let empty = Quote::draft(origin(), &client(), Vec::new(), Percent::ZERO, None).unwrap().record;
     assert!(matches!(empty.send(None, at(1), at(1), today()), Err(DomainError::Conflict(_))));
 }
 
+/// Rules: STAMP-6
 #[test]
 fn content_that_is_what_it_was_moves_nothing() {
     let quote = draft_quote();
@@ -154,6 +157,7 @@ fn an_edit_keeps_the_link_and_the_creation() {
     assert_eq!(edited.summary.number, "DEV-2026-0042");
 }
 
+/// Rules: QUOTE-12
 #[test]
 fn sending_gives_thirty_days_unless_a_validity_is_named() {
     let draft = draft_quote();
@@ -168,6 +172,7 @@ fn sending_gives_thirty_days_unless_a_validity_is_named() {
     assert_eq!(past.to_string(), "validUntil: must not be in the past");
 }
 
+/// Rules: QUOTE-8
 #[test]
 fn sent_again_the_old_validity_is_over() {
     for status in [QuoteStatus::Expired, QuoteStatus::Rejected] {
@@ -188,6 +193,7 @@ fn a_date_beyond_four_digits_is_refused_and_never_a_panic() {
     assert!(draft_quote().send(None, at(1), at(1), NaiveDate::MAX).is_err());
 }
 
+/// Rules: QUOTE-13
 #[test]
 fn the_last_day_of_validity_is_a_day_to_sign_on() {
     let sent = quote_in(QuoteStatus::Sent);
@@ -200,6 +206,7 @@ fn the_last_day_of_validity_is_a_day_to_sign_on() {
     assert_eq!(sent.expire(at(5), next).unwrap().record.summary.status, QuoteStatus::Expired);
 }
 
+/// Rules: QUOTE-4
 #[test]
 fn a_signature_fills_the_head_and_both_events_alike() {
     let changed = quote_in(QuoteStatus::Sent).sign(signature(7), at(8), today()).unwrap();
@@ -211,6 +218,7 @@ fn a_signature_fills_the_head_and_both_events_alike() {
     assert_eq!(changed.events[0].timestamp, changed.events[1].timestamp);
 }
 
+/// Rules: STAMP-6
 #[test]
 fn linking_to_what_it_is_linked_to_is_no_change() {
     let quote = draft_quote();
@@ -230,6 +238,7 @@ fn import(import: &QuoteImport, valid_until: Option<NaiveDate>) -> Result<Change
     Quote::import(origin(), &client(), lines(), Percent::ZERO, valid_until, import, today())
 }
 
+/// Rules: QUOTE-2
 #[test]
 fn an_import_starts_in_any_state_and_is_only_created() {
     for &status in QuoteStatus::ALL {
@@ -250,6 +259,7 @@ fn an_import_starts_in_any_state_and_is_only_created() {
     }
 }
 
+/// Rules: QUOTE-2
 #[test]
 fn an_import_keeps_its_dates_where_they_go_with_the_state() {
     let instants = |status| QuoteImport { status, sent_at: Some(at(-9)), accepted_at: Some(at(-8)) };
@@ -259,6 +269,7 @@ fn an_import_keeps_its_dates_where_they_go_with_the_state() {
     assert_eq!(import(&instants(QuoteStatus::Sent), None).unwrap_err().field, "acceptedAt");
 }
 
+/// Rules: EVIDENCE-5
 #[test]
 fn evidence_is_trimmed_and_checked() {
     let given = SignatureEvidence {

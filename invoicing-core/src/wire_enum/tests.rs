@@ -27,6 +27,7 @@ impl SwapCase for String {
     }
 }
 
+/// Rules: RECORD-10, EVENT-3, DELIVERY-1, PLAN-1
 #[test]
 fn the_words_are_those_of_the_contract() {
     let quote = ["DRAFT", "SENT", "ACCEPTED", "REJECTED", "EXPIRED"];

@@ -224,6 +224,7 @@ mod tests {
         ]
     }
 
+    /// Rules: ERROR-13
     #[test]
     fn every_error_has_a_status_and_a_message_without_internal_details() {
         for error in every_error() {

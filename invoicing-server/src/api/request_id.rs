@@ -44,6 +44,7 @@ mod tests {
         request_id(&HeaderMap::from_iter([(X_REQUEST_ID, incoming)]), || NEW)
     }
 
+    /// Rules: WIRE-20
     #[test]
     fn a_valid_id_is_echoed() {
         let longest = "x".repeat(128);

@@ -171,6 +171,7 @@ mod tests {
         assert_eq!(sign("DEV-2026-0042.pdf"), expected);
     }
 
+    /// Rules: DOCUMENT-5
     #[test]
     fn a_url_is_good_up_to_and_including_its_last_millisecond() {
         let url = sign("DEV-2026-0042.pdf");
@@ -253,6 +254,7 @@ mod tests {
             prop_assert_eq!(open_at(&sign(&file_name), NOW), Some(grant(&file_name)));
         }
 
+        /// Rules: DOCUMENT-6
         #[test]
         fn changing_dropping_or_adding_one_character_breaks_a_url(
             file_name in prop_oneof![Just("DEV-2026-0042.pdf".to_owned()), "\\PC{0,8}"],

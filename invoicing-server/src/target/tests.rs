@@ -10,6 +10,7 @@ fn parse(policy: TargetPolicy, url: &str) -> Result<(), TargetError> {
     policy.parse(url).map(drop)
 }
 
+/// Rules: TARGET-5
 #[test]
 fn http_is_accepted_only_where_allowed() {
     let only_http = TargetPolicy { allow_http: true, allow_private: false };
@@ -172,6 +173,7 @@ fn embeddings(address: std::net::Ipv4Addr) -> Vec<String> {
 }
 
 proptest! {
+    /// Rules: TARGET-3
     #[test]
     fn an_ipv4_literal_is_treated_alike_in_every_spelling(bits: u32) {
         let address = std::net::Ipv4Addr::from_bits(bits);
@@ -181,6 +183,7 @@ proptest! {
         }
     }
 
+    /// Rules: TARGET-3
     #[test]
     fn an_ipv4_address_within_ipv6_is_refused_in_every_spelling(bits: u32) {
         for host in embeddings(std::net::Ipv4Addr::from_bits(bits)) {

@@ -33,6 +33,7 @@ async fn swept(world: &World) -> u64 {
     world.invoicing.sweep().await.unwrap().swept_documents
 }
 
+/// Rules: DOCUMENT-17
 #[on_each_database]
 async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_hour_and_nothing_else() {
     let (world, store) = HookedStore::world().await;
@@ -63,6 +64,7 @@ async fn what_a_crash_between_storing_and_committing_leaves_is_swept_after_an_ho
     }
 }
 
+/// Rules: DOCUMENT-17
 #[on_each_database]
 async fn what_was_stored_for_a_quote_that_had_changed_meanwhile_is_swept() {
     for _ in 0..5 {
@@ -103,6 +105,7 @@ async fn a_store_that_does_not_work_keeps_neither_the_rest_of_the_sweep_nor_its_
     world.company.quotes().open_document(sent.summary.id).await.unwrap();
 }
 
+/// Rules: DOCUMENT-17
 #[on_each_database]
 async fn freezing_beside_sweeps_never_loses_a_document() {
     // The clock runs away under the freezing, so that its uploads grow old at any moment.

@@ -42,6 +42,7 @@ async fn everything_works(world: &World, (draft, other, sent, token): &(Quote, Q
     }
 }
 
+/// Rules: DOCUMENT-11
 #[on_each_database]
 async fn s3_that_fails_forbids_or_hangs_refuses_every_freezing_operation_without_a_trace() {
     for mode in [Mode::Fails, Mode::Forbids, Mode::Hangs] {
@@ -113,6 +114,7 @@ async fn a_store_that_forbids_deleting_keeps_its_orphans_and_blocks_nothing() {
     quotes.open_document(sent.summary.id).await.unwrap();
 }
 
+/// Rules: DOCUMENT-8
 #[on_each_database]
 async fn other_bytes_than_were_put_are_never_handed_out() {
     let (world, server) = world().await;

@@ -8,6 +8,7 @@ use crate::process::Site;
 use crate::receivers::UnreliableReceivers;
 use crate::times;
 
+/// Rules: DELIVERY-2, STATE-1
 #[tokio::test(flavor = "multi_thread")]
 async fn killed_at_any_moment_nothing_is_lost_and_nothing_half_done() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };

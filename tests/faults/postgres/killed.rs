@@ -16,6 +16,7 @@ const NODES: usize = 3;
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(150);
 
+/// Rules: DELIVERY-2, DELIVERY-4
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_three_nodes_killed_under_load_nothing_is_lost() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };

@@ -21,6 +21,7 @@ const LONG: Duration = Duration::from_mins(2);
 /// Between two calls of one caller.
 const PACE: Duration = Duration::from_millis(20);
 
+/// Rules: DELIVERY-2
 #[tokio::test(flavor = "multi_thread")]
 async fn restarted_in_immediate_mode_under_load_the_nodes_recover_by_themselves() {
     let Some(cluster) = Cluster::start(&Options { durable: true, ..Options::default() }) else { return };

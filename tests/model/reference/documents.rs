@@ -1,4 +1,4 @@
-//! What quotes and invoices share: lines and totals (contract, section 7).
+//! What quotes and invoices share: lines and totals.
 
 use std::collections::BTreeMap;
 

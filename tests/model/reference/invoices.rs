@@ -1,4 +1,4 @@
-//! Invoices and their payments (contract, sections 3 and 6).
+//! Invoices and their payments.
 
 use chrono::NaiveDate;
 use serde_json::{Value, json};

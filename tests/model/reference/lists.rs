@@ -1,4 +1,4 @@
-//! Pages (contract, section 2): filter, sort, cut.
+//! Pages: filter, sort, cut.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Quotes (contract, sections 3 and 6).
+//! Quotes: what each operation answers, changes and emits.
 
 use chrono::NaiveDate;
 use serde_json::{Value, json};

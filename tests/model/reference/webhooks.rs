@@ -1,4 +1,4 @@
-//! Webhooks, events and deliveries (contract, section 8).
+//! Webhooks, events and deliveries.
 
 use serde_json::{Value, json};
 

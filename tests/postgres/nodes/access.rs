@@ -25,6 +25,7 @@ async fn at_once(nodes: &Nodes, count: usize) -> usize {
     heard.iter().filter(|heard| heard.status == 200).count()
 }
 
+/// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
 async fn the_quota_is_exact_over_nodes() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -39,6 +40,7 @@ async fn the_quota_is_exact_over_nodes() {
     assert_eq!(at_once(&nodes, 60).await, 12, "the first twelve are a minute old");
 }
 
+/// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
 async fn no_minute_of_three_nodes_has_more_than_thirty() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -56,6 +58,8 @@ async fn no_minute_of_three_nodes_has_more_than_thirty() {
 }
 
 /// Wrong clocks are corrected by the server's, so that a minute is the same minute on all nodes.
+///
+/// Rules: QUOTA-1
 #[on_postgres(worker_threads = 4)]
 async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong() {
     let world = World::on_system_clock(|_| {}).await;
@@ -70,6 +74,7 @@ async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong() {
     assert_eq!(accepted, QUOTA);
 }
 
+/// Rules: KEY-7
 #[on_postgres]
 async fn a_key_that_one_node_revokes_is_refused_by_the_others() {
     let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
@@ -102,6 +107,7 @@ async fn a_key_that_one_node_issues_is_good_on_the_others_at_once() {
     }
 }
 
+/// Rules: PLAN-1
 #[on_postgres]
 async fn a_plan_that_one_node_changes_holds_on_the_others() {
     let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;

@@ -45,6 +45,7 @@ async fn ends_once(nodes: &Nodes, running: Vec<RunningDispatcher>, receivers: &[
     nodes.world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all() {
     let nodes = nodes().await;
@@ -65,6 +66,7 @@ async fn what_is_committed_on_any_node_is_delivered_once_by_dispatchers_on_all()
     ends_once(&nodes, running, &receivers, 150).await;
 }
 
+/// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
     let nodes = nodes().await;
@@ -82,6 +84,7 @@ async fn a_backlog_is_shared_by_dispatchers_that_start_together() {
     ends_once(&nodes, running, &receivers, 300).await;
 }
 
+/// Rules: DELIVERY-5
 #[on_postgres(worker_threads = 4)]
 async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
     let nodes = nodes().await;
@@ -96,6 +99,7 @@ async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
     nodes.world.assert_all_ended().await;
 }
 
+/// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -115,6 +119,8 @@ async fn a_run_on_each_node_at_once_attempts_each_delivery_once() {
 }
 
 /// A node that dies cannot be told from one that is slow: what it had claimed falls due when its lease runs out.
+///
+/// Rules: DELIVERY-4
 #[on_postgres(worker_threads = 4)]
 async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -170,6 +176,8 @@ fn is_signed(received: &Received, secret: &Secret) -> bool {
 }
 
 /// Another node hears of a change a moment after it was committed, and keeps to it from then on.
+///
+/// Rules: WEBHOOK-4
 #[on_postgres(worker_threads = 4)]
 async fn a_secret_that_one_node_rotates_signs_what_another_delivers() {
     let nodes = nodes().await;
@@ -226,6 +234,7 @@ async fn a_webhook_that_one_node_sends_elsewhere_is_delivered_there_by_another()
     running.stop().await;
 }
 
+/// Rules: WEBHOOK-16
 #[on_postgres(worker_threads = 4)]
 async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
     let nodes = nodes().await;
@@ -249,6 +258,8 @@ async fn a_webhook_that_one_node_disables_is_skipped_by_another() {
 }
 
 /// Failures are counted in the database: the tenth in a row disables, whichever nodes they happened on.
+///
+/// Rules: WEBHOOK-11
 #[on_postgres(worker_threads = 4)]
 async fn failures_in_a_row_are_counted_over_nodes() {
     let nodes = Nodes::of_one_clock(World::new().await).await;

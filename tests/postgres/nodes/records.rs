@@ -14,6 +14,7 @@ use crate::operations::imports::{IMPORT, Writers, assert_no_gaps};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{client_of, payment, quote_at};
 
+/// Rules: STAMP-2
 #[on_postgres]
 async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart() {
     let nodes = Nodes::minutes_apart(World::new().await).await;
@@ -29,6 +30,8 @@ const WRITERS: usize = 9;
 const CLIENTS_EACH: usize = 40;
 
 /// Whoever reads by `since` while nodes write, and goes on from `asOf`, has seen everything in the end.
+///
+/// Rules: LIST-9
 #[on_postgres(worker_threads = 4)]
 async fn a_reader_beside_writers_on_all_nodes_misses_nothing() {
     let nodes = Arc::new(Nodes::minutes_apart(World::new().await).await);
@@ -90,6 +93,7 @@ async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<C
     }
 }
 
+/// Rules: NUMBER-3
 #[on_postgres(worker_threads = 4)]
 async fn numbers_have_no_gaps_over_nodes() {
     let nodes = Nodes::minutes_apart(World::new().await).await;
@@ -115,6 +119,7 @@ async fn invoiced(company: CompanyHandle, client: ClientId) -> (String, String) 
     (quote.summary.number, invoice.summary.number.unwrap())
 }
 
+/// Rules: CLIENT-3
 #[on_postgres(worker_threads = 4)]
 async fn simultaneous_posts_of_one_external_id_create_one_client() {
     let nodes = Nodes::of_one_clock(World::with(|settings| settings.quota = 0).await).await;
@@ -133,6 +138,7 @@ async fn simultaneous_posts_of_one_external_id_create_one_client() {
     assert_eq!(nodes.world.count("SELECT count(*) FROM client").await, 3);
 }
 
+/// Rules: INVOICE-12
 #[on_postgres(worker_threads = 4)]
 async fn payments_with_one_reference_are_one_payment() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -150,6 +156,7 @@ async fn payments_with_one_reference_are_one_payment() {
     assert_eq!(invoice.summary.amount_paid.to_string(), "30");
 }
 
+/// Rules: INVOICE-8
 #[on_postgres(worker_threads = 4)]
 async fn a_quote_is_converted_once() {
     let nodes = Nodes::of_one_clock(World::new().await).await;
@@ -166,6 +173,7 @@ async fn a_quote_is_converted_once() {
     assert_eq!(nodes.world.count("SELECT count(*) FROM invoice").await, 3);
 }
 
+/// Rules: STATE-2
 #[on_postgres(worker_threads = 4)]
 async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
     let nodes = Nodes::of_one_clock(World::new().await).await;

@@ -210,6 +210,7 @@ async fn everything(world: &World, companies: &[(CompanyHandle, Ids)]) -> Vec<St
     all
 }
 
+/// Rules: TENANT-1
 #[on_each_database]
 fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operation() {
     let runtime = runtime();
@@ -281,6 +282,7 @@ fn in_the_sources() -> Vec<String> {
     found
 }
 
+/// Rules: TENANT-1
 #[test]
 fn every_operation_that_takes_an_id_is_in_the_table() {
     let found = in_the_sources();

@@ -62,6 +62,7 @@ fn alike(ratio: f64) -> bool {
     ratio.max(1.0 / ratio) - 1.0 <= BOUND
 }
 
+/// Rules: TENANT-2
 #[on_each_database]
 async fn foreign_and_absent_ids_take_the_same_time() {
     let world = World::with(|settings| settings.quota = 0).await;
@@ -93,6 +94,7 @@ async fn foreign_and_absent_ids_take_the_same_time() {
     }
 }
 
+/// Rules: TENANT-2
 #[on_each_database]
 async fn a_key_that_is_nearly_another_s_takes_the_time_of_any_unknown_key() {
     let world = World::with(|settings| settings.quota = 0).await;

@@ -39,6 +39,7 @@ async fn deliver(invoicing: &Invoicing, company: &CompanyHandle) -> Vec<Result<u
     outcomes
 }
 
+/// Rules: TARGET-2
 #[on_each_database]
 async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_connects() {
     let (receiver, listener) = (Receiver::start().await, Listener::start().await);
@@ -67,6 +68,7 @@ async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_conn
     assert_eq!((receiver.received().len(), listener.connections()), (6, 0));
 }
 
+/// Rules: TARGET-6
 #[on_each_database]
 async fn a_refused_target_looks_the_same_whatever_lies_behind_it() {
     let listener = Listener::start().await;

@@ -61,6 +61,7 @@ fn verdict(policy: TargetPolicy, url: &str) -> &'static str {
     }
 }
 
+/// Rules: TARGET-1, TARGET-3
 #[test]
 fn every_case_is_decided_as_it_says() {
     let wrong: Vec<_> = urls()
@@ -86,6 +87,7 @@ fn the_corpus_is_large_and_every_case_is_in_it_once() {
     assert!(count["malformed"] >= 80 && count["port"] >= 30 && count["user_info"] >= 15, "{count:?}");
 }
 
+/// Rules: TARGET-5
 #[test]
 fn allowing_private_targets_lifts_the_rules_on_hosts_and_no_other() {
     for (url, strict, _) in urls() {
@@ -152,6 +154,7 @@ async fn outcome((company, id, url): &(CompanyHandle, WebhookId, String)) -> Opt
     attempt.failure
 }
 
+/// Rules: TARGET-2
 #[on_each_database]
 async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
     let refused = urls().filter(|(_, verdict, _)| matches!(*verdict, "private" | "local"));

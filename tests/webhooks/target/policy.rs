@@ -25,6 +25,8 @@ fn new(url: &str) -> NewWebhook {
 }
 
 /// One URL per rule; all the others are in `target_corpus`.
+///
+/// Rules: TARGET-1, TARGET-3
 #[on_each_database]
 async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
     let world = strict().await;
@@ -66,6 +68,7 @@ async fn a_url_that_breaks_a_rule_is_refused_and_nothing_has_changed() {
     }
 }
 
+/// Rules: TARGET-5
 #[on_each_database]
 async fn a_host_may_allow_http_and_private_targets_each_by_itself() {
     let only_http =
@@ -142,6 +145,7 @@ async fn delivered_to_name(invoicing: &Invoicing, receiver: &Receiver) -> Option
     attempt.failure
 }
 
+/// Rules: TARGET-2, TARGET-3
 #[on_each_database]
 async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     let public_only = TargetPolicy { allow_http: true, allow_private: false };
@@ -169,6 +173,7 @@ async fn a_name_that_leads_to_a_private_address_is_refused_when_connecting() {
     }
 }
 
+/// Rules: ATTEMPT-7
 #[on_each_database]
 async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_connected_to() {
     let receiver = Receiver::start().await;
@@ -179,6 +184,7 @@ async fn a_name_that_does_not_resolve_is_a_dns_failure_and_one_that_does_is_conn
     assert_eq!(receiver.received().len(), 1);
 }
 
+/// Rules: TARGET-2, TARGET-6
 #[on_each_database]
 async fn a_webhook_from_the_time_of_a_laxer_policy_is_refused_when_it_is_attempted() {
     let place = Place::new().await;

@@ -90,6 +90,7 @@ async fn the_status_is_the_outcome() {
     }
 }
 
+/// Rules: TARGET-4
 #[tokio::test]
 async fn a_redirect_is_not_followed() {
     let elsewhere = Server::answering(server::OK).await;
@@ -194,6 +195,7 @@ async fn assert_times_out(transport: &Transport, url: &str) {
     assert!((SHORT..SHORT * 10).contains(&took), "{url}: {took:?}");
 }
 
+/// Rules: ATTEMPT-5
 #[tokio::test]
 async fn one_time_limit_covers_the_attempt_up_to_the_end_of_the_body() {
     let drip = || Step::Drip(b"a".to_vec());
@@ -216,12 +218,14 @@ async fn one_time_limit_covers_the_attempt_up_to_the_end_of_the_body() {
     }
 }
 
+/// Rules: ATTEMPT-5
 #[tokio::test]
 async fn a_tls_handshake_that_hangs_is_a_timeout() {
     let server = Server::greeting(vec![Step::Hang]).await;
     assert_times_out(&transport(), &server.url().replace("http:", "https:")).await;
 }
 
+/// Rules: ATTEMPT-5
 #[tokio::test]
 async fn a_lookup_that_hangs_is_a_timeout() {
     let hangs = Lookup(|| -> Resolving { Box::pin(std::future::pending()) });
@@ -239,6 +243,7 @@ async fn the_connect_timeout_applies_without_an_attempt_limit() {
 
 // --- Bounds
 
+/// Rules: ATTEMPT-9, ISOLATION-2
 #[tokio::test]
 async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
     for (head, body) in [
@@ -257,6 +262,7 @@ async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
     }
 }
 
+/// Rules: ATTEMPT-9
 #[tokio::test]
 async fn a_body_up_to_the_bound_leaves_the_connection_in_the_pool() {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {MAX_BODY}\r\n\r\n");
@@ -405,6 +411,7 @@ async fn a_blocked_port_is_refused_at_connect_time_too() {
     assert_eq!(transport().send(target.post(Bytes::new()), AMPLE, NOW).await, failed(TargetRefused));
 }
 
+/// Rules: TARGET-2
 #[tokio::test]
 async fn one_private_address_among_public_ones_refuses_the_name() {
     let server = Server::answering(server::OK).await;
@@ -423,6 +430,7 @@ async fn one_private_address_among_public_ones_refuses_the_name() {
     assert_eq!(server.connections(), 0);
 }
 
+/// Rules: TARGET-2
 #[tokio::test]
 async fn every_lookup_is_checked_and_each_connection_is_made_from_one_lookup() {
     let server = Server::new(vec![Step::send(server::OK.as_bytes()), Step::Close]).await;

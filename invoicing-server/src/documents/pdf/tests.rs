@@ -163,6 +163,7 @@ fn assert_tidy(pages: &[Page]) {
     }
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn a_quote_shows_all_its_data() {
     let company = company();
@@ -193,6 +194,7 @@ fn a_quote_shows_all_its_data() {
     assert!(text_of(&pages).contains("Chantier\n4 quai de la Fosse\n"));
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn lines_are_grouped_by_lot_and_section_with_subtotals() {
     let text = text_of(&composed(&company(), &quote()));
@@ -211,6 +213,7 @@ fn lines_are_grouped_by_lot_and_section_with_subtotals() {
     assert!(!text_of(&composed(&company(), &plain)).contains("Sous-total"));
 }
 
+/// Rules: DOCUMENT-12
 #[test]
 fn a_signed_quote_shows_the_evidence_and_carries_it() {
     let (company, mut quote) = (company(), quote());
@@ -264,6 +267,7 @@ fn rates_and_retention_are_only_mentioned_where_they_apply() {
     assert!(!text.contains("bis") && !text.contains("Retenue"), "{text}");
 }
 
+/// Rules: DOCUMENT-13
 #[test]
 fn equal_input_gives_equal_bytes_and_other_input_other_bytes() {
     let quote = quote();
@@ -288,6 +292,7 @@ fn an_unknown_time_zone_is_an_error() {
     assert!(matches!(try_render(&company, &quote), Err(RenderError::Failed(_))));
 }
 
+/// Rules: DOCUMENT-15
 #[test]
 fn a_character_without_a_glyph_is_named() {
     let refused = |company: &Company, quote: &Quote| match try_render(company, quote) {

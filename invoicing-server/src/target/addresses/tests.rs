@@ -64,6 +64,7 @@ fn embeddings(inner: Ipv4Addr) -> Vec<Ipv6Addr> {
 }
 
 proptest! {
+    /// Rules: TARGET-3
     #[test]
     fn an_address_that_embeds_an_ipv4_address_is_not_public(bits: u32) {
         for address in embeddings(Ipv4Addr::from_bits(bits)) {
@@ -71,6 +72,7 @@ proptest! {
         }
     }
 
+    /// Rules: TARGET-3
     #[test]
     fn nat64_is_as_public_as_the_address_inside(bits: u32) {
         let inner = Ipv4Addr::from_bits(bits);
