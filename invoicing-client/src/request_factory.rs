@@ -146,6 +146,7 @@ mod tests {
         assert_eq!(request.headers()[CONTENT_TYPE], "application/json");
     }
 
+    /// Rules: RETRY-7
     #[test]
     fn the_key_is_not_sent_to_a_document_url() {
         let factory = factory("https://api.example.com/x").unwrap();

@@ -484,7 +484,7 @@ fn header<'a>(answer: &'a Answer, name: &str) -> Option<&'a str> {
 #[on_each_database]
 async fn every_answer_has_its_content_type_and_request_id_and_is_not_stored() {
     let world = world().await;
-    let draft = format!("{QUOTES}/{}/document", world.draft().await.id);
+    let draft = format!("{QUOTES}/{}/document", world.draft().await.summary.id);
     for (method, path, key, status) in [
         ("GET", QUOTES, Some(&*world.key), 200),
         ("GET", QUOTES, None, 401),

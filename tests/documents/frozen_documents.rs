@@ -327,6 +327,6 @@ async fn a_text_that_no_font_can_show_is_refused_by_name_when_the_quote_is_sent(
     let mut new = new_quote(world.client("Lefèvre").await);
     "\u{13000}".clone_into(&mut new.lines[1].description);
     let draft = quotes.create(&new).await.unwrap();
-    invalid(&world, "lines[1].description", quotes.send(draft.id, None)).await;
-    assert_eq!(quotes.get(draft.id).await.unwrap(), draft);
+    invalid(&world, "lines[1].description", quotes.send(draft.summary.id, None)).await;
+    assert_eq!(quotes.get(draft.summary.id).await.unwrap(), draft);
 }

@@ -95,6 +95,7 @@ pub(crate) fn assert_no_gaps(mut numbers: Vec<String>) {
     assert_eq!(numbers, expected);
 }
 
+/// Rules: NUMBER-5
 #[on_each_database]
 async fn an_import_gets_its_number_however_many_quotes_are_created_meanwhile() {
     let (world, store) = HookedStore::world().await;

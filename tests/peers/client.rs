@@ -146,7 +146,7 @@ async fn unknown_values() {
     let quote = server.client().build().unwrap().quotes().get(id).await.unwrap();
     assert_eq!(quote.summary.status, OpenEnum::Other("frozen".into()));
 
-    let server = always(Fault::Answer(Response::new(Bytes::from_static(b"\"frozen\""))));
+    let server = always(Fault::Response(Response::new(Bytes::from_static(b"\"frozen\""))));
     let crab = octocrab(&server).build().unwrap();
     assert!(crab.get::<IssueState, _, ()>("/state", None).await.is_err());
     let client = stripe(&server).build().unwrap();

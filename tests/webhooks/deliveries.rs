@@ -424,6 +424,7 @@ async fn a_delivery_that_is_claimed_too_often_without_an_outcome_is_given_up_unt
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-12
 #[on_each_database]
 async fn a_success_sets_the_count_to_0() {
     let world = World::new().await;

@@ -1,6 +1,7 @@
 use super::*;
 use crate::QuoteStatus;
 
+/// Rules: WIRE-26
 #[test]
 fn a_value_that_is_not_known_survives_reading_and_writing() {
     let json = "\"ARCHIVED\"";

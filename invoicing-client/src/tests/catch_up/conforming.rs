@@ -17,6 +17,7 @@ fn unordered(unordered: bool) -> ReaderSettings {
     ReaderSettings { unordered, ..ReaderSettings::default() }
 }
 
+/// Rules: CATCHUP-1, CATCHUP-2
 #[tokio::test]
 async fn no_interleaving_of_three_changes_loses_anything() {
     let changes: Vec<_> = (0..4)
@@ -36,6 +37,7 @@ async fn no_interleaving_of_three_changes_loses_anything() {
     println!("{} interleavings of up to 3 changes with the pages of 4 records: nothing lost", all.len());
 }
 
+/// Rules: CATCHUP-1, CATCHUP-2, CATCHUP-3
 #[tokio::test]
 async fn no_pass_that_ends_early_loses_anything() {
     let changes = [Change::Update(vec![0]), Change::Update(vec![3]), Change::Create(1)];
@@ -130,6 +132,7 @@ pub(super) fn pass_plans(
 }
 
 proptest! {
+    /// Rules: CATCHUP-1, CATCHUP-2, CATCHUP-3
     #[test]
     fn no_change_is_missed_or_delivered_twice(
         first in changes(),
@@ -150,6 +153,7 @@ proptest! {
     }
 }
 
+/// Rules: CATCHUP-4
 #[tokio::test]
 async fn the_first_pass_reads_ten_thousand_records_with_a_hundred_requests() {
     for is_unordered in [false, true] {
