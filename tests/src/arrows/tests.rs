@@ -1,4 +1,6 @@
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use super::graph::{Arrow, arrows, circles};
 use super::source::{Modules, modules};
@@ -152,4 +154,27 @@ fn circles_are_found_between_modules_of_the_same_parent_however_deep_their_names
         "crate: c -> a: c.rs:1 names crate::a::y::Y",
     ];
     assert_eq!(circles(&arrows(&modules)), expected);
+}
+
+/// The server's modules, and ARCHITECTURE.md.
+fn server() -> (Modules, String) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let sources = root.join("invoicing-server/src");
+    let modules = modules(&|name| fs::read_to_string(sources.join(name)).ok());
+    (modules, fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap())
+}
+
+#[test]
+fn the_server_names_what_the_table_allows() {
+    let (modules, document) = server();
+    let names = modules.keys().map(String::as_str).collect();
+    let faults = Table::of_document(&document).faults(&names, &arrows(&modules));
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn the_server_has_no_circles_between_modules_of_the_same_parent() {
+    let (modules, _) = server();
+    let circles = circles(&arrows(&modules));
+    assert!(circles.is_empty(), "{}", circles.join("\n"));
 }
