@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
 use invoicing_tests::{Receiver, World, on_each_database};
 
 use crate::support::{
-    DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook, issued_over,
-    nothing_happens, payment, quote_at,
+    AT_ONCE, DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook,
+    issued_over, nothing_happens, payment, quote_at,
 };
 
 async fn sweep(world: &World) -> SweepReport {
@@ -141,22 +142,27 @@ async fn an_invoice_is_overdue_only_while_something_is_due() {
     assert_eq!(paid.invoice.status, InvoiceStatus::Paid);
 }
 
+/// The results of so many calls, several at once: with more, some would wait for the company in vain on a busy machine.
+async fn each_of<T>(count: usize, call: impl AsyncFn() -> T) -> Vec<T> {
+    stream::iter(0..count).map(|_| call()).buffered(AT_ONCE).collect().await
+}
+
 #[on_each_database]
 async fn more_records_than_one_transaction_takes_are_all_swept() {
     let world = World::new().await;
     let client = client_of(&world.company).await;
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
-    let sent = join_all((0..230).map(|_| async {
+    let sent = each_of(230, async || {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
         quotes.send(quote.id, Some(date("2026-09-14"))).await.unwrap().id
-    }))
+    })
     .await;
-    let issued = join_all((0..110).map(|_| async {
+    let issued = each_of(110, async || {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
         quotes.accept(quote.id).await.unwrap();
         let invoice = invoices.convert(quote.id).await.unwrap();
         invoices.issue(invoice.id, Some(date("2026-09-14"))).await.unwrap().id
-    }))
+    })
     .await;
     let (other, _) = world.another("Autre", Plan::Starter).await;
     let draft = draft_of(&other).await;
