@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
 use invoicing_tests::{Receiver, World, on_each_database};
 
 use crate::support::{
-    DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook, issued_over,
-    nothing_happens, payment, quote_at,
+    AT_ONCE, DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook,
+    issued_over, nothing_happens, payment, quote_at,
 };
 
 async fn sweep(world: &World) -> SweepReport {
@@ -155,12 +156,12 @@ async fn more_records_than_one_transaction_takes_are_all_swept() {
     let world = World::new().await;
     let client = client_of(&world.company).await;
     let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
-    let sent = join_all((0..230).map(|_| async {
+    let sent = each_of(230, async || {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
         quotes.send(quote.summary.id, Some(date("2026-09-14"))).await.unwrap().summary.id
     }))
     .await;
-    let issued = join_all((0..110).map(|_| async {
+    let issued = each_of(110, async || {
         let quote = quotes.create(&quote_at(client, "1")).await.unwrap();
         quotes.accept(quote.summary.id).await.unwrap();
         let invoice = invoices.convert(quote.summary.id).await.unwrap();

@@ -241,7 +241,7 @@ pub(crate) async fn hook(world: &World, url: &str) -> RegisteredWebhook {
 }
 
 /// Operations on one company at once: with more, some would wait for it in vain on a busy server.
-const AT_ONCE: usize = 50;
+pub(crate) const AT_ONCE: usize = 50;
 
 /// Makes `count` quotes, many at once: as many `quote.created`. The ids of the events, in order.
 pub(crate) async fn emit_for(company: &CompanyHandle, count: usize) -> Vec<EventId> {
