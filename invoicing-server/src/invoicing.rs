@@ -281,7 +281,7 @@ fn transport_builder(settings: &Settings) -> TransportBuilder {
 async fn listen(store: &Store, keys: Arc<KeyCache>, endpoints: Arc<Endpoints>, queue: Arc<Queue>) {
     let listener = move |incoming: Incoming| match incoming {
         Incoming::Notification(Notification::Due(webhook)) => {
-            drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]))
+            drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]));
         }
         Incoming::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),

@@ -49,10 +49,10 @@ impl<S> Default for PageQuery<S> {
 /// status, where it would have to sort. The aggregate takes the items in the order of its subquery, which SQLite keeps
 /// as there is a limit, and PostgreSQL as it is sorted.
 pub(super) struct PageStatements {
-    pub(super) by_creation: &'static str,
-    pub(super) by_creation_in_status: &'static str,
-    pub(super) by_modification: &'static str,
-    pub(super) by_modification_in_status: &'static str,
+    pub(super) newest: &'static str,
+    pub(super) newest_in_status: &'static str,
+    pub(super) changed: &'static str,
+    pub(super) changed_in_status: &'static str,
 }
 
 impl<S: Copy> PageQuery<S> {
@@ -65,10 +65,10 @@ impl<S: Copy> PageQuery<S> {
     ) -> Result<PageRow, Error> {
         let window = self.window;
         let statement = match (window.since, self.status) {
-            (None, None) => statements.by_creation,
-            (None, Some(_)) => statements.by_creation_in_status,
-            (Some(_), None) => statements.by_modification,
-            (Some(_), Some(_)) => statements.by_modification_in_status,
+            (None, None) => statements.newest,
+            (None, Some(_)) => statements.newest_in_status,
+            (Some(_), None) => statements.changed,
+            (Some(_), Some(_)) => statements.changed_in_status,
         };
         let status = self.status.map(text);
         let page = query!(connection, |c| sqlx::query(statement)

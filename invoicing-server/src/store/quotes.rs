@@ -14,28 +14,28 @@ const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 A
 
 /// See [`PageStatements`].
 const PAGES: PageStatements = PageStatements {
-    by_creation: "
+    newest: "
         SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
         FROM (
             SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
-    by_creation_in_status: "
+    newest_in_status: "
         SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
         FROM (
             SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
-    by_modification: "
+    changed: "
         SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
         FROM (
             SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
             WHERE company_id = $1 AND updated_at >= $4
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
-    by_modification_in_status: "
+    changed_in_status: "
         SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
         FROM (
             SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
