@@ -19,7 +19,7 @@ pub(crate) struct Missed {
 }
 
 impl Story {
-    /// A payment bounces and is made again, a client and a quote appear: the webhooks find nobody.
+    /// A payment bounces and is made again, a client and a quote appear: the webhooks reach no receiver.
     pub(crate) async fn changes_while_away(&mut self, invoice: &Invoice) -> Result<Missed, Failure> {
         let before = self.company.events().list(None, 1_000).await?;
         let payments = self.company.invoices().payments(invoice.summary.id).await?;
@@ -61,7 +61,7 @@ impl Story {
                     );
                     return Ok(());
                 }
-                status => return Err(format!("{kind} cannot be {status}: nobody listens").into()),
+                status => return Err(format!("{kind} cannot be {status}: no receiver listens").into()),
             }
         }
     }

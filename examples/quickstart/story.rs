@@ -15,7 +15,7 @@ use crate::integration::Integration;
 use crate::receiver::{Delivery, Inbox, Receiver};
 use crate::timeline::Timeline;
 
-/// Everybody in the story.
+/// The parties in the story.
 pub(crate) struct Story {
     pub(crate) input: Renovation,
     pub(crate) host: Host,
@@ -136,7 +136,7 @@ impl Story {
             signed_by_email: client.email.clone().unwrap_or_default(),
             accepted_text: "Bon pour accord".into(),
         };
-        // What the client has before him is what he signs.
+        // The client signs the document that was shown.
         let shown = links.document(token.reveal()).await?.sha256;
         let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: Some(shown) };
         let signed = links.sign(token.reveal(), &signature).await?;

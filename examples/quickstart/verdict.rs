@@ -43,7 +43,7 @@ impl Story {
         let secrets = self.input.secrets();
         for secret in &secrets {
             let leaked = received.iter().any(|body| body.contains(secret.as_str()));
-            self.timeline.check(!leaked, format_args!("{secret:?} is nobody else's business"))?;
+            self.timeline.check(!leaked, format_args!("{secret:?} is in no body"))?;
         }
         let (texts, bodies) = (secrets.len(), received.len());
         self.say("check", format_args!("none of {texts} internal texts and costs in any of {bodies} bodies"));

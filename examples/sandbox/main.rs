@@ -37,10 +37,10 @@ use crate::stop::Stop;
 
 /// Exit code after a wrong flag.
 const WRONG_USAGE: u8 = 2;
-/// A write to standard output that nobody reads must not keep the process alive.
+/// A write to standard output without a reader must not keep the process alive.
 const LEFTOVERS: Duration = Duration::from_millis(100);
 
-/// Seals the secrets in the database. It keeps nobody out, as it stands here; a host reads its own from where it keeps
+/// Seals the secrets in the database. It protects nothing, as it is public; a host reads its own from where it keeps
 /// secrets.
 const SEALING_KEY: [u8; 32] = *b"a sandbox has no secrets to keep";
 
@@ -122,7 +122,7 @@ async fn run(args: Args) -> Result<(), Failure> {
             Ok(()) => business.go_on(rate, &mut output, &stopped).await,
             Err(error) => Err(error.into()),
         };
-        unless_nobody_reads(went)
+        unless_reader_is_gone(went)
     });
 
     // Whichever ends first, ends all.
@@ -136,10 +136,10 @@ async fn run(args: Args) -> Result<(), Failure> {
 }
 
 /// That the reader of standard output has gone is a way of saying that it has seen enough.
-fn unless_nobody_reads(ended: Result<(), Failure>) -> Result<(), Failure> {
+fn unless_reader_is_gone(ended: Result<(), Failure>) -> Result<(), Failure> {
     ended.or_else(|error| match error.downcast_ref::<io::Error>() {
         Some(io) if io.kind() == io::ErrorKind::BrokenPipe => {
-            tracing::info!("nobody reads standard output any more: stopping");
+            tracing::info!("standard output has no reader any more: stopping");
             Ok(())
         }
         _ => Err(error),

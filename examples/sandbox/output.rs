@@ -25,7 +25,7 @@ impl Output {
     /// Writes a line and flushes it.
     ///
     /// # Errors
-    /// `BrokenPipe` when nobody reads any more.
+    /// `BrokenPipe` when the reader has closed the pipe.
     pub(crate) async fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');

@@ -18,7 +18,7 @@ impl Stop {
         self.0.send_replace(true);
     }
 
-    /// Ready once somebody has asked.
+    /// Ready once a stop was requested.
     pub(crate) async fn wait(&self) {
         // The sender lives as long as `self`, so this ends only with the wish.
         let _ = self.0.subscribe().wait_for(|asked| *asked).await;

@@ -49,7 +49,7 @@ impl Table {
     }
 }
 
-/// First the data, then the checkpoint: whoever dies in between reads some versions twice, and misses none.
+/// First the data, then the checkpoint: a process that dies in between reads some versions twice, and misses none.
 impl CheckpointStore for Table {
     fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Option<Checkpoint>> {
         Box::pin(async move {

@@ -73,7 +73,7 @@ fn quickstart_shows_every_step() {
     for path in paths.clone() {
         assert!(path.exists(), "{} was not written", path.display());
     }
-    // Nobody looks at the files of a test.
+    // The files of a test are of no further use.
     let folder = paths.next_back().unwrap().parent().unwrap().to_owned();
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -143,7 +143,7 @@ fn sandbox_refuses_a_wrong_flag_with_a_usage_text() {
 }
 
 #[test]
-fn sandbox_ends_when_nobody_reads_its_output() {
+fn sandbox_ends_when_its_output_has_no_reader() {
     let mut sandbox = Command::new(example("sandbox"))
         .args(["--listen", "127.0.0.1:0", "--activity", "50"])
         .stdout(Stdio::piped())

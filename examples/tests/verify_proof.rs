@@ -1,4 +1,4 @@
-//! `verify_proof` on what the service made, and on what somebody made of it.
+//! `verify_proof` on what the service made, and on altered copies of it.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 

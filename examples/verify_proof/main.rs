@@ -4,11 +4,11 @@
 //! verify_proof SIGNED.pdf DETAIL.json --document DOCUMENT.json [--extract SENT.pdf]
 //! ```
 //!
-//! The signed PDF carries the copy that the client had before him when he signed. The fingerprint in the detail is made
+//! The signed PDF carries the copy that the client was shown when signing. The fingerprint in the detail is made
 //! from that copy's hash, the accepted text, the signer and the instant; so the two belong together when the
 //! fingerprint that is computed here is the one in the detail. `--extract` writes that copy, for reading it.
 //!
-//! What the fingerprint proves is the copy inside. Anybody can put that copy and its proof into a PDF with other pages;
+//! What the fingerprint proves is the copy inside. That copy and its proof can be put into a PDF with other pages;
 //! whether the pages are those of the service too, tells the hash of the whole file: give the answer of
 //! `GET /quotes/:id/document` with `--document`, or its `sha256` with `--sha256`.
 //!

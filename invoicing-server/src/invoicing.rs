@@ -200,12 +200,7 @@ impl Builder {
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         self.database.check()?;
-        #[cfg(feature = "pdf")]
-        let renderer = self.renderer.unwrap_or_else(|| Arc::new(crate::documents::PdfRenderer::new()));
-        #[cfg(not(feature = "pdf"))]
-        let renderer = self
-            .renderer
-            .ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))?;
+        let renderer = renderer_or_default(self.renderer)?;
         let env = self.env;
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
@@ -231,17 +226,12 @@ impl Builder {
             max_age,
         ));
         listen(&store, Arc::clone(access.keys()), Arc::clone(&endpoints), Arc::clone(&queue)).await;
+        let documents = Documents::new(renderer, document_store, signer);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
             sealer,
-            documents: DocumentService::new(
-                Arc::clone(&store),
-                env.clone(),
-                Documents::new(renderer, document_store, signer),
-                &settings.base_url,
-                settings.documents.presigned_urls,
-            ),
+            documents: DocumentService::new(Arc::clone(&store), env.clone(), documents, &settings),
             target: settings.target,
             numbering: Numbering::default(),
         });
@@ -268,6 +258,14 @@ impl Builder {
             sealing,
         })))
     }
+}
+
+fn renderer_or_default(
+    given: Option<Arc<dyn DocumentRenderer>>,
+) -> Result<Arc<dyn DocumentRenderer>, SettingError> {
+    #[cfg(feature = "pdf")]
+    let given = given.or_else(|| Some(Arc::new(crate::documents::PdfRenderer::new())));
+    given.ok_or(SettingError::new("renderer", "must be given where the feature `pdf` is off"))
 }
 
 fn transport_builder(settings: &Settings) -> TransportBuilder {

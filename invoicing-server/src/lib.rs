@@ -31,6 +31,8 @@
 mod access;
 mod api;
 mod config;
+#[cfg(feature = "postgres")]
+mod copy;
 mod dispatch;
 mod documents;
 mod env;
@@ -38,10 +40,9 @@ mod error;
 mod forward_proxy;
 mod invoicing;
 mod keyed_semaphore;
-#[cfg(feature = "postgres")]
-mod moving;
 mod open_error;
 mod operations;
+mod page;
 mod queue;
 mod sealing;
 mod secret;
@@ -54,6 +55,8 @@ pub use api::service::{ApiService, Body};
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};
+#[cfg(feature = "postgres")]
+pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
@@ -70,8 +73,6 @@ pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use invoicing::{Builder, Invoicing};
-#[cfg(feature = "postgres")]
-pub use moving::{CopyError, CopyReport, copy_to_postgres};
 /// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
 pub use open_error::OpenError;
@@ -80,6 +81,7 @@ pub use operations::{
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
     SigningLinks, SigningPage, SweepReport, WebhookChange, Webhooks,
 };
+pub use page::{ClientQuery, PageQuery, PageWindow};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
@@ -88,7 +90,6 @@ pub use store::documents::DocumentRecord;
 pub use store::events::EventRecord;
 pub use store::invoices::{Payment, PaymentMethod};
 pub use store::keys::KeyRecord;
-pub use store::page::{ClientQuery, PageQuery, PageWindow};
 pub use store::sealed::SealedWith;
 pub use store::signatures::ProofRecord;
 pub use store::webhooks::{DisabledReason, Webhook};

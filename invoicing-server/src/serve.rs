@@ -10,6 +10,7 @@ mod connection;
 mod connection_table;
 mod framing;
 mod head_timeout;
+mod http2_tasks;
 mod limits;
 mod stream;
 

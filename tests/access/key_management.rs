@@ -74,8 +74,8 @@ async fn a_label_is_a_name() {
     for label in ["", "  ", "a\nb", &"x".repeat(256)] {
         invalid(&world, "label", world.company.keys().issue(label)).await;
     }
-    let nobody = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
-    let issued = nobody.keys().issue("x").await;
+    let absent = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
+    let issued = absent.keys().issue("x").await;
     assert!(matches!(issued, Err(Error::NotFound)), "{issued:?}");
 }
 

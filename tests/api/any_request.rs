@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::Value;
 
-use crate::api::errors::NOBODY;
+use crate::api::errors::ABSENT;
 use crate::support::proptest_runner::{for_all, runtime};
 
 /// Whatever was sent: what holds of every answer.
@@ -67,7 +67,7 @@ fn method() -> impl Strategy<Value = String> {
 
 fn path() -> impl Strategy<Value = String> {
     let segment = prop_oneof![
-        6 => words(&["quotes", "invoices", "clients", "document", "documents", "ID", NOBODY]),
+        6 => words(&["quotes", "invoices", "clients", "document", "documents", "ID", ABSENT]),
         1 => "[!$-;=@-~]{0,20}",
         1 => "(%[0-9A-F]{2}){1,8}",
     ];

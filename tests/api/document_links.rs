@@ -21,7 +21,7 @@ fn path(link: &Value) -> String {
     text(link, "url").strip_prefix(BASE).expect("the base URL").to_owned()
 }
 
-/// Follows a link as anybody may who has it.
+/// Follows a link without a key, as any holder may.
 async fn open(world: &World, path: &str) -> Answer {
     world.call("GET", path, None, &[], Bytes::new()).await
 }

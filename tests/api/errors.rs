@@ -9,7 +9,7 @@ use serde_json::json;
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
 /// An id that no record has.
-pub(crate) const NOBODY: &str = "01990000-0000-7000-8000-000000000000";
+pub(crate) const ABSENT: &str = "01990000-0000-7000-8000-000000000000";
 
 /// The path of a route with an id in the place of its parameters.
 pub(crate) fn path_of(path: &str, id: &str) -> String {
@@ -84,12 +84,12 @@ async fn input_is_checked_before_the_record_is_looked_for() {
     let world = without_quota().await;
     let draft = world.draft().await;
     for (method, path, body) in [
-        ("GET", format!("/api/v1/quotes/{NOBODY}?lines=1"), ""),
-        ("GET", format!("/api/v1/quotes/{NOBODY}/document?type=docx"), ""),
+        ("GET", format!("/api/v1/quotes/{ABSENT}?lines=1"), ""),
+        ("GET", format!("/api/v1/quotes/{ABSENT}/document?type=docx"), ""),
         // Input comes before the operation, which would answer 409.
         ("GET", format!("/api/v1/quotes/{}/document?type=docx", draft.summary.id), ""),
-        ("GET", format!("/api/v1/invoices/{NOBODY}?include=lines"), ""),
-        ("PATCH", format!("/api/v1/quotes/{NOBODY}"), "{\"externalID\":\"x\"}"),
+        ("GET", format!("/api/v1/invoices/{ABSENT}?include=lines"), ""),
+        ("PATCH", format!("/api/v1/quotes/{ABSENT}"), "{\"externalID\":\"x\"}"),
     ] {
         let answer = world.call(method, &path, Some(&world.key), JSON, Bytes::from(body)).await;
         refused(&answer, 400, "validation_error");
@@ -132,14 +132,14 @@ async fn every_route_without_a_valid_key_is_401_with_one_body_for_all_causes() {
     ];
     let mut bodies = std::collections::BTreeSet::new();
     for route in ROUTES.iter().filter(|route| route.endpoint != Endpoint::FrozenDocument) {
-        let path = path_of(route.path, NOBODY);
+        let path = path_of(route.path, ABSENT);
         for values in &headers {
             let headers: Vec<_> = values.iter().map(|value| ("authorization", &**value)).collect();
             let answer = world.call(route.method.as_str(), &path, None, &headers, Bytes::new()).await;
             assert_eq!(answer.status, 401, "{} {path} {values:?}", route.method);
             refused(&answer, 401, "unauthorized");
             assert_eq!(answer.headers["www-authenticate"], "Bearer");
-            assert!(!answer.headers.contains_key("ratelimit-limit"), "nobody has no quota");
+            assert!(!answer.headers.contains_key("ratelimit-limit"), "a caller without a key has no quota");
             bodies.insert(answer.bytes);
         }
     }
@@ -167,7 +167,7 @@ async fn only_the_team_plan_may_use_the_api_and_a_change_of_plan_works_at_once()
         for route in ROUTES.iter().filter(|route| route.endpoint != Endpoint::FrozenDocument) {
             assert_eq!(world.get("/api/v1/quotes").await.status, 200);
             world.company.set_plan(plan).await.unwrap();
-            let path = path_of(route.path, NOBODY);
+            let path = path_of(route.path, ABSENT);
             let body = Bytes::from_static(b"{\"name\":\"A\"}");
             let answer = world.call(route.method.as_str(), &path, Some(&world.key), JSON, body).await;
             refused(&answer, 403, "plan_required");
@@ -203,7 +203,7 @@ async fn unknown_routes_and_trailing_slashes_are_404() {
         "/api/v1/webhooks",
         "/api/v1/companies",
         "/api/v1/keys",
-        &format!("/api/v1/clients/{NOBODY}"),
+        &format!("/api/v1/clients/{ABSENT}"),
         &format!("/api/v1/quotes/{id}/"),
         &format!("/api/v1/quotes/{id}/lines"),
         &format!("/api/v1/quotes/{id}/document/"),
@@ -265,7 +265,7 @@ async fn head_is_get_without_the_body() {
         format!("/api/v1/quotes/{}", quote.summary.id),
         format!("/api/v1/quotes/{}/document", quote.summary.id),
         format!("/api/v1/quotes/{draft}/document"),
-        format!("/api/v1/quotes/{NOBODY}"),
+        format!("/api/v1/quotes/{ABSENT}"),
         "/api/v1/invoices?include=lines".to_owned(),
         format!("/api/v1/invoices/{}", invoice.summary.id),
         "/api/v1/clients".to_owned(),
@@ -296,7 +296,7 @@ async fn malformed_and_unknown_ids_are_404() {
         "%2F",
         "..",
         "*",
-        NOBODY,
+        ABSENT,
         "00000000-0000-0000-0000-000000000000",
         "ffffffff-ffff-ffff-ffff-ffffffffffff",
         &bare,

@@ -180,7 +180,7 @@ async fn follow_until(
     let (delivered, mut progress) = watch::channel(());
     let mut follow = served.client.quotes().follow(MemoryCheckpoint::new()).interval(interval);
     let run = follow.run(stream::poll_fn(move |cx| notices.poll_recv(cx)), |quote| {
-        assert!(quote.lines.is_some(), "a quote comes with its lines, whoever brought it");
+        assert!(quote.lines.is_some(), "a quote comes with its lines, by any route");
         copy.lock()
             .unwrap()
             .store(RecordVersion { id: quote.summary.id.0, updated_at: quote.summary.updated_at });
@@ -195,7 +195,7 @@ async fn follow_until(
     };
     tokio::select! {
         ended = run => panic!("the follower ended: {ended:?}"),
-        () = pump(&served.world, &receiver, sender, lost) => panic!("nobody hears the notices"),
+        () = pump(&served.world, &receiver, sender, lost) => panic!("the notices have no listener"),
         complete = timeout(PATIENCE, complete) => complete.expect("the copy is never complete"),
     }
 }

@@ -547,7 +547,7 @@ fn any_part_of_a_name_finds_its_client() {
 
 /// Rules: LIST-23
 #[on_each_database]
-async fn external_id_finds_exactly_that_client_or_nobody() {
+async fn external_id_finds_exactly_that_client_or_none() {
     let world = world().await;
     let tenant = Tenant::open(&world).await;
     let known = ["crm-1", "CRM-1", "crm-10", "crm%", "é", "a b", "a+b", "'"];

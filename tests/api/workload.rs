@@ -189,7 +189,7 @@ impl Workload {
         }
     }
 
-    /// Reads every version anew: a sweep, or somebody else, may have changed any of them.
+    /// Reads every version anew: a sweep, or another writer, may have changed any of them.
     pub(crate) async fn look_again(&mut self) {
         let mut found = Vec::new();
         for id in &self.quotes {

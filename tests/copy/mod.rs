@@ -32,7 +32,7 @@ async fn break_off(host: &Host) {
     host.behind().await.run("DELETE FROM setting", &[]).await;
     let mut other = PgConnection::connect(host.target.url()).await.unwrap();
     let mut tx = other.begin().await.unwrap();
-    // Whoever wants to insert the same client waits for the end of this transaction.
+    // Another insert of the same client waits for the end of this transaction.
     let company: Vec<uuid::Uuid> = host.source.behind().await.all("SELECT id FROM company", &[]).await;
     let insert = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
          VALUES ($1, $2, 0, 0, '', '')";

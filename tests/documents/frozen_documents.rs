@@ -236,7 +236,7 @@ async fn a_store_that_fails_refuses_every_freezing_operation_without_a_trace() {
 
 /// Rules: ERROR-17, DOCUMENT-11
 #[on_each_database]
-async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_holds_up_nobody() {
+async fn a_store_that_hangs_is_unavailable_within_five_seconds_and_delays_no_other() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let (draft, other, sent) = (world.draft().await, world.draft().await, world.sent().await);

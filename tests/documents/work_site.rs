@@ -161,7 +161,7 @@ async fn a_work_site_is_entered_edited_and_never_shown_by_the_api() {
 }
 
 #[on_each_database]
-async fn nobody_signs_what_cannot_be_shown_any_more() {
+async fn what_cannot_be_shown_any_more_cannot_be_signed() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();
@@ -176,7 +176,7 @@ async fn nobody_signs_what_cannot_be_shown_any_more() {
 
 /// Rules: QUOTE-15
 #[on_each_database]
-async fn nobody_signs_another_document_than_the_one_that_was_shown() {
+async fn only_the_document_that_was_shown_is_signed() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();

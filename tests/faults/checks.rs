@@ -27,7 +27,7 @@ pub(crate) struct Figures {
     pub(crate) skipped: usize,
     /// Requests that the receivers got.
     pub(crate) received: usize,
-    /// Of these, how many have left no record: the attempts of whoever was killed before it could write them down.
+    /// Of these, how many have left no record: the attempts of a node that was killed before it recorded them.
     /// Each was made again.
     pub(crate) duplicated: usize,
     /// Deliveries that were recorded as answered with a 2xx more than once.

@@ -31,6 +31,6 @@ fn times(name: &str, otherwise: usize) -> usize {
 
 /// Tells the figures of a test, past what the test harness holds back.
 fn tell(test: &str, figures: &dyn std::fmt::Display) {
-    // Nobody to tell is no failure.
+    // A closed standard error is no failure.
     let _ = writeln!(std::io::stderr().lock(), "faults: {test}: {figures}");
 }

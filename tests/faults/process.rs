@@ -18,7 +18,7 @@ const NODE: &str = env!("CARGO_BIN_EXE_node");
 /// Longest time for what a node does in a moment.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Deliveries that have not ended, and those that somebody holds.
+/// Deliveries that have not ended, and those that are claimed.
 pub(crate) const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 pub(crate) const CLAIMED: &str = "SELECT count(*) FROM delivery WHERE claim <> 0";
 /// Row ids that were given out more than once.
@@ -109,7 +109,7 @@ impl Site {
     /// Waits until the database has ended what it was doing for processes that are gone.
     pub(crate) async fn wait_until_left_alone(&self) {
         if self.postgres.is_some() {
-            assert!(self.wait_until_none(OTHERS).await, "somebody is still connected");
+            assert!(self.wait_until_none(OTHERS).await, "a session is still connected");
         }
     }
 

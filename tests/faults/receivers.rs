@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use invoicing_tests::{Received, Receiver, Reply};
 
-/// More replies than anybody asks for in one round.
+/// More replies than one round asks for.
 const MANY: usize = 5_000;
 /// Until everything that a receiver was answering is answered.
 const SETTLE: Duration = Duration::from_millis(60);

@@ -20,7 +20,7 @@ pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Where a writer announces what has returned.
 pub(crate) type Say = Arc<dyn Fn(&Value) + Send + Sync>;
 
-/// Somebody who does business with a company.
+/// A task that does business with a company.
 pub(crate) struct Writer {
     invoicing: Invoicing,
     handle: CompanyHandle,

@@ -441,7 +441,7 @@ def tell_two(binary, url, folder, receiver):
     one, other = start(20), start(20)
     copy = Copy(first["companies"][0]["apiKey"])
     wait_for(lambda: min(len(one.operations), len(other.operations)) >= 60, "60 operations of each")
-    # The copy is kept in step through either, whoever has changed what.
+    # The copy is kept in step through either, whichever made the change.
     copy.catch_up(one)
     copy.catch_up(other)
 

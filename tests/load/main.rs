@@ -28,7 +28,7 @@ const PER_CONNECTION: usize = 24;
 /// Longer than any test here: time limits are not what ends the connections.
 const NEVER_MS: u64 = 600_000;
 
-/// Limits on connections with which nobody is late.
+/// Limits on connections that no client is too slow for.
 fn patient() -> Value {
     json!({ "headerReadMs": NEVER_MS })
 }
@@ -189,7 +189,7 @@ async fn ask_and_do_not_read(server: &Server, connections: usize, requests: usiz
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_that_nobody_takes_have_a_limit_in_bytes() {
+async fn unread_answers_have_a_limit_in_bytes() {
     const HELD_KIB: usize = 8 * 1024;
     const IN_FLIGHT: usize = 32;
     /// A page of 100 clients with 8,000 bytes of notes each.
@@ -205,7 +205,7 @@ async fn answers_that_nobody_takes_have_a_limit_in_bytes() {
     let streams = ask_and_do_not_read(&server, 300, 40).await;
     sleep(Duration::from_secs(1)).await;
     if let Some((before, after)) = before.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with answers that nobody takes");
+        println!("memory: {before} KiB before, {after} KiB with unread answers");
         // What an allocator keeps may double it.
         let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
         assert!(after - before < most, "{} KiB more, not {most}", after - before);
@@ -239,7 +239,7 @@ async fn connections_that_take_no_answers_are_dropped() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn answers_without_a_body_that_nobody_takes_have_a_limit_too() {
+async fn unread_answers_without_a_body_have_a_limit_too() {
     /// What is sent, as far as it is taken, in pieces; and what that may cost.
     const PIECES: usize = 3_000;
     const MOST_KIB: usize = 4 * 1024;
@@ -256,7 +256,7 @@ async fn answers_without_a_body_that_nobody_takes_have_a_limit_too() {
         }
     }
     if let Some((before, after)) = before.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with answers without a body that nobody takes");
+        println!("memory: {before} KiB before, {after} KiB with unread answers without a body");
         assert!(after < before + MOST_KIB, "{} KiB more", after - before);
     }
     drop(stream);

@@ -60,14 +60,14 @@ async fn quote_numbers_are_gapless_and_chronological_under_concurrency_with_refu
     let quotes = world.company.quotes();
     let good = new_quote(world.client("x").await);
     let too_much_retention = NewQuote { retention_rate: Percent::from(6), ..good.clone() };
-    let nobody = NewQuote { client_id: invoicing_core::ClientId(uuid::Uuid::nil()), ..good.clone() };
+    let absent = NewQuote { client_id: invoicing_core::ClientId(uuid::Uuid::nil()), ..good.clone() };
     let import = QuoteImport { status: QuoteStatus::Sent, sent_at: None, accepted_at: None };
     let work = (0..60).map(|n| {
-        let (good, bad, nobody, import) = (&good, &too_much_retention, &nobody, &import);
+        let (good, bad, absent, import) = (&good, &too_much_retention, &absent, &import);
         async move {
             match n % 5 {
                 0 => quotes.create(bad).await,
-                1 => quotes.create(nobody).await,
+                1 => quotes.create(absent).await,
                 2 => quotes.import(good, import).await,
                 _ => quotes.create(good).await,
             }

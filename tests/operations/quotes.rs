@@ -543,9 +543,9 @@ async fn another_company_s_quote_is_not_found_by_any_operation() {
     invalid(&world, "clientId", quotes.create(&foreign)).await;
     assert!(events(&other).await.is_empty());
     // Nor is a company that does not exist.
-    let nobody = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
-    not_found(&world, "nobody", nobody.quotes().get(id)).await;
-    not_found(&world, "nobody", nobody.quotes().create(&new)).await;
+    let absent = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
+    not_found(&world, "absent", absent.quotes().get(id)).await;
+    not_found(&world, "absent", absent.quotes().create(&new)).await;
     not_found(&world, "unknown", world.company.quotes().send(QuoteId(Uuid::nil()), None)).await;
 }
 

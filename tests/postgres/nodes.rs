@@ -22,7 +22,7 @@ use serde_json::Value;
 /// What one node tells the others has arrived by then: sooner than they would look by themselves.
 const TOLD: Duration = Duration::from_secs(3);
 const MINUTE: Duration = Duration::from_mins(1);
-/// How many wait for a lock that somebody else has.
+/// Counts the sessions that wait for a lock of another one.
 const WAITING: &str = "SELECT count(*) FROM pg_stat_activity \
      WHERE datname = current_database() AND wait_event_type = 'Lock'";
 

@@ -64,7 +64,7 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
     let mut bad = check(&cluster, &shop, "plans of small tables that have become large").await;
 
     shop = Shop::open_again(&url, shop).await;
-    bad += &check(&cluster, &shop, "plans of tables that nobody has analysed").await;
+    bad += &check(&cluster, &shop, "plans of tables that were never analysed").await;
 
     cluster.execute("invoicing", "UPDATE delivery SET status = 'delivered' WHERE status = 'pending'").await;
     cluster.execute("invoicing", "ANALYZE").await;
@@ -78,7 +78,7 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
     assert!(bad.is_empty(), "{bad}");
 }
 
-/// Everything that is run is explained in the log. Nobody analyses a table by itself.
+/// Everything that is run is explained in the log. No table is analysed automatically.
 fn settings() -> Vec<String> {
     let settings = [
         "shared_preload_libraries = 'auto_explain'",

@@ -11,7 +11,7 @@ use invoicing_tests::{Answer, World, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::api::errors::NOBODY;
+use crate::api::errors::ABSENT;
 use crate::support::api::{CLIENTS, encode};
 use crate::support::proptest_runner::{for_all, runtime};
 
@@ -266,7 +266,7 @@ async fn a_body_has_at_most_256_kib() {
         for piece in [1_000, LIMIT / 2, LIMIT] {
             assert_eq!(chunked(&world, &body, piece).await, status, "{length} bytes in pieces of {piece}");
         }
-        let quote = format!("/api/v1/quotes/{NOBODY}");
+        let quote = format!("/api/v1/quotes/{ABSENT}");
         let answer = world.call("PATCH", &quote, Some(&world.key), JSON, body).await;
         assert_eq!(answer.status, if status == 413 { 413 } else { 400 }, "PATCH, {length} bytes");
     }
@@ -294,7 +294,7 @@ async fn a_valid_request_id_is_echoed_and_any_other_replaced() {
     for (path, key) in
         [("/api/v1/quotes", Some(&*world.key)), ("/api/v1/nothing", Some(&*world.key)), ("/", None)]
     {
-        for id in ["1", "a.b_c-D9", NOBODY, &longest] {
+        for id in ["1", "a.b_c-D9", ABSENT, &longest] {
             let answer = world.call("GET", path, key, &[("x-request-id", id)], Bytes::new()).await;
             assert_eq!(answer.headers["x-request-id"], id);
             assert_eq!(answer.headers.get_all("x-request-id").iter().count(), 1);

@@ -14,7 +14,7 @@ use invoicing_tests::{Answer, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::api::errors::{NOBODY, path_of};
+use crate::api::errors::{ABSENT, path_of};
 use crate::support::proptest_runner::{for_all, runtime};
 
 const JSON: &[(&str, &str)] = &[("content-type", "application/json")];
@@ -145,7 +145,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
             let spelled = |id: &str| if upper { id.to_uppercase() } else { id.to_owned() };
             let before = world.dump().await;
             let mut answers = Vec::new();
-            for id in [existing, NOBODY] {
+            for id in [existing, ABSENT] {
                 let path = format!("{}{query}", path_of(path, &spelled(id)));
                 let answer = world.call(method, &path, Some(&attacker.key), JSON, Bytes::from(body)).await;
                 prop_assert!(!answer.status.is_success(), "{} {}: {:?}", method, path, answer);
@@ -161,7 +161,7 @@ fn another_company_s_id_is_answered_like_one_that_does_not_exist() {
 /// Rules: TENANT-1
 #[on_each_database]
 async fn the_owner_gets_what_the_other_does_not() {
-    // The property above would hold of a service that refuses everybody.
+    // The property above would hold of a service that refuses every caller.
     let world = World::with(|settings| settings.quota = 0).await;
     let mut owner = Tenant::new(&world, "Owner").await;
     owner.make(3).await;

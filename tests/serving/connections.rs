@@ -88,7 +88,7 @@ impl Server {
         self.request("POST", "/api/v1/clients", &["content-type: application/json", &length], body)
     }
 
-    /// That it still answers somebody else.
+    /// Checks that it still answers another peer.
     pub(crate) async fn is_well(&self) {
         let mut peer = self.connect().await;
         peer.send(&self.request("GET", "/api/v1/clients", &[], "")).await;
@@ -223,7 +223,7 @@ async fn a_head_request_on_a_connection_leaves_it_usable() {
 }
 
 #[on_each_database]
-async fn a_slow_sender_of_headers_is_cut_and_delays_nobody() {
+async fn a_slow_sender_of_headers_is_cut_and_delays_no_other() {
     let server = Server::with(|limits| limits.header_read = Duration::from_secs(1)).await;
     let mut slow = server.connect().await;
     let request = server.request("GET", "/api/v1/clients", &[&format!("x-slow: {}", "x".repeat(5_000))], "");
@@ -247,7 +247,7 @@ async fn a_slow_sender_of_headers_is_cut_and_delays_nobody() {
 }
 
 #[on_each_database]
-async fn hundreds_of_idle_connections_delay_nobody_and_are_closed() {
+async fn hundreds_of_idle_connections_delay_no_other_and_are_closed() {
     let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
     let mut idle = Vec::new();
     for n in 0..400 {

@@ -176,7 +176,7 @@ async fn a_head_without_an_end_ends_the_connection() {
 }
 
 #[on_each_database]
-async fn questions_whose_answers_nobody_reads_are_not_answered_for_ever() {
+async fn questions_with_unread_answers_are_not_answered_for_ever() {
     let server = Server::with(|limits| limits.header_read = Duration::from_millis(500)).await;
     for question in [frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 9]), frame(PING, 0, 0, &[7; 8])] {
         let mut peer = Peer::connect(&server, &[]).await;
@@ -244,7 +244,7 @@ async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held() 
     const FIT: u32 = 32;
     let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = 512 * 1024).await;
     let mut peer = Peer::connect(&server, &[]).await;
-    // Whoever waits to be asked for his body is answered at once.
+    // A client that waits to be asked for its body is answered at once.
     let head = [head(&server, 3), field("expect", "100-continue")].concat();
     for n in 0..=FIT {
         peer.pour(&frame(HEADERS, END_HEADERS, 2 * n + 1, &head), 1).await;

@@ -204,7 +204,7 @@ async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1() 
 }
 
 #[on_each_database]
-async fn whoever_sends_no_body_is_answered_once() {
+async fn a_caller_that_sends_no_body_is_answered_once() {
     let world = World::with(|settings| settings.requests.body_time_ms = 300).await;
     let begun = Instant::now();
     let never = StreamBody::new(stream::pending::<Result<Frame<Bytes>, Infallible>>());

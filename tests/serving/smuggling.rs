@@ -299,7 +299,7 @@ async fn an_expectation_that_is_not_known_is_417_with_the_body_of_the_contract()
 }
 
 #[on_each_database]
-async fn a_caller_that_waits_for_100_continue_is_not_asked_for_a_body_nobody_wants() {
+async fn a_caller_that_waits_for_100_continue_is_not_asked_for_an_unwanted_body() {
     let server = Server::start().await;
     let headers = [JSON, "content-length: 1000000", "expect: 100-continue"];
     let mut peer = server.connect().await;

@@ -126,7 +126,7 @@ fn used_by(pid: u32) -> f64 {
     threads.filter_map(used).sum::<f64>() / 1e9
 }
 
-/// A database server on the core of whoever starts it: durable, and with the memory that its host would give it.
+/// A database server on the core of its caller: durable, and with the memory that its host would give it.
 /// `None`, and a word about it, where there are no server programs.
 pub fn durable_cluster() -> Option<Cluster> {
     let settings = ["shared_buffers = 512MB", "max_wal_size = 4GB"].map(str::to_owned).to_vec();

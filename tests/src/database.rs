@@ -26,7 +26,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// What this thread makes its places on: SQLite where nobody has chosen.
+    /// What this thread makes its places on: SQLite unless another was chosen.
     pub fn chosen() -> Self {
         CHOSEN.get()
     }

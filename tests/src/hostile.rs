@@ -37,7 +37,7 @@ const SECRET: &str = "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 pub fn signature_header(bytes: &[u8]) {
     let (header, body) = halves(bytes);
     let now = 1_789_378_870;
-    let refused = verify(SECRET, header, body, now).expect_err("nobody guesses an HMAC");
+    let refused = verify(SECRET, header, body, now).expect_err("an HMAC cannot be guessed");
     assert!(!refused.to_string().is_empty() && !format!("{refused:?}").contains(SECRET));
     let diagnosis = explain([SECRET], [header], body, now);
     assert!(!format!("{diagnosis:?}").contains(SECRET));

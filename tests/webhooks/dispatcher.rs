@@ -1,4 +1,4 @@
-//! `Dispatcher::run`: woken by the commit, stopped gracefully, killed, restarted; and that the dead delay nobody.
+//! `Dispatcher::run`: woken by the commit, stopped gracefully, killed, restarted; dead endpoints delay no other.
 //!
 //! These run on the system's clock, as a host does. Each wait has a bound.
 
@@ -199,7 +199,7 @@ async fn a_dispatcher_dropped_in_the_middle_forgets_nothing() {
     running.kill().await;
     receiver.reply_always(Reply::status(200));
     receiver.take();
-    // Also what is committed before somebody delivers again.
+    // Also what is committed before a dispatcher runs again.
     emit(&world, 10).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     assert!(receiver.wait_for(8 + 110, 5 * SOON).await);
@@ -278,8 +278,8 @@ async fn emit_one(world: &World) {
     world.company.quotes().create(&new).await.unwrap();
 }
 
-/// A file belongs to this process: when a dispatcher starts, nobody else can hold a claim. On a server, what somebody
-/// else has claimed, or was just claiming when its future was dropped, stands until the lease is over.
+/// A file belongs to this process: when a dispatcher starts, no other can hold a claim. On a server, what another
+/// process has claimed, or was just claiming when its future was dropped, stands until the lease is over.
 fn outlive_claims(world: &World) {
     if world.database() == Database::Postgres {
         world.advance(Duration::from_millis(world.invoicing.settings().dispatch.lease_ms + 1));
@@ -409,7 +409,7 @@ const LATE: Reply = Reply::Slow(Duration::from_millis(4_900), 200);
 
 /// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
 /// the places are scarce, what another company's webhook gets.
-async fn assert_forty_webhooks_delay_nobody(crowd: &Receiver, scarce: usize) {
+async fn assert_forty_webhooks_delay_no_other(crowd: &Receiver, scarce: usize) {
     let world = World::on_system_clock(|_| {}).await;
     let (second, _) = world.another("Deuxième", Plan::Team).await;
     for company in [&world.company, &second] {
@@ -430,7 +430,7 @@ async fn assert_forty_webhooks_delay_nobody(crowd: &Receiver, scarce: usize) {
 async fn endpoints_that_answer_late_do_not_delay_another_company() {
     let crowd = Receiver::start().await;
     crowd.reply_always(LATE);
-    assert_forty_webhooks_delay_nobody(&crowd, 160).await;
+    assert_forty_webhooks_delay_no_other(&crowd, 160).await;
 }
 
 /// Rules: ISOLATION-1
@@ -438,7 +438,7 @@ async fn endpoints_that_answer_late_do_not_delay_another_company() {
 async fn endpoints_that_answer_late_every_other_time_do_not_delay_another_company() {
     let crowd = Receiver::start().await;
     crowd.reply_next((0..640).map(|n| if n % 2 == 0 { LATE } else { Reply::status(200) }));
-    assert_forty_webhooks_delay_nobody(&crowd, 320).await;
+    assert_forty_webhooks_delay_no_other(&crowd, 320).await;
 }
 
 /// More than there are places. Once they have been late they get half of the places.

@@ -93,9 +93,9 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
         not_found(&world, "log", webhooks.log(id, 10)).await;
     }
     assert!(webhooks.list().await.unwrap().is_empty());
-    let nobody = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
+    let absent = world.invoicing.company(invoicing_core::CompanyId(Uuid::nil()));
     let new = NewWebhook { url: URL.into(), events: vec![EventKind::QuoteCreated] };
-    not_found(&world, "register for nobody", nobody.webhooks().register(&new)).await;
+    not_found(&world, "register for an absent company", absent.webhooks().register(&new)).await;
 }
 
 /// Rules: WEBHOOK-5

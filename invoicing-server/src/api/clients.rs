@@ -8,7 +8,7 @@ use super::error::ApiError;
 use super::query::NoParameters;
 use super::request::ApiRequest;
 use super::response::ApiResponse;
-use crate::store::page::ClientQuery;
+use crate::page::ClientQuery;
 
 /// `GET /clients`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> Result<ApiResponse, ApiError> {

@@ -3,10 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequests};
 
-use super::response::ApiResponse;
 use crate::Error;
 use crate::secret::without_secrets;
 
@@ -106,12 +105,6 @@ impl ApiError {
                 "The service failed; X-Request-Id identifies this request in its log".into()
             }
         }
-    }
-
-    /// The response, without the headers of [`Self::add_headers`].
-    pub(crate) fn response(&self) -> ApiResponse {
-        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        ApiResponse::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
     }
 
     /// The body of the response.

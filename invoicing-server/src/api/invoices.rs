@@ -7,7 +7,7 @@ use super::error::ApiError;
 use super::query::NoParameters;
 use super::request::ApiRequest;
 use super::response::ApiResponse;
-use crate::store::page::PageQuery;
+use crate::page::PageQuery;
 
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> Result<ApiResponse, ApiError> {

@@ -10,8 +10,8 @@ use invoicing_core::{
 };
 use percent_encoding::percent_decode_str;
 
+use crate::page::{ClientQuery, PageQuery, PageWindow};
 use crate::secret::without_secrets;
-use crate::store::page::{ClientQuery, PageQuery, PageWindow};
 
 /// Longest part of the input that an error message repeats, in characters.
 const MAX_EXCERPT: usize = 64;

@@ -10,7 +10,7 @@ use super::json::required_nullable;
 use super::query::{DocumentQuery, NoParameters};
 use super::request::ApiRequest;
 use super::response::ApiResponse;
-use crate::store::page::PageQuery;
+use crate::page::PageQuery;
 
 /// The body of `PATCH /quotes/{id}`.
 #[derive(Debug, Deserialize)]

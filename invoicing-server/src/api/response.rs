@@ -127,6 +127,14 @@ fn seconds(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1_000)
 }
 
+impl ApiError {
+    /// The response, without the headers of [`Self::add_headers`].
+    pub(crate) fn response(&self) -> ApiResponse {
+        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
+        ApiResponse::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -126,7 +126,7 @@ impl Documents {
         let place = Arc::clone(&self.rendering).acquire_owned().await.map_err(RenderError::new)?;
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
-            // Kept to the end of the work, also where nobody waits for it any more.
+            // Held to the end of the work, also when the caller has stopped waiting.
             let _place = place;
             let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
             let bytes = Bytes::from(renderer.render(&input)?);

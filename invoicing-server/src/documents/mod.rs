@@ -8,6 +8,7 @@
 //! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
 //! [`ObjectStorage`] are what it gets otherwise.
 
+mod content_disposition;
 mod freeze;
 mod hash;
 #[cfg(any(test, feature = "testing"))]
@@ -26,7 +27,8 @@ pub use pdf::{NotAFont, PdfRenderer};
 pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
+pub(crate) use content_disposition::content_disposition;
 pub(crate) use freeze::{Deadline, Documents, Frozen, SentCopy, StoredDocument};
 pub(crate) use render::Particulars;
-pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner, content_disposition};
+pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner};
 pub(crate) use store::CONTENT_TYPE;

@@ -4,8 +4,8 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::ClientQuery;
 use crate::store::Tables;
-use crate::store::page::ClientQuery;
 use crate::store::rows::from_json;
 
 /// The clients of a company.
@@ -19,6 +19,13 @@ pub struct Creation {
     pub client: Client,
     /// Whether it is new.
     pub created: bool,
+}
+
+impl CompanyHandle {
+    /// Its clients.
+    pub fn clients(&self) -> Clients<'_> {
+        Clients(self)
+    }
 }
 
 impl Clients<'_> {

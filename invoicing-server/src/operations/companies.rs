@@ -6,7 +6,7 @@ use std::sync::Arc;
 use chrono_tz::Tz;
 use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan};
 
-use super::{Clients, Events, Invoices, Keys, Projects, Quotes, Services, Webhooks};
+use super::Services;
 use crate::Error;
 use crate::env::Env;
 use crate::store::notification::Notification;
@@ -129,41 +129,6 @@ impl CompanyHandle {
 
     pub(super) fn env(&self) -> &Env {
         &self.services.env
-    }
-
-    /// Its API keys.
-    pub fn keys(&self) -> Keys<'_> {
-        Keys(self)
-    }
-
-    /// Its webhooks.
-    pub fn webhooks(&self) -> Webhooks<'_> {
-        Webhooks(self)
-    }
-
-    /// Its clients.
-    pub fn clients(&self) -> Clients<'_> {
-        Clients(self)
-    }
-
-    /// Its quotes.
-    pub fn quotes(&self) -> Quotes<'_> {
-        Quotes(self)
-    }
-
-    /// Its invoices.
-    pub fn invoices(&self) -> Invoices<'_> {
-        Invoices(self)
-    }
-
-    /// Its projects.
-    pub fn projects(&self) -> Projects<'_> {
-        Projects(self)
-    }
-
-    /// What has happened to its records.
-    pub fn events(&self) -> Events<'_> {
-        Events(self)
     }
 }
 

@@ -7,6 +7,7 @@ use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Times
 
 use super::Quotes;
 use crate::Error;
+use crate::config::Settings;
 use crate::documents::{
     CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Grant, Particulars,
     SentCopy, StoredDocument,
@@ -53,15 +54,9 @@ pub(crate) struct DocumentService {
 }
 
 impl DocumentService {
-    pub(crate) fn new(
-        store: Arc<Store>,
-        env: Env,
-        documents: Documents,
-        base_url: &str,
-        presigned_urls: bool,
-    ) -> Self {
-        let base_url = base_url.trim_end_matches('/').to_owned();
-        Self { store, env, documents, base_url, presigned_urls }
+    pub(crate) fn new(store: Arc<Store>, env: Env, documents: Documents, settings: &Settings) -> Self {
+        let base_url = settings.base_url.trim_end_matches('/').to_owned();
+        Self { store, env, documents, base_url, presigned_urls: settings.documents.presigned_urls }
     }
 
     /// Renders and stores a document for a transaction that is about to refer to it.

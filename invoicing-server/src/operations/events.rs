@@ -13,6 +13,13 @@ use crate::store::events::EventRecord;
 #[derive(Debug, Clone, Copy)]
 pub struct Events<'a>(pub(super) &'a CompanyHandle);
 
+impl CompanyHandle {
+    /// What has happened to its records.
+    pub fn events(&self) -> Events<'_> {
+        Events(self)
+    }
+}
+
 impl Events<'_> {
     /// Events after a given one (or from the first), in the order of their ids, at most `limit`.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {

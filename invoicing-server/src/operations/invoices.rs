@@ -8,8 +8,8 @@ use invoicing_core::{
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::PageQuery;
 use crate::store::invoices::{Payment, PaymentMethod};
-use crate::store::page::PageQuery;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Tables};
 
@@ -37,6 +37,13 @@ pub struct Recorded {
     pub invoice: Invoice,
     /// Whether the payment is new.
     pub created: bool,
+}
+
+impl CompanyHandle {
+    /// Its invoices.
+    pub fn invoices(&self) -> Invoices<'_> {
+        Invoices(self)
+    }
 }
 
 impl Invoices<'_> {

@@ -22,6 +22,13 @@ pub struct IssuedKey {
     pub key: Secret,
 }
 
+impl CompanyHandle {
+    /// Its API keys.
+    pub fn keys(&self) -> Keys<'_> {
+        Keys(self)
+    }
+}
+
 impl Keys<'_> {
     /// Issues a key. Any plan may have keys; only the team plan may use them.
     pub async fn issue(&self, label: &str) -> Result<IssuedKey, Error> {

@@ -21,6 +21,13 @@ pub struct NewProject {
     pub quote_ids: Vec<QuoteId>,
 }
 
+impl CompanyHandle {
+    /// Its projects.
+    pub fn projects(&self) -> Projects<'_> {
+        Projects(self)
+    }
+}
+
 impl Projects<'_> {
     /// Opens a project.
     pub async fn create(&self, new: &NewProject) -> Result<Project, Error> {

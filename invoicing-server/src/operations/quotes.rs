@@ -11,9 +11,9 @@ use invoicing_core::{
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::PageQuery;
 use crate::secret::Secret;
 use crate::store::documents::DocumentRecord;
-use crate::store::page::PageQuery;
 use crate::store::quotes::InternalDetails;
 use crate::store::rows::from_json;
 use crate::store::signatures::ProofRecord;
@@ -25,6 +25,13 @@ pub(crate) use import::Numbering;
 /// The quotes of a company.
 #[derive(Debug, Clone, Copy)]
 pub struct Quotes<'a>(pub(super) &'a CompanyHandle);
+
+impl CompanyHandle {
+    /// Its quotes.
+    pub fn quotes(&self) -> Quotes<'_> {
+        Quotes(self)
+    }
+}
 
 impl Quotes<'_> {
     /// Creates a draft: `quote.created`.

@@ -23,7 +23,7 @@ pub struct ResealReport {
     /// rotating it.
     pub unreadable: u64,
     /// Whether the write-ahead log was cut, so that the database's files hold no earlier form of the secrets. If not,
-    /// somebody was reading for long; the next call tries again. Backups keep what they hold. Never so on PostgreSQL,
+    /// a long read prevented it; the next call tries again. Backups keep what they hold. Never so on PostgreSQL,
     /// where earlier forms go with `VACUUM` and with the retention of the server's own log.
     pub log_cut: bool,
 }
@@ -89,7 +89,7 @@ impl Sealing {
                 tx.sealed_secrets().reseal_webhooks(&sealer, &current, from, BATCH).await
             });
             let batch = batch.await?;
-            report.resealed += batch.resealed;
+            report.resealed += batch.sealed;
             report.unreadable += batch.unreadable;
             after = batch.last;
         }

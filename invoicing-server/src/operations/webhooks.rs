@@ -61,6 +61,13 @@ pub struct RegisteredWebhook {
     pub secret: Secret,
 }
 
+impl CompanyHandle {
+    /// Its webhooks.
+    pub fn webhooks(&self) -> Webhooks<'_> {
+        Webhooks(self)
+    }
+}
+
 impl Webhooks<'_> {
     /// Registers a webhook.
     ///

@@ -11,10 +11,8 @@ use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use parking_lot::Mutex;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::bodies::{ArrivingBody, UnsentBody};
@@ -140,20 +138,5 @@ fn connection_ended(result: Result<(), Box<dyn std::error::Error + Send + Sync>>
         send_timeout(stream);
     } else {
         tracing::debug!(error, "connection ended early");
-    }
-}
-
-/// The tasks of one HTTP/2 connection. They are aborted with it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Http2Tasks(Arc<Mutex<JoinSet<()>>>);
-
-impl<F> hyper::rt::Executor<F> for Http2Tasks
-where
-    F: Future<Output = ()> + Send + 'static,
-{
-    fn execute(&self, task: F) {
-        let mut tasks = self.0.lock();
-        while tasks.try_join_next().is_some() {}
-        tasks.spawn(task);
     }
 }

@@ -6,7 +6,7 @@ use hyper_util::rt::TokioTimer;
 use hyper_util::server::conn::auto::Builder;
 use serde::{Deserialize, Deserializer};
 
-use super::connection::Http2Tasks;
+use super::http2_tasks::Http2Tasks;
 
 /// Interval of HTTP/2 pings.
 const PING_INTERVAL: Duration = Duration::from_secs(20);

@@ -4,11 +4,12 @@ use futures_util::TryFutureExt;
 use invoicing_core::{Client, ClientId};
 
 use super::companies::one_row;
-use super::company::Scope;
 use super::connection::{Sql, execute, query};
-use super::page::{ClientQuery, NOWHERE, PageRow};
+use super::page::PageRow;
 use super::rows::{from_json, to_json};
+use super::scope::Scope;
 use crate::Error;
+use crate::page::{ClientQuery, NOWHERE};
 
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "

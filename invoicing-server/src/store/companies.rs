@@ -3,9 +3,9 @@
 use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
-use super::company::Scope;
 use super::connection::{Connection, Sql, execute, query};
 use super::rows::{from_json, to_json};
+use super::scope::Scope;
 use crate::Error;
 
 /// The row of one company.

@@ -1,12 +1,10 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
-use std::str::FromStr;
-
 use chrono::NaiveDate;
-use chrono_tz::Tz;
 use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp, WebhookId};
 
+use super::change::CompanyChange;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
 use super::connection::Connection;
@@ -18,6 +16,7 @@ use super::keys::KeyTable;
 use super::notification::Notification;
 use super::projects::ProjectTable;
 use super::quotes::QuoteTable;
+use super::scope::Scope;
 use super::series::Series;
 use super::signatures::SignatureTable;
 use super::tx::Tx;
@@ -25,12 +24,6 @@ use super::webhooks::{Webhook, WebhookTable};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::NewDelivery;
-
-/// A connection, and the company whose records may be reached with it.
-pub(crate) struct Scope<'c> {
-    pub(super) connection: &'c mut Connection,
-    pub(super) company: CompanyId,
-}
 
 /// The tables of a company.
 pub(crate) trait Tables {
@@ -115,44 +108,6 @@ pub(crate) struct CompanyTx<'t> {
     pub(super) change: CompanyChange,
 }
 
-/// The company that is being changed, and the instants of the change.
-#[derive(Debug, Clone)]
-pub(crate) struct CompanyChange {
-    pub(crate) company: Company,
-    pub(crate) zone: Tz,
-    /// The instant on the clock.
-    pub(crate) now: Timestamp,
-    /// The modification stamp: `max(now, last stamp + 1 ms)`.
-    pub(crate) stamp: Timestamp,
-}
-
-impl CompanyChange {
-    pub(crate) fn new(company: Company, last_stamp: Timestamp, now: Timestamp) -> Result<Self, Error> {
-        let zone = Tz::from_str(&company.time_zone)
-            .map_err(|cause| Error::bad_row("company", "record.timeZone", company.id, cause))?;
-        Ok(Self { company, zone, now, stamp: Self::next_stamp(last_stamp, now) })
-    }
-
-    pub(super) fn next_stamp(last: Timestamp, now: Timestamp) -> Timestamp {
-        now.max(Timestamp::from_millis(last.as_millis().saturating_add(1)))
-    }
-
-    pub(crate) fn id(&self) -> CompanyId {
-        self.company.id
-    }
-
-    /// The date in the company's time zone. It follows the clock: a clock that once ran ahead has moved the stamps
-    /// ahead for good.
-    pub(crate) fn today(&self) -> NaiveDate {
-        self.date_of(self.now)
-    }
-
-    /// The date of an instant in the company's time zone.
-    pub(crate) fn date_of(&self, at: Timestamp) -> NaiveDate {
-        at.to_chrono().with_timezone(&self.zone).date_naive()
-    }
-}
-
 impl Tables for CompanyTx<'_> {
     fn scope(&mut self) -> Scope<'_> {
         Scope { connection: self.tx.connection(), company: self.change.company.id }
@@ -211,5 +166,40 @@ impl CompanyTx<'_> {
     /// Tells the caches of this node and the other nodes once the transaction is committed.
     pub(crate) fn notify(&mut self, notification: Notification) {
         self.tx.notify(notification);
+    }
+}
+
+impl Tx {
+    /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
+    pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
+        let change = self.begin_change(company).await?;
+        Ok(CompanyTx { tx: self, change })
+    }
+
+    async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {
+        let now = self.env().now();
+        if let Some(change) = self.connection().write_cache().and_then(|cache| cache.change(company, now)) {
+            return Ok(change);
+        }
+        let (record, last_stamp) = self.reader(company).company_row().lock().await?;
+        let change = CompanyChange::new(record, last_stamp, now)?;
+        if let Some(cache) = self.connection().write_cache() {
+            cache.remember(&change, last_stamp);
+        }
+        Ok(change)
+    }
+
+    /// The tables of a company, whose row is not locked.
+    pub(super) fn reader(&mut self, company: CompanyId) -> CompanyReader<'_> {
+        CompanyReader { connection: self.connection(), company }
+    }
+
+    /// Ends a change: moves the company's stamp and records the events with their deliveries.
+    pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
+        self.remember_stamp(change);
+        if events.is_empty() {
+            return self.reader(change.id()).company_row().set_stamp(change.stamp).await;
+        }
+        events::record(self, change, events).await
     }
 }

@@ -10,8 +10,8 @@ use invoicing_core::CompanyId;
 use sqlx::{Sqlite, SqliteConnection, pool::PoolConnection};
 
 #[cfg(feature = "postgres")]
-use super::postgres::Session;
-use super::sqlite::WriteCache;
+use super::session::Session;
+use super::write_cache::WriteCache;
 use crate::Error;
 
 /// Runs a query on a connection to either database: `query!(connection, |c| query.fetch_one(c))`, or with the dialect,
@@ -174,12 +174,12 @@ impl Connection {
         }
     }
 
-    /// Lets nobody else change what the service keeps about itself until the end of the transaction. It is the first
+    /// Locks what the service keeps about itself against other transactions, until the end of this one. It is the first
     /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
     pub(super) async fn lock_service(&mut self) -> Result<(), Error> {
         #[cfg(feature = "postgres")]
         if self.is_shared() {
-            use super::postgres::{COPY, SERVICE_LOCK, TABLE_EXISTS};
+            use super::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
             execute!(self, |c| sqlx::query("SELECT pg_advisory_xact_lock($1)")
                 .bind(SERVICE_LOCK)
                 .execute(c))?;

@@ -7,8 +7,8 @@ use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::company::Scope;
 use super::connection::{Connection, Sql, execute, query};
+use super::scope::Scope;
 use crate::Error;
 
 /// Reason of a delivery that was skipped because its webhook is disabled.

@@ -9,10 +9,10 @@ use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::company::Scope;
 use super::connection::{Sql, execute, query};
 use super::lists::Uuids;
 use super::rows::from_json;
+use super::scope::Scope;
 use crate::Error;
 
 /// A frozen document of a quote.

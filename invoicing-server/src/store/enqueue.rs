@@ -3,11 +3,11 @@
 use bytes::Bytes;
 use invoicing_core::{CompanyId, DeliveryStatus, Timestamp, WebhookId};
 
-use super::Tx;
 use super::connection::Sql;
 use super::deliveries::DISABLED;
 use super::lists::Uuids;
-use super::webhooks::Subscriber;
+use super::subscriber::Subscriber;
+use super::tx::Tx;
 use crate::Error;
 use crate::queue::{Job, NewDelivery};
 

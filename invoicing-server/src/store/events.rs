@@ -1,15 +1,19 @@
 //! Recorded events, and the deliveries that each of them causes.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use invoicing_core::{Event, EventId, Timestamp};
+use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::company::{CompanyChange, Scope};
+use super::change::CompanyChange;
 use super::connection::{execute, query};
 use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP, bind_group};
+use super::scope::Scope;
+use super::subscriber::Subscriber;
 use super::tx::Tx;
-use super::webhooks::{Subscriber, Webhook};
+use super::webhooks::{Webhook, WebhookTable};
 use crate::Error;
 
 /// A recorded event.
@@ -29,13 +33,26 @@ pub struct EventRecord {
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
 /// Deliveries to a disabled webhook are kept as skipped.
 pub(super) async fn record(tx: &mut Tx, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
-    let webhooks = tx.subscribers(change.id()).await?;
+    let webhooks = subscribers(tx, change.id()).await?;
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
         enqueue_event(tx, change, event, &subscribers).await?;
     }
     Ok(())
+}
+
+/// The webhooks of a company, with what they subscribe to.
+async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
+    if let Some(known) = tx.connection().write_cache().and_then(|cache| cache.subscribers(company)) {
+        return Ok(known);
+    }
+    let subscribers =
+        WebhookTable(Scope { connection: tx.connection(), company }).subscribers().await?.into();
+    if let Some(cache) = tx.connection().write_cache() {
+        cache.remember_subscribers(company, &subscribers);
+    }
+    Ok(subscribers)
 }
 
 /// Records a test delivery for one webhook.
@@ -46,7 +63,7 @@ pub(super) async fn record_ping(
 ) -> Result<EventId, Error> {
     let event = Event::ping(webhook.id, change.stamp);
     tx.remember_stamp(change);
-    enqueue_event(tx, change, &event, &[Subscriber::of(webhook)]).await
+    enqueue_event(tx, change, &event, &[Subscriber::from(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries; another one only where these are not inserted in the same state.

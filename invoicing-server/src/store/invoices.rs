@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::companies::one_row;
-use super::company::Scope;
 use super::connection::{execute, query};
-use super::page::{PageQuery, PageRow, PageStatements};
+use super::page::{PageRow, PageStatements};
 use super::rows::{JsonParts, from_json, to_json};
+use super::scope::Scope;
 use crate::Error;
+use crate::page::PageQuery;
 
 const FIND: &str = "SELECT head, lines, terms FROM invoice WHERE company_id = $1 AND id = $2";
 

@@ -5,11 +5,11 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::companies::one_row;
-use super::company::Scope;
 #[cfg(feature = "postgres")]
 use super::connection::query_postgres;
 use super::connection::{Connection, Sql, execute, query};
 use super::rows::from_json;
+use super::scope::Scope;
 use crate::Error;
 
 /// An API key as its owner sees it. The key itself was shown once, when it was issued.

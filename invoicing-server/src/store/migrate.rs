@@ -66,7 +66,7 @@ pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), 
     // A migration may take longer than any limit for operations.
     sqlx::raw_sql("SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0").execute(&mut *tx).await?;
     sqlx::query("SELECT pg_advisory_xact_lock($1)")
-        .bind(super::postgres::MIGRATION_LOCK)
+        .bind(super::locks::MIGRATION_LOCK)
         .execute(&mut *tx)
         .await?;
     migrate!(tx, POSTGRES);

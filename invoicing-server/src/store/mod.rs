@@ -5,6 +5,7 @@
 //! for both, in the file of its table.
 
 pub(crate) mod attempts;
+mod change;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
@@ -19,6 +20,8 @@ mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 mod lists;
+#[cfg(feature = "postgres")]
+pub(crate) mod locks;
 mod migrate;
 pub(crate) mod notification;
 mod operation;
@@ -28,14 +31,19 @@ pub(crate) mod postgres;
 pub(crate) mod projects;
 pub(crate) mod quotes;
 pub(crate) mod rows;
+mod scope;
 pub(crate) mod sealed;
 mod series;
 mod service;
+#[cfg(feature = "postgres")]
+mod session;
 pub(crate) mod settings;
 pub(crate) mod signatures;
 pub(crate) mod sqlite;
+mod subscriber;
 mod tx;
 pub(crate) mod webhooks;
+mod write_cache;
 
 use std::sync::Arc;
 #[cfg(feature = "postgres")]
@@ -46,8 +54,9 @@ use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::Queue;
+pub(crate) use change::CompanyChange;
 use claims::{Claimant, Claimed};
-pub(crate) use company::{CompanyChange, CompanyReader, CompanyTx, Tables};
+pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
 use connection::execute;
 pub(crate) use database_error::DatabaseError;

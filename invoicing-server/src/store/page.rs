@@ -1,45 +1,12 @@
-//! What a list asks of the store, and the envelope of its answer.
+//! The statements of a list, and the envelope of its response.
 
 use futures_util::TryFutureExt;
-use invoicing_core::{CompanyId, Timestamp, fold_for_search};
+use invoicing_core::{CompanyId, Timestamp};
 use sqlx::Row as _;
 
 use super::connection::{Connection, query};
 use crate::Error;
-
-/// The part of a list that is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageWindow {
-    /// Most items, 1 to 100.
-    pub limit: u32,
-    /// How many items to pass over.
-    pub offset: u64,
-    /// Only records modified at or after this instant; then the list is ordered by modification.
-    pub since: Option<Timestamp>,
-}
-
-impl Default for PageWindow {
-    fn default() -> Self {
-        Self { limit: invoicing_core::DEFAULT_PAGE_LIMIT, offset: 0, since: None }
-    }
-}
-
-/// A list of quotes or invoices.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageQuery<S> {
-    /// Only records in this status.
-    pub status: Option<S>,
-    /// Whether each item carries its lines.
-    pub include_lines: bool,
-    /// The part that is asked for.
-    pub window: PageWindow,
-}
-
-impl<S> Default for PageQuery<S> {
-    fn default() -> Self {
-        Self { status: None, include_lines: false, window: PageWindow::default() }
-    }
-}
+use crate::page::{PageQuery, PageWindow};
 
 /// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
 /// there is one, how many these are, and the company's last stamp.
@@ -84,32 +51,6 @@ impl<S: Copy> PageQuery<S> {
     }
 }
 
-/// A list of clients. Filters combine with AND.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ClientQuery {
-    /// Looked for in name, e-mail and city, blind to case and accents.
-    pub q: Option<String>,
-    /// Exact lookup by the caller's identifier.
-    pub external_id: Option<String>,
-    /// The part that is asked for.
-    pub window: PageWindow,
-}
-
-impl ClientQuery {
-    /// `q` as the search column holds texts; empty where there is no `q`.
-    pub(crate) fn folded(&self) -> String {
-        match self.q.as_deref().map(fold_for_search) {
-            // Nothing but accents: must find nothing, not everything. No searched text has a control character, and
-            // PostgreSQL takes no argument with a NUL.
-            Some(folded) if folded.is_empty() || folded.contains('\0') => NOWHERE.to_owned(),
-            folded => folded.unwrap_or_default(),
-        }
-    }
-}
-
-/// A text that no record contains.
-pub(super) const NOWHERE: &str = "\u{1}";
-
 /// What stands between the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
 
@@ -146,18 +87,6 @@ impl PageRow {
 }
 
 impl PageWindow {
-    pub(crate) fn since_millis(self) -> i64 {
-        self.since.unwrap_or(Timestamp::EARLIEST).as_millis()
-    }
-
-    pub(crate) fn limit(self) -> i64 {
-        i64::from(self.limit)
-    }
-
-    pub(crate) fn offset(self) -> i64 {
-        i64::try_from(self.offset).unwrap_or(i64::MAX)
-    }
-
     /// The envelope around the items.
     pub(crate) fn envelope(self, page: &PageRow) -> Result<Vec<u8>, Error> {
         let Self { limit, offset, .. } = self;

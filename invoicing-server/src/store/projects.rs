@@ -3,9 +3,9 @@
 use invoicing_core::{Project, ProjectId};
 
 use super::companies::one_row;
-use super::company::Scope;
 use super::connection::{execute, query};
 use super::rows::{from_json, to_json};
+use super::scope::Scope;
 use crate::Error;
 
 /// The projects of a company.

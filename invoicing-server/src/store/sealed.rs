@@ -40,7 +40,7 @@ pub(crate) struct SealedSecrets<'c>(pub(super) &'c mut Connection);
 
 /// What sealing a batch of secrets again gave.
 pub(crate) struct Resealed {
-    pub(crate) resealed: u64,
+    pub(crate) sealed: u64,
     /// They do not open; each was logged.
     pub(crate) unreadable: u64,
     /// The webhook after which the next batch begins; `None` after the last batch.
@@ -112,7 +112,7 @@ impl SealedSecrets<'_> {
         }
         let resealed = secrets.len() as u64;
         self.set_secrets(companies, ids, secrets).await?;
-        Ok(Resealed { resealed, unreadable: count - resealed, last })
+        Ok(Resealed { sealed: resealed, unreadable: count - resealed, last })
     }
 
     async fn set_secrets(

@@ -1,7 +1,7 @@
 //! Number series: one per company, kind of document and year, without gaps.
 
-use super::company::Scope;
 use super::connection::query;
+use super::scope::Scope;
 use crate::Error;
 
 /// A series of a company.

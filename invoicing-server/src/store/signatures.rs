@@ -4,8 +4,8 @@ use invoicing_core::{CompanyId, QuoteId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::company::Scope;
 use super::connection::{Connection, execute, query};
+use super::scope::Scope;
 use crate::Error;
 
 /// The evidence of a signature. Internal: no API shows it.

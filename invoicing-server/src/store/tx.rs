@@ -2,14 +2,12 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, Event, EventId, Timestamp};
+use invoicing_core::{EventId, Timestamp};
 
-use super::company::{CompanyChange, CompanyReader, CompanyTx, Tables};
+use super::change::CompanyChange;
 use super::connection::Connection;
-use super::events;
 use super::ids::{DeliveryIds, OwnIds};
 use super::notification::{Incoming, LocalListener, Notification};
-use super::webhooks::Subscriber;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
@@ -87,54 +85,9 @@ impl Tx {
         &self.queue
     }
 
-    /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
-    pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
-        let change = self.begin_change(company).await?;
-        Ok(CompanyTx { tx: self, change })
-    }
-
-    async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {
-        let now = self.env.now();
-        if let Some(change) = self.connection.write_cache().and_then(|cache| cache.change(company, now)) {
-            return Ok(change);
-        }
-        let (record, last_stamp) = self.reader(company).company_row().lock().await?;
-        let change = CompanyChange::new(record, last_stamp, now)?;
-        if let Some(cache) = self.connection.write_cache() {
-            cache.remember(&change, last_stamp);
-        }
-        Ok(change)
-    }
-
-    /// The tables of a company, whose row is not locked.
-    pub(super) fn reader(&mut self, company: CompanyId) -> CompanyReader<'_> {
-        CompanyReader { connection: &mut self.connection, company }
-    }
-
-    /// The same for what the service keeps about itself.
+    /// Locks what the service keeps about itself to the end of the transaction.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
         self.connection.lock_service().await
-    }
-
-    /// The webhooks of a company, with what they subscribe to.
-    pub(super) async fn subscribers(&mut self, company: CompanyId) -> Result<Arc<[Subscriber]>, Error> {
-        if let Some(known) = self.connection.write_cache().and_then(|cache| cache.subscribers(company)) {
-            return Ok(known);
-        }
-        let subscribers = self.reader(company).webhooks().subscribers().await?.into();
-        if let Some(cache) = self.connection.write_cache() {
-            cache.remember_subscribers(company, &subscribers);
-        }
-        Ok(subscribers)
-    }
-
-    /// Ends a change: moves the company's stamp and records the events with their deliveries.
-    pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
-        self.remember_stamp(change);
-        if events.is_empty() {
-            return self.reader(change.id()).company_row().set_stamp(change.stamp).await;
-        }
-        events::record(self, change, events).await
     }
 
     /// To be called when the company's stamp is written.

@@ -9,10 +9,11 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::companies::one_row;
-use super::company::Scope;
 use super::connection::{Connection, Sql, execute, query};
 use super::deliveries;
 use super::lists::Uuids;
+use super::scope::Scope;
+use super::subscriber::{Subscriber, from_bits, to_bits};
 use crate::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
 use crate::secret::{Secret, shown_url};
@@ -107,28 +108,6 @@ impl From<WebhookRow> for Webhook {
     }
 }
 
-/// One bit per kind, by its index in [`EventKind::ALL`], to which new kinds are only ever appended.
-pub(crate) fn bit(kind: EventKind) -> i64 {
-    EventKind::ALL.iter().position(|known| *known == kind).map_or(0, |index| 1 << index)
-}
-
-fn to_bits(kinds: &[EventKind]) -> i64 {
-    kinds.iter().fold(0, |bits, kind| bits | bit(*kind))
-}
-
-fn from_bits(bits: i64) -> Vec<EventKind> {
-    EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
-}
-
-/// A webhook as an event needs it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Subscriber {
-    pub(crate) id: WebhookId,
-    kinds: i64,
-    /// Its deliveries are kept as skipped.
-    pub(crate) disabled: bool,
-}
-
 #[derive(FromRow)]
 struct SubscriberRow {
     id: Uuid,
@@ -136,13 +115,9 @@ struct SubscriberRow {
     disabled: bool,
 }
 
-impl Subscriber {
-    pub(crate) fn of(webhook: &Webhook) -> Self {
+impl From<&Webhook> for Subscriber {
+    fn from(webhook: &Webhook) -> Self {
         Self { id: webhook.id, kinds: to_bits(&webhook.events), disabled: webhook.disabled.is_some() }
-    }
-
-    pub(crate) fn wants(self, kind: EventKind) -> bool {
-        self.kinds & bit(kind) != 0
     }
 }
 

@@ -48,7 +48,7 @@ impl Workload {
             }
         }
         invoicing.dispatcher().run_once().await.expect("everything is delivered");
-        // From now on nobody listens to them.
+        // From now on their events are not delivered.
         for handle in [&company, &invoicing.company(off.id())] {
             let webhooks = handle.webhooks().list().await.expect("the webhooks");
             handle.webhooks().disable(webhooks[0].id).await.expect("it is off");

@@ -125,7 +125,7 @@ async fn other_bytes_than_were_put_are_never_handed_out() {
     server.set(Mode::Lies);
     let open = refused(&world, "open", quotes.open_document(sent.summary.id)).await;
     assert!(matches!(open, Error::StorageUnavailable(_)), "{open:?}");
-    // A signature is about the bytes that were sent: without them nobody can sign.
+    // A signature is about the bytes that were sent: without them there is none.
     let sign = refused(&world, "sign", links.sign(token.reveal(), &signature())).await;
     assert!(matches!(sign, Error::StorageUnavailable(_)), "{sign:?}");
     let file = world.call("GET", &path, None, &[("range", "bytes=0-3")], bytes::Bytes::new()).await;

@@ -90,7 +90,7 @@ async fn the_primary_lost_and_its_standby_promoted_no_committed_event_is_lost() 
 /// A primary that was restarted shows what it has committed and its standby has not got: the status of such
 /// a commit may not be told before the standby has it.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_only_a_lost_primary_had_was_acknowledged_to_nobody() {
+async fn what_only_a_lost_primary_had_was_not_acknowledged() {
     let Some(pair) = Pair::start().await else { return };
     let receivers = slow_receivers(2).await;
     let nodes = pair.nodes(&receivers).await;

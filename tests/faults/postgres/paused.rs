@@ -1,5 +1,5 @@
 //! A node that is paused for longer than its lease and woken: to itself no time has passed, and everything that it held
-//! belongs to somebody else.
+//! belongs to another node.
 
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ const AT_ONCE: usize = 8;
 async fn what_a_woken_node_says_of_claims_that_it_has_lost_changes_nothing() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let receivers = receivers(HOOKS).await;
-    // Time enough to pause whoever is waiting for the answer.
+    // Time enough to pause the node that waits for the answer.
     for receiver in &receivers {
         receiver.reply_always(Reply::Slow(ATTEMPT / 2, 404));
     }
@@ -92,7 +92,7 @@ fn count(receivers: &[Receiver]) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_paused_node_holds_nobody_up() {
+async fn a_paused_node_delays_no_other() {
     let Some(cluster) = Cluster::start(&Options::default()) else { return };
     let pauses = times("FAULTS_PAUSES", 2);
     let receivers = receivers(2).await;

@@ -19,7 +19,7 @@ use crate::random;
 
 /// Longest time for the server's answer to a COMMIT.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long nobody is let in after a [`Fault`] by chance, and how long there is none of the kind after that.
+/// How long no connection is admitted after a [`Fault`] by chance, and how long there is none of the kind after that.
 const AWAY: Duration = Duration::from_secs(1);
 const BACK: Duration = Duration::from_secs(5);
 /// Longest time by which a COMMIT is late, in milliseconds.
@@ -42,7 +42,7 @@ pub(super) enum Fate {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     pub(super) fate: Fate,
-    /// Cuts everybody else too, and lets nobody in for so long.
+    /// Cuts all other connections too, and admits none for so long.
     pub(super) away: Option<Duration>,
 }
 
@@ -58,7 +58,7 @@ pub(super) struct Counts {
     pub(super) late: usize,
     /// Refused by the server, which the client did not hear.
     pub(super) refused: usize,
-    /// Times that nobody was let in.
+    /// Periods in which no connection was admitted.
     pub(super) away: usize,
 }
 
@@ -69,7 +69,7 @@ impl Counts {
     }
 }
 
-/// The proxy. Ends, and cuts everybody, when it is dropped.
+/// The proxy. Ends, and cuts all connections, when it is dropped.
 pub(super) struct Proxy {
     port: u16,
     shared: Arc<Shared>,
@@ -84,7 +84,7 @@ struct Shared {
     next: Mutex<VecDeque<Fault>>,
     away_until: Mutex<Option<Instant>>,
     counts: Mutex<Counts>,
-    /// Everybody is cut when it changes.
+    /// All connections are cut when it changes.
     cut: watch::Sender<()>,
 }
 
@@ -125,12 +125,12 @@ impl Proxy {
         self.shared.next.lock().expect("no panic").push_back(fault);
     }
 
-    /// Cuts everybody, and lets nobody in for so long.
+    /// Cuts all connections, and admits none for so long.
     pub(super) fn go_away(&self, away: Duration) {
         self.shared.go_away(Some(away));
     }
 
-    /// Lets everybody in again.
+    /// Admits connections again.
     pub(super) fn come_back(&self) {
         *self.shared.away_until.lock().expect("no panic") = None;
     }

@@ -91,7 +91,7 @@ enum Meaning {
     GivenUp,
 }
 
-/// `None`: nobody answered.
+/// `None`: no answer.
 fn meaning(reply: Option<Scripted>, attempts: u32) -> Meaning {
     let asked = match reply {
         Some(Scripted { status: 200..=299, .. }) => return Meaning::Done,

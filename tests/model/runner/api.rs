@@ -115,7 +115,7 @@ impl Run {
                 }
                 Ok(())
             }
-            _ => Err("a step that nobody runs".to_owned()),
+            _ => Err("a step without a runner".to_owned()),
         }
     }
 

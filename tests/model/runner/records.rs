@@ -149,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Content as both sides want it: with a client of this or the other company, or of nobody.
+    /// Content as both sides want it: with a client of this or the other company, or of none.
     fn entered<'a>(&self, who: Who, content: &'a Content) -> (Entered<'a>, NewQuote) {
         let (client, client_id) = self.pick_client(who, content.client);
         let until = content.until.map(|days| self.day(who.through, days));
@@ -295,7 +295,7 @@ impl Run {
     async fn signed(&mut self, step: &Step) -> Verdict {
         let (Step::Sign(Nth(n), _) | Step::Decline(Nth(n))) = step else { return Ok(()) };
         let links = self.world.invoicing.signing_links();
-        // With a few there is sometimes one that nobody gave out.
+        // With few links, the token is sometimes one that was never issued.
         let link = self.links.len().checked_sub(1 + usize::from(*n)).map(|place| &self.links[place]);
         let token = link.map_or_else(|| format!("sgn_{}", "x".repeat(43)), |link| link.token.clone());
         let (company, place) = link.map_or((0, None), |link| (link.company, Some(link.quote)));

@@ -11,7 +11,7 @@ use crate::model::reference::Refused;
 use crate::model::reference::webhooks::{Hook, KINDS, Place};
 use crate::model::steps::{Nth, Scripted, Step, Who};
 
-/// The place of the target where nobody listens.
+/// The place of the target without a listener.
 const DEAD: usize = 3;
 /// More than one run of the dispatcher can attempt.
 const MANY: usize = 1_000;
@@ -262,7 +262,7 @@ impl Run {
         Ok((company, (event, delivery)))
     }
 
-    /// What was attempted where nobody listens shows only in the records. How many attempts that were.
+    /// Attempts on the target without a listener show only in the records. Returns their number.
     async fn unanswered(&mut self, due: &mut Vec<(usize, Place)>) -> Verdict<u64> {
         let mut attempts = 0;
         for (company, (event, place)) in std::mem::take(due) {

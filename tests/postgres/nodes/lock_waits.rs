@@ -1,4 +1,4 @@
-//! Who writes waits for those who change the same company, and for nobody else.
+//! A write waits for other changes of the same company, and for nothing else.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -59,7 +59,7 @@ async fn do_business(world: &World, company: &CompanyHandle, key: &str, receiver
 }
 
 #[on_postgres(worker_threads = 4)]
-async fn a_company_that_is_being_changed_keeps_nobody_else_waiting() {
+async fn a_company_that_is_being_changed_delays_no_other() {
     let world = World::new().await;
     let [ours, theirs] = [Receiver::start().await, Receiver::start().await];
     hook_for(&world.company, &ours.url, EventKind::ALL).await;
@@ -70,7 +70,7 @@ async fn a_company_that_is_being_changed_keeps_nobody_else_waiting() {
     let middle = in_the_middle_of_changing(&world, &world.company).await;
     // It never ends, so that whatever waited for it would fail.
     do_business(&world, &other, &key, &theirs).await;
-    assert!(ours.received().is_empty(), "deliveries that somebody else held were attempted");
+    assert!(ours.received().is_empty(), "deliveries of the locked company were attempted");
 
     // That the locks are real is seen by those of the same company.
     let release = async {
@@ -87,7 +87,7 @@ async fn a_company_that_is_being_changed_keeps_nobody_else_waiting() {
 const CROWD: usize = 200;
 
 #[on_postgres(worker_threads = 4)]
-async fn a_crowd_on_one_company_leaves_connections_to_others_and_everybody_gets_a_turn() {
+async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn() {
     let world = World::new().await;
     let (other, _) = world.another("Autre", Plan::Team).await;
     let (quote, theirs) = (quote_at(client_of(&world.company).await, "10"), client_of(&other).await);

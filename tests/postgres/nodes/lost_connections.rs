@@ -1,4 +1,4 @@
-//! Every connection breaks off between two calls; whoever calls does not notice.
+//! Every connection breaks off between two calls; the caller does not notice.
 
 use invoicing_core::{EventKind, InvoiceStatus, QuoteStatus};
 use invoicing_server::{ClientQuery, PageQuery};

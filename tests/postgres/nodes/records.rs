@@ -29,7 +29,7 @@ async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart() {
 const WRITERS: usize = 9;
 const CLIENTS_EACH: usize = 40;
 
-/// Whoever reads by `since` while nodes write, and goes on from `asOf`, has seen everything in the end.
+/// A reader that reads by `since` while nodes write, and goes on from `asOf`, has seen everything in the end.
 ///
 /// Rules: LIST-9
 #[on_postgres(worker_threads = 4)]
@@ -62,7 +62,7 @@ async fn a_reader_beside_writers_on_all_nodes_misses_nothing() {
     assert_eq!(reader, written);
 }
 
-/// Reads to the end again and again, each time from where the last time ended, until nobody writes any more.
+/// Reads to the end again and again, each time from where the last time ended, until no writer is left.
 async fn read_along(company: CompanyHandle, at_work: &AtomicUsize) -> BTreeMap<ClientId, Timestamp> {
     let mut seen = BTreeMap::new();
     let mut since: Option<Timestamp> = None;

@@ -115,7 +115,7 @@ async fn nodes_that_sweep_together_change_each_record_once() {
         assert_eq!(*report, SweepReport { elsewhere: true, ..SweepReport::default() });
     }
     let last = nodes.all[1].sweep().await.unwrap();
-    assert_eq!(last, SweepReport::default(), "nothing is left, and nobody else is at it");
+    assert_eq!(last, SweepReport::default(), "nothing is left, and no other sweep runs");
 }
 
 /// Holds the world's company, so that a sweep has to wait for it.
@@ -170,6 +170,6 @@ async fn a_sweep_that_has_lost_its_turn_ends() {
     assert_eq!(
         world.invoicing.sweep().await.unwrap().expired_quotes,
         1,
-        "what was left to whoever has the turn"
+        "what was left to the sweep that has the turn"
     );
 }

@@ -227,10 +227,10 @@ fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operat
             let before = everything(&world, &companies).await;
             for (name, call) in OPERATIONS {
                 let of_another = call(company, foreign, *own).await;
-                let of_nobody = call(company, foreign.absent(), *own).await;
+                let of_absent = call(company, foreign.absent(), *own).await;
                 prop_assert!(of_another.is_err() || FILTERS.contains(name), "{}: {:?}", name, of_another);
                 let absent = foreign.absent();
-                let (left, right) = (without_ids(of_another, foreign), without_ids(of_nobody, absent));
+                let (left, right) = (without_ids(of_another, foreign), without_ids(of_absent, absent));
                 prop_assert_eq!(left, right, "{}", name);
                 prop_assert_eq!(&everything(&world, &companies).await, &before, "{} changed something", name);
             }
@@ -241,7 +241,7 @@ fn another_company_s_ids_are_answered_like_ids_that_do_not_exist_by_every_operat
 
 #[on_each_database]
 async fn the_owner_s_own_ids_are_found() {
-    // The property above would hold of operations that refuse everybody.
+    // The property above would hold of operations that refuse every caller.
     let world = World::new().await;
     for state in 0..6 {
         let (company, own) = company_with_records(&world, "Owner", state).await;

@@ -1,4 +1,4 @@
-//! Time tells nobody that another company's record exists: medians of many calls, foreign and absent ids in turn.
+//! Response times do not reveal another company's records: medians of many calls, foreign and absent ids in turn.
 //!
 //! The machine is shared with other tests, so several rounds are made and the calmest one counts: a difference that is
 //! there is there in all of them. A control shows that a difference would be seen.

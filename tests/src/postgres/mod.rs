@@ -1,7 +1,7 @@
 //! PostgreSQL for tests: clusters of their own from the server programs that are installed, and one server per process
 //! for the databases of the `World`s.
 //!
-//! A cluster listens on a free loopback port, trusts everybody there, and disappears with its process, however that
+//! A cluster listens on a free loopback port, trusts every client there, and disappears with its process, however that
 //! ends. Where there are no server programs, a message says once that what needs them did not run; with
 //! `REQUIRE_POSTGRES=1` that is a failure.
 
@@ -72,7 +72,7 @@ impl Cluster {
             configure(&home, port, options);
             match home.start() {
                 Ok(()) => return Self { home, port },
-                // Somebody else took the port meanwhile.
+                // Another process took the port meanwhile.
                 Err(log) if log.contains("could not bind") => refused = log,
                 Err(log) => panic!("PostgreSQL does not start: {log}"),
             }
@@ -155,7 +155,7 @@ impl Cluster {
     }
 }
 
-/// A port of the range on which nobody listens.
+/// A port of the range without a listener.
 fn free_port() -> Option<u16> {
     let chance = std::collections::hash_map::RandomState::new().hash_one(std::process::id());
     let port = PORTS.start + u16::try_from(chance % u64::try_from(PORTS.len()).ok()?).ok()?;

@@ -50,14 +50,14 @@ fn newest_of_debian() -> Option<PathBuf> {
     complete.max_by_key(version).map(|folder| folder.join("bin"))
 }
 
-/// Who is to run a server for the owner of a folder that this process has just made: nobody else, unless that is root.
+/// The user that runs a server for the owner of a folder that this process has just made, if that owner is root.
 pub(super) fn instead_of(owner: u32) -> Option<User> {
     if owner != 0 {
         return None;
     }
     let users = std::fs::read_to_string("/etc/passwd").expect("a list of users");
     let user = INSTEAD_OF_ROOT.iter().find_map(|name| user_of(&users, name));
-    Some(user.expect("root needs somebody who may run PostgreSQL: a user postgres or nobody"))
+    Some(user.expect("root needs a user that may run PostgreSQL: postgres or nobody"))
 }
 
 fn user_of(users: &str, name: &str) -> Option<User> {

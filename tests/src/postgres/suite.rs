@@ -36,7 +36,7 @@ impl Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // At the end of the process there is nobody left to ask; then the next run, or the watcher, removes it.
+        // At the end of the process the other thread is gone; then the next run, or the watcher, removes it.
         let _ = self.requests.send(Request::Drop(std::mem::take(&mut self.name)));
     }
 }
@@ -49,7 +49,7 @@ enum Request {
 
 /// A fresh database, with the tables or empty. There must be a server: see [`is_available`].
 pub(crate) async fn fresh(empty: bool) -> Fresh {
-    let requests = suite().expect("a server, as somebody asked for it").clone();
+    let requests = suite().expect("a server, as the caller checked for it").clone();
     let (to, created) = oneshot::channel();
     requests.send(Request::Create { empty, to }).expect("the thread that creates databases lives");
     let (name, url) = created.await.expect("the thread that creates databases lives");
@@ -74,7 +74,7 @@ pub(super) fn did_not_run(why: &str) {
 }
 
 fn say(line: &str) {
-    // Nobody to tell is no failure.
+    // A closed standard error is no failure.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
 

@@ -16,9 +16,9 @@ use object_store::signer::{SignedUrlOptions, Signer};
 use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
 
 use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
-use crate::documents::content_disposition;
+use crate::documents::content_disposition::content_disposition;
 
-/// Within the time that a call has, whoever makes it.
+/// Retries end within the time limit of a call, whatever its caller.
 fn retry() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

@@ -53,7 +53,7 @@ fn make(root: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(root)?;
-    // Also where the folder was there: whoever made it may not have got this far.
+    // Also for an existing folder: its creator may have failed before this point.
     for folder in root.ancestors().skip(1).filter(|folder| *folder != Path::new("")) {
         match sync(folder) {
             // Of a folder that cannot be read, nothing in it was made by us.

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "cloud")]
 mod cloud;
+mod error;
 mod folder;
 mod object;
 mod setup;
@@ -19,8 +20,8 @@ use uuid::Uuid;
 
 use crate::Error;
 
+pub use error::StorageSetupError;
 pub use object::ObjectStorage;
-pub use setup::StorageSetupError;
 
 /// The media type of every document.
 pub(crate) const CONTENT_TYPE: &str = "application/pdf";

@@ -9,10 +9,10 @@ use futures_util::future::BoxFuture;
 use object_store::path::Path;
 use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
+use super::error::StorageSetupError;
 use super::folder::Folder;
-use super::setup::StorageSetupError;
 use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError};
-use crate::documents::content_disposition;
+use crate::documents::content_disposition::content_disposition;
 
 /// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of the upload's id.
 ///

@@ -1,37 +1,13 @@
 //! Setting a store up from what a host has in its settings: a URL and options.
 
-use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use object_store::ObjectStoreScheme;
 use object_store::memory::InMemory;
 use url::Url;
 
-use super::ObjectStorage;
-
-/// Why a document store cannot be set up.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StorageSetupError {
-    /// The text is no URL, or of a kind that is not known, or whose feature is not switched on.
-    #[error("{0} is not the URL of a document store; s3, gcs and azure are features")]
-    Url(String),
-    /// The store has no such option.
-    #[error("the document store has no option {0}")]
-    Option(String),
-    /// The folder cannot be made or opened.
-    #[error("the folder {} cannot be used", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the operating system says.
-        source: io::Error,
-    },
-    /// What the store is set up with is not complete or not usable.
-    #[error("the document store cannot be set up")]
-    Store(#[from] object_store::Error),
-}
+use super::error::StorageSetupError;
+use super::object::ObjectStorage;
 
 impl ObjectStorage {
     /// The store at a URL: `file:///var/lib/invoicing/documents`, `s3://bucket/prefix`, `gs://bucket/prefix`,

@@ -9,7 +9,6 @@ mod clock;
 mod commit_status;
 mod notify;
 mod retry;
-mod session;
 mod write;
 
 use std::str::FromStr;
@@ -24,14 +23,16 @@ use uuid::Uuid;
 
 pub(crate) use super::migrate::postgres as migrate;
 pub(super) use retry::Backoff;
-pub(crate) use session::Session;
 
+use super::DatabaseError;
 use super::claims::{Claimant, Claimed};
 use super::connection::{Connection, query};
 use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
+use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
 use super::notification::{LocalListener, OnIncoming};
-use super::{DatabaseError, Tx};
+use super::session::Session;
+use super::tx::Tx;
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
@@ -41,24 +42,11 @@ use clock::Correction;
 use notify::{Listener, Notifier};
 use retry::Failure;
 
-/// Advisory locks; the first half is the same for all of ours, so that a host can tell them from its own.
-const LOCKS: i64 = 0x696e_766f << 32;
-pub(super) const MIGRATION_LOCK: i64 = LOCKS | 1;
-pub(crate) const SERVICE_LOCK: i64 = LOCKS | 2;
-const SWEEP_LOCK: i64 = LOCKS | 3;
-
-/// Whoever has waited for a lock goes by what was committed meanwhile, whatever level the database has by default.
+/// A transaction that has waited for a lock sees what was committed meanwhile, whatever the database's default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// Whether there is a table. Looked up by a query, which sees what has been committed by now: `to_regclass` may answer with
-/// what the session knew before it waited for a lock.
-pub(crate) const TABLE_EXISTS: &str =
-    "SELECT EXISTS (SELECT 1 FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid))";
-/// The table that is there while somebody copies into the database. No migration makes it.
-pub(crate) const COPY: &str = "invoicing_copy";
-
-/// A sweep may stand still for a while, so that nobody takes over what it is about to delete; but one that does not go on
-/// and one whose machine is gone are not waited for.
+/// A sweep may stall for a while, so that no other sweep takes over what it is about to delete; but one that does not
+/// go on and one whose machine is gone are not waited for.
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
@@ -259,7 +247,7 @@ impl Shared {
     }
 
     /// A connection, waited for no longer than that. The pool itself asks again for as long as the server refuses
-    /// connections or lets nobody in yet, and not where one breaks off while it is made: a failover, or a pooler that is
+    /// connections or admits none yet, and not where one breaks off while it is made: a failover, or a pooler that is
     /// started again.
     async fn session_within(&self, limit: Duration) -> Result<Session, sqlx::Error> {
         let acquired = async {
@@ -329,7 +317,7 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, S
     ]))
 }
 
-/// The schema, and that nobody is copying into it.
+/// Prepares the schema. Fails while a copy into the database is in progress.
 async fn prepare(pool: &PgPool) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await?;
     if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {

@@ -1,7 +1,6 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
 mod batch_loader;
-mod write_cache;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -18,7 +17,6 @@ use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 #[cfg(feature = "postgres")]
 pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
 use batch_loader::BatchLoader;
-pub(super) use write_cache::WriteCache;
 use writer::Writer;
 
 use super::claims::{Claimant, Claimed};
@@ -26,7 +24,9 @@ use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
 use super::notification::{LocalListener, OnIncoming};
-use super::{DatabaseError, Tx, migrate};
+use super::tx::Tx;
+use super::write_cache::WriteCache;
+use super::{DatabaseError, migrate};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::Queue;
@@ -137,7 +137,7 @@ impl Sqlite {
     }
 
     /// Writes the write-ahead log back and cuts it to nothing, so that it keeps no old pages. Whether that was done:
-    /// somebody who reads for long is in the way.
+    /// a long read prevents it.
     pub(super) async fn cut_log(&self) -> Result<bool, Error> {
         let mut connection = self.readers.acquire().await.map_err(Error::unavailable)?;
         let (busy, ..): (i64, i64, i64) =

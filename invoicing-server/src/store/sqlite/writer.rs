@@ -1,7 +1,7 @@
 //! The one task that writes.
 //!
 //! Operations queue up as closures. The writer runs each in a savepoint of one transaction, commits when nothing is
-//! waiting (or the group is large), and answers everybody at once: 16 writers cost one fsync. A refused operation
+//! waiting (or the group is large), and answers all callers at once: 16 writers cost one fsync. A refused operation
 //! rolls back to its savepoint and leaves no trace; a failed commit fails the whole group.
 
 use std::fs::File;
@@ -134,7 +134,7 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
     };
     match outcome {
         Ok(()) => {
-            // There is nobody else to tell, and the start of a dispatcher releases what an earlier one held.
+            // SQLite has no other node to notify, and the start of a dispatcher releases what an earlier one held.
             drop(tx.committed());
             for reply in kept {
                 reply(Ok(()));
@@ -160,7 +160,7 @@ async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error
 
 type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
-/// Runs the group, and whoever comes in the meantime, as they can share the commit. Fails where the transaction is
+/// Runs the group, and the jobs that arrive in the meantime, which can share the commit. Fails where the transaction is
 /// of no use any more; what is left of the group has not run then.
 async fn run_jobs(
     tx: &mut Tx,

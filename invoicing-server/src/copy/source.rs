@@ -23,7 +23,7 @@ const PIECE: usize = 256 * 1024;
 /// What PostgreSQL counts its days from, 2000-01-01, in days of our calendar library.
 const YEAR_2000: i32 = 730_120;
 
-/// A SQLite database that nobody else has open.
+/// A SQLite database that no other process has open.
 pub(super) struct Source {
     connection: SqliteConnection,
     _lock: File,

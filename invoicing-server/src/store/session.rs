@@ -1,8 +1,8 @@
 //! A connection of the pool, within a transaction or not.
 //!
 //! A transaction is begun in one call with its limits and its row in `commit_status`. A session that is dropped in the middle
-//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: nobody else
-//! ever gets a connection with something left open on it, or waits for an answer that does not come.
+//! of one, or in the middle of a statement, closes its connection, which the server answers with a rollback: no other
+//! caller ever gets a connection with something left open on it, or waits for an answer that does not come.
 
 use std::io;
 use std::time::Duration;
@@ -35,23 +35,23 @@ impl Session {
         }
     }
 
-    pub(in crate::store) fn connection(&mut self) -> &mut PgConnection {
+    pub(super) fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
     }
 
     /// A statement is about to be sent; how long its answer is waited for.
-    pub(in crate::store) fn asks(&mut self) -> Duration {
+    pub(super) fn asks(&mut self) -> Duration {
         self.is_waiting = true;
         self.answer_limit
     }
 
-    pub(in crate::store) fn answered(&mut self, well: bool) {
+    pub(super) fn answered(&mut self, well: bool) {
         self.is_waiting = false;
         self.failed |= !well;
     }
 
     /// The connection is not to be used again.
-    pub(in crate::store) fn abandon(&mut self) {
+    pub(super) fn abandon(&mut self) {
         self.abandoned = true;
     }
 
@@ -70,7 +70,7 @@ impl Session {
         self.end("COMMIT").await
     }
 
-    pub(in crate::store) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
         self.end("ROLLBACK").await
     }
 

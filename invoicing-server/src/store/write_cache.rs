@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use invoicing_core::{CompanyId, Timestamp};
 
-use super::super::company::CompanyChange;
-use super::super::webhooks::Subscriber;
+use super::change::CompanyChange;
+use super::subscriber::Subscriber;
 
 /// Companies that are remembered. Beyond that all are forgotten, which costs a read each.
 const CAPACITY: usize = 1_024;
@@ -32,13 +32,13 @@ pub(crate) struct WriteCache {
 
 impl WriteCache {
     /// A change that begins now.
-    pub(in crate::store) fn change(&self, company: CompanyId, now: Timestamp) -> Option<CompanyChange> {
+    pub(super) fn change(&self, company: CompanyId, now: Timestamp) -> Option<CompanyChange> {
         let Remembered { change, last_stamp, .. } = self.companies.get(&company)?;
         let stamp = CompanyChange::next_stamp(*last_stamp, now);
         Some(CompanyChange { now, stamp, ..change.clone() })
     }
 
-    pub(in crate::store) fn remember(&mut self, change: &CompanyChange, last_stamp: Timestamp) {
+    pub(super) fn remember(&mut self, change: &CompanyChange, last_stamp: Timestamp) {
         if self.companies.len() >= CAPACITY {
             self.companies.clear();
         }
@@ -46,22 +46,18 @@ impl WriteCache {
         self.companies.insert(change.id(), remembered);
     }
 
-    pub(in crate::store) fn subscribers(&self, company: CompanyId) -> Option<Arc<[Subscriber]>> {
+    pub(super) fn subscribers(&self, company: CompanyId) -> Option<Arc<[Subscriber]>> {
         self.companies.get(&company)?.subscribers.clone()
     }
 
-    pub(in crate::store) fn remember_subscribers(
-        &mut self,
-        company: CompanyId,
-        subscribers: &Arc<[Subscriber]>,
-    ) {
+    pub(super) fn remember_subscribers(&mut self, company: CompanyId, subscribers: &Arc<[Subscriber]>) {
         if let Some(remembered) = self.companies.get_mut(&company) {
             remembered.subscribers = Some(Arc::clone(subscribers));
         }
     }
 
     /// The company's stamp is moved.
-    pub(in crate::store) fn set_stamp(&mut self, company: CompanyId, stamp: Timestamp) {
+    pub(super) fn set_stamp(&mut self, company: CompanyId, stamp: Timestamp) {
         self.changed.push(company);
         if let Some(remembered) = self.companies.get_mut(&company) {
             remembered.last_stamp = stamp;
@@ -69,25 +65,25 @@ impl WriteCache {
     }
 
     /// The company's settings or webhooks are being changed.
-    pub(in crate::store) fn forget(&mut self, company: CompanyId) {
+    pub(super) fn forget(&mut self, company: CompanyId) {
         self.changed.push(company);
         self.companies.remove(&company);
     }
 
     /// Another operation begins; the changes of the previous one stand.
-    pub(in crate::store) fn begin_operation(&mut self) {
+    pub(super) fn begin_operation(&mut self) {
         self.changed.clear();
     }
 
     /// The present operation is rolled back.
-    pub(in crate::store) fn roll_back_operation(&mut self) {
+    pub(super) fn roll_back_operation(&mut self) {
         for company in self.changed.drain(..) {
             self.companies.remove(&company);
         }
     }
 
     /// The transaction is rolled back.
-    pub(in crate::store) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
 }

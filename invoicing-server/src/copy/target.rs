@@ -15,7 +15,8 @@ use super::tables::{TABLES, Table};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
 use crate::env::Env;
-use crate::store::postgres::{self, COPY, TABLE_EXISTS};
+use crate::store::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
+use crate::store::postgres;
 
 /// Most rows in a transaction.
 const BATCH: u32 = 5_000;
@@ -114,10 +115,7 @@ impl Target {
         postgres::migrate(&mut self.connection).await.map_err(|error| CopyError::Target(error.into()))?;
         let mut tx = self.begin().await?;
         // A service that is just opening either finds the table or has left something.
-        sqlx::query("SELECT pg_advisory_xact_lock($1)")
-            .bind(postgres::SERVICE_LOCK)
-            .execute(&mut *tx)
-            .await?;
+        sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;
         sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
         assert_empty(&mut tx).await?;
         let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(&source[..]);

@@ -1,0 +1,77 @@
+//! What a list is asked for.
+
+use invoicing_core::{Timestamp, fold_for_search};
+
+/// The part of a list that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageWindow {
+    /// Most items, 1 to 100.
+    pub limit: u32,
+    /// How many items to pass over.
+    pub offset: u64,
+    /// Only records modified at or after this instant; then the list is ordered by modification.
+    pub since: Option<Timestamp>,
+}
+
+impl Default for PageWindow {
+    fn default() -> Self {
+        Self { limit: invoicing_core::DEFAULT_PAGE_LIMIT, offset: 0, since: None }
+    }
+}
+
+/// A list of quotes or invoices.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PageQuery<S> {
+    /// Only records in this status.
+    pub status: Option<S>,
+    /// Whether each item carries its lines.
+    pub include_lines: bool,
+    /// The part that is asked for.
+    pub window: PageWindow,
+}
+
+impl<S> Default for PageQuery<S> {
+    fn default() -> Self {
+        Self { status: None, include_lines: false, window: PageWindow::default() }
+    }
+}
+
+impl PageWindow {
+    pub(crate) fn since_millis(self) -> i64 {
+        self.since.unwrap_or(Timestamp::EARLIEST).as_millis()
+    }
+
+    pub(crate) fn limit(self) -> i64 {
+        i64::from(self.limit)
+    }
+
+    pub(crate) fn offset(self) -> i64 {
+        i64::try_from(self.offset).unwrap_or(i64::MAX)
+    }
+}
+
+/// A list of clients. Filters combine with AND.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClientQuery {
+    /// Looked for in name, e-mail and city, blind to case and accents.
+    pub q: Option<String>,
+    /// Exact lookup by the caller's identifier.
+    pub external_id: Option<String>,
+    /// The part that is asked for.
+    pub window: PageWindow,
+}
+
+impl ClientQuery {
+    /// `q` as the search column holds texts; empty where there is no `q`.
+    pub(crate) fn folded(&self) -> String {
+        match self.q.as_deref().map(fold_for_search) {
+            // Nothing but accents: must find nothing, not everything. No searched text has a control character, and
+            // PostgreSQL takes no argument with a NUL.
+            Some(folded) if folded.is_empty() || folded.contains('\0') => NOWHERE.to_owned(),
+            folded => folded.unwrap_or_default(),
+        }
+    }
+}
+
+/// A text that no record contains.
+pub(crate) const NOWHERE: &str = "\u{1}";

@@ -1,0 +1,31 @@
+//! Which events a webhook subscribes to, as a row holds it.
+
+use invoicing_core::{EventKind, WebhookId};
+
+/// A webhook as an event needs it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Subscriber {
+    pub(crate) id: WebhookId,
+    pub(super) kinds: i64,
+    /// Its deliveries are kept as skipped.
+    pub(crate) disabled: bool,
+}
+
+impl Subscriber {
+    pub(crate) fn wants(self, kind: EventKind) -> bool {
+        self.kinds & bit(kind) != 0
+    }
+}
+
+/// One bit per kind, by its index in [`EventKind::ALL`], to which new kinds are only ever appended.
+pub(crate) fn bit(kind: EventKind) -> i64 {
+    EventKind::ALL.iter().position(|known| *known == kind).map_or(0, |index| 1 << index)
+}
+
+pub(super) fn to_bits(kinds: &[EventKind]) -> i64 {
+    kinds.iter().fold(0, |bits, kind| bits | bit(*kind))
+}
+
+pub(super) fn from_bits(bits: i64) -> Vec<EventKind> {
+    EventKind::ALL.iter().copied().filter(|kind| bits & bit(*kind) != 0).collect()
+}
