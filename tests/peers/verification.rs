@@ -251,7 +251,7 @@ fn a_body_that_was_printed_again() {
     let diagnosis = explain([SECRET], [header], printed_again, t);
     assert_eq!(diagnosis, Diagnosis::BodyChanged(BodyChange::Reprinted));
     DOCS.state(
-        "A body that was printed again",
+        "A body that was reserialised",
         &["refused, `explain` says why", "refused", "refused", "refused"],
     );
 }

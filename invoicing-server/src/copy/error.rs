@@ -60,7 +60,7 @@ pub enum CopyError {
     /// Another copy into the same database was faster with the next rows.
     #[error("another copy into the same PostgreSQL database is at work")]
     AnotherCopy,
-    /// The two databases do not hold the same in this table: somebody has changed the copy. No service opens it; to
+    /// The two databases do not hold the same in this table: the copy was changed. No service opens it; to
     /// begin anew, empty the PostgreSQL database.
     #[error(
         "the copy of table {table} is not what the SQLite database holds ({found} rows, expected {expected}): to begin \

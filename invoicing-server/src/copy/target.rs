@@ -143,8 +143,8 @@ impl Target {
         Ok(rows)
     }
 
-    /// Compares everything with the source, and if it is the same, opens the database for the service. Nobody can
-    /// change a row between the two.
+    /// Compares everything with the source, and if it is the same, opens the database for the service. No row can
+    /// change between the two.
     pub(super) async fn finish(&mut self, begun: &Begun, survey: &Survey) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
         let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();

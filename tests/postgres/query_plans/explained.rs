@@ -21,7 +21,9 @@ pub(super) fn explained(log: &str) -> Vec<Explained> {
             entry.push('\n');
         }
         let Some((query, plan)) = split(&entry) else { continue };
-        found.push(Explained { query: query.trim().to_owned(), plan: plan.to_owned() });
+        // Statements have lines; what is looked for stands on one.
+        let query = query.split_whitespace().collect::<Vec<_>>().join(" ");
+        found.push(Explained { query, plan: plan.to_owned() });
     }
     found
 }

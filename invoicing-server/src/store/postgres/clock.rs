@@ -1,6 +1,6 @@
 //! Clock synchronisation with the database, whose clock all nodes share.
 //!
-//! Leases, held series, quotas and due times are instants that one node writes and another one reads. A node whose clock
+//! Leases, quotas and due times are instants that one node writes and another one reads. A node whose clock
 //! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
 //! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
 
