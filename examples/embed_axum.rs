@@ -42,12 +42,11 @@ async fn main() -> Result<(), Failure> {
         .with_state(Host { invoicing: invoicing.clone(), company })
         .nest_service("/billing", invoicing.service());
 
-    // One wish to stop for both: the server and the dispatcher.
+    // One wish to stop for both: the server, and the dispatcher with the hourly sweep.
     let (stop, stopped) = tokio::sync::watch::channel(());
     let until = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
         let _ = stopped.changed().await;
     };
-    let dispatcher = invoicing.dispatcher();
     let work = async {
         let done = match address {
             Some(_) => {
@@ -60,7 +59,7 @@ async fn main() -> Result<(), Failure> {
         done
     };
     let server = axum::serve(listener, router).with_graceful_shutdown(until(stopped.clone()));
-    let (api, webhooks, done) = tokio::join!(server.into_future(), dispatcher.run(until(stopped)), work);
+    let (api, webhooks, done) = tokio::join!(server.into_future(), invoicing.run(until(stopped)), work);
     invoicing.close().await;
     api?;
     webhooks?;

@@ -1,10 +1,12 @@
 //! The service as a host holds it: opened from a database, and the way to everything else. Composes all parts.
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
+use tokio::time::{MissedTickBehavior, interval};
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -16,7 +18,7 @@ use crate::api::service::ApiService;
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{DispatchContext, Dispatcher, Endpoints};
+use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher, Endpoints};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::open_error::OpenError;
@@ -31,6 +33,9 @@ use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKey
 use crate::store::notification::{Incoming, Notification};
 use crate::store::sealed::SealedWith;
 use crate::store::{ServiceTables, Store, settings};
+
+/// Interval between two sweeps of [`Invoicing::run`].
+const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 
 /// The service. Cheap to clone; all clones are one.
 ///
@@ -342,9 +347,33 @@ impl Invoicing {
         ApiService::new(Arc::clone(&self.0.api))
     }
 
-    /// What delivers webhooks, once the host runs it.
+    /// What delivers webhooks, once the host runs it: by itself, or with everything else by [`run`](Self::run).
     pub fn dispatcher(&self) -> Dispatcher {
         Dispatcher::new(Arc::clone(&self.0.dispatch))
+    }
+
+    /// Does all that the service does by itself until `stop` completes: delivers webhooks as [`Dispatcher::run`] does, and
+    /// [sweeps](Self::sweep) at the start and every hour. A sweep that fails is logged, and the next one does its work.
+    ///
+    /// # Errors
+    /// Those of [`Dispatcher::run`].
+    pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
+        let dispatcher = self.dispatcher();
+        tokio::select! {
+            report = dispatcher.run(stop) => report,
+            never = self.sweep_every_hour() => match never {},
+        }
+    }
+
+    async fn sweep_every_hour(&self) -> Infallible {
+        let mut hours = interval(SWEEP_INTERVAL);
+        hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            hours.tick().await;
+            if let Err(error) = self.sweep().await {
+                tracing::error!(error = &error as &dyn std::error::Error, "the sweep failed");
+            }
+        }
     }
 
     /// The companies.
@@ -363,7 +392,8 @@ impl Invoicing {
     }
 
     /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old
-    /// attempts and documents that nothing came of are deleted. To be called at least once an hour.
+    /// attempts and documents that nothing came of are deleted. [`run`](Self::run) calls it every hour; a host without it calls
+    /// it at least as often.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweeper.sweep().await
     }

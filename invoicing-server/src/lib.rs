@@ -16,17 +16,17 @@
 //!
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
 //! let stop = std::future::pending();
-//! let (dispatcher, service) = (invoicing.dispatcher(), invoicing.service());
-//! let (served, dispatched) = tokio::join!(
-//!     serve(listener, service, ServeLimits::default(), stop),
-//!     dispatcher.run(std::future::pending()),
+//! let (served, ran) = tokio::join!(
+//!     serve(listener, invoicing.service(), ServeLimits::default(), stop),
+//!     // The dispatcher of webhooks, and the hourly sweep.
+//!     invoicing.run(std::future::pending()),
 //! );
-//! # served?; dispatched?; Ok(()) }
+//! # served?; ran?; Ok(()) }
 //! ```
 //!
 //! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
-//! synchronisation and each commit. The host runs the dispatcher, serves the API, and calls [`Invoicing::sweep`] at least
-//! once an hour.
+//! synchronisation and each commit. The host serves the API, and runs the dispatcher and the hourly sweep with
+//! [`Invoicing::run`].
 
 mod access;
 mod api;
@@ -94,3 +94,7 @@ pub use store::sealed::SealedWith;
 pub use store::signatures::ProofRecord;
 pub use store::webhooks::{DisabledReason, Webhook};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

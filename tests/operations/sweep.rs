@@ -7,6 +7,8 @@ use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
 use invoicing_tests::{Receiver, World, on_each_database};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 
 use crate::support::{
     AT_ONCE, DAY, client_of, company_in, date, dispatch_to_the_end, draft_of, emit, events, hook,
@@ -15,6 +17,34 @@ use crate::support::{
 
 async fn sweep(world: &World) -> SweepReport {
     world.invoicing.sweep().await.unwrap()
+}
+
+/// `Invoicing::run` does both what is due by itself and what is asked of it, and ends when it is told to.
+#[on_each_database]
+async fn run_sweeps_at_its_start_and_delivers_until_it_is_stopped() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    let due = draft_of(&world.company).await;
+    quotes.send(due.summary.id, Some(date("2026-09-14"))).await.unwrap();
+    world.advance(DAY);
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let (stop, stopped) = oneshot::channel::<()>();
+    let work = async {
+        // Expiring causes no event to wait for.
+        while quotes.get(due.summary.id).await.unwrap().summary.status != QuoteStatus::Expired {
+            sleep(Duration::from_millis(10)).await;
+        }
+        draft_of(&world.company).await;
+        assert!(receiver.wait_for(1, Duration::from_secs(20)).await);
+        stop.send(()).unwrap();
+    };
+    let until = async {
+        let _ = stopped.await;
+    };
+    let both = Box::pin(async { tokio::join!(world.invoicing.run(until), work) });
+    let (report, ()) = timeout(Duration::from_secs(40), both).await.unwrap();
+    assert_eq!(report.unwrap().delivered, 1);
 }
 
 fn at(text: &str) -> Timestamp {
