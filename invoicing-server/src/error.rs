@@ -85,6 +85,7 @@ impl From<sqlx::Error> for Error {
 }
 
 /// The connection was lost during the commit, and the status of the transaction was not found out in time.
+#[cfg(feature = "postgres")]
 #[derive(Debug, thiserror::Error)]
 #[error("the outcome of the commit is not known")]
 pub(crate) struct CommitInDoubt;

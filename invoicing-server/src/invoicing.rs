@@ -216,10 +216,7 @@ impl Builder {
         let sealing = Sealing { store: Arc::clone(&store), sealer: Arc::clone(&sealer) };
         sealing.adopt(self.sealing_keys, || {}).await?;
         let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
-        let document_store = match self.store {
-            Some(store) => store,
-            None => database.default_document_store()?,
-        };
+        let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let max_age = database.max_cache_age();
         let endpoints = Arc::new(Endpoints::new(&settings, transport, Arc::clone(&sealer), max_age)?);

@@ -43,6 +43,7 @@ impl KeyedSemaphore {
     }
 
     /// As [`Self::acquire`], but not for longer than `limit`.
+    #[cfg(any(test, feature = "postgres"))]
     pub(crate) async fn acquire_within(
         &self,
         company: CompanyId,

@@ -150,6 +150,10 @@ impl Access {
 
     /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was
     /// authenticated.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "only the shared count needs it")
+    )]
     async fn count(&self, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
         match self.counting {
             Counting::Local => local::count(self, key).await.map(Some),
