@@ -17,6 +17,9 @@ use serde_json::{Value, json};
 
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
+/// What an import says of which other quotes have taken every number that it tried.
+const NUMBER_TAKEN: &str = "keep taking the number of the import";
+
 /// Where a writer announces what has returned.
 pub(crate) type Say = Arc<dyn Fn(&Value) + Send + Sync>;
 
@@ -98,7 +101,13 @@ impl Writer {
         let quotes = self.handle.quotes();
         if turn % 5 == 4 {
             let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
-            let quote = quotes.import(new, &import).await?;
+            // Beside many writers the numbers of an import may run out of tries: it is then to be called again.
+            let quote = loop {
+                match quotes.import(new, &import).await {
+                    Err(Error::StorageUnavailable(cause)) if cause.to_string().contains(NUMBER_TAKEN) => {}
+                    imported => break imported?,
+                }
+            };
             self.say_quote(&quote, &["quote.created"]);
             return Ok(quote.summary.id);
         }

@@ -15,7 +15,7 @@
 //! It sends one request at a time until the first response. A response to a request without concurrent ones states the
 //! usage of others exactly. That usage counts until it must have left the window. With concurrent requests, a
 //! response gives only a lower bound, as it is unknown which of them the service had counted before. Such a response
-//! never lowers the estimate. Only the very first request can be refused.
+//! never lowers the estimate. Only before the first response can a request be refused.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
