@@ -74,7 +74,7 @@ pub(crate) fn priced() -> PricedLines {
     price_lines(&[new_line("50", "10"), new_line("100", "15")]).unwrap()
 }
 
-/// The customer's part of [`priced`].
+/// The client's part of [`priced`].
 pub(crate) fn lines() -> Vec<Line> {
     priced().lines
 }

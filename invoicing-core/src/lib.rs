@@ -53,6 +53,7 @@ mod delivery;
 mod document;
 mod error;
 mod event;
+mod failure_count;
 mod fixed;
 #[cfg(test)]
 mod fixtures;
@@ -69,6 +70,7 @@ mod quota;
 mod quote;
 mod quote_states;
 pub mod retry_after;
+mod retry_policy;
 mod text;
 mod timestamp;
 mod totals;
@@ -76,15 +78,13 @@ mod wire_enum;
 
 pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
-pub use delivery::{
-    AttemptOutcome, DISABLE_AFTER_FAILURES, DeliveryOutcome, DeliveryStatus, FailureClass, FailureCount,
-    NextStep, RetryPolicy,
-};
+pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
 pub use document::{DocumentLink, sha256_hex};
 pub use error::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequests};
 pub use event::{
     Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,
 };
+pub use failure_count::{DISABLE_AFTER_FAILURES, FailureCount};
 pub use fixed::{Money, Percent, Quantity, UnitPrice};
 pub use ids::{
     ClientId, CompanyId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId, QuoteId, WebhookId,
@@ -102,6 +102,7 @@ pub use quote::{
     ExternalLink, NewQuote, Quote, QuoteDetail, QuoteItem, QuoteStatus, QuoteSummary, SignatureBlock,
 };
 pub use quote_states::{DEFAULT_VALIDITY_DAYS, QuoteCreation, QuoteImport, SignatureEvidence};
+pub use retry_policy::{NextStep, RetryPolicy};
 pub use text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
 pub use timestamp::{ParseTimestampError, Timestamp};
 pub use totals::{Totals, VatShare, retention_amount};

@@ -1,4 +1,4 @@
-//! Lines: the part that the customer sees, and the internal costing.
+//! Lines: the part that the client sees, and the internal costing.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
 /// Most lines that one document may have.
 pub const MAX_LINES: usize = 5_000;
 
-/// One line of a quote or invoice, exactly as the end customer sees it.
+/// One line of a quote or invoice, exactly as the client sees it.
 ///
 /// There is no field for internal costs, private notes or subcontractors: see [`Costing`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub struct NewLine {
 /// Checked lines, split into the visible part and the internal part. Both lists have the same order and length.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PricedLines {
-    /// The customer's part.
+    /// The client's part.
     pub lines: Vec<Line>,
     /// The company's part.
     pub costings: Vec<Costing>,

@@ -78,7 +78,7 @@ fn document_rate(shares: &[VatShare], total_ht: Money, tva: Money) -> Result<Per
     }
 }
 
-/// What the customer holds back until the works are accepted for good.
+/// What the client holds back until the works are accepted for good.
 ///
 /// # Errors
 /// [`Invalid`] when the rate is outside 0 to 5 % (loi 71-584, art. 1).
