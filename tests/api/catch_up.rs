@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use crate::api::workload::{Act, Workload, acts};
+use crate::api::workload::{Act, Workload, acts, write_beside};
 use crate::support::api::{LISTS, Tenant, for_all_on_service, items, text};
 use crate::support::proptest_runner::runtime;
 
@@ -121,44 +121,12 @@ const WRITERS: usize = 4;
 /// Of each writer.
 const CHANGES: u16 = 100;
 
-/// What each writer does, again and again: no sweep, which would move the records of the others.
-pub(crate) const ROUND: [Act; 12] = [
-    Act::AddQuote,
-    Act::LinkQuote,
-    Act::EditQuote,
-    Act::ChangeClient,
-    Act::Send,
-    Act::LinkQuote,
-    Act::Accept,
-    Act::Convert,
-    Act::AddClient,
-    Act::Issue,
-    Act::Pay,
-    Act::Reject,
-];
-
 /// Rules: LIST-9
 #[on_each_database]
 fn a_reader_beside_writers_misses_nothing() {
     runtime().block_on(async {
         let world = Arc::new(World::on_system_clock(|settings| settings.quota = 0).await);
-        let (changes, seen) = watch::channel(0);
-        let changes = Arc::new(changes);
-        let mut writers = JoinSet::new();
-        for writer in 0..WRITERS {
-            let (world, changes) = (Arc::clone(&world), Arc::clone(&changes));
-            writers.spawn(async move {
-                let mut workload = Workload::open(&world, &world.company).await;
-                for n in 0..CHANGES {
-                    let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
-                    workload.act((act, n * 7)).await;
-                    changes.send_modify(|changes| *changes += 1);
-                }
-                workload.versions
-            });
-        }
-        // The readers see the end of the changes when the last writer is done.
-        drop(changes);
+        let (writers, seen) = write_beside(&world, WRITERS, CHANGES);
         let mut readers = JoinSet::new();
         for (list, path) in LISTS.into_iter().enumerate() {
             let (world, seen) = (Arc::clone(&world), seen.clone());

@@ -16,8 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::api::catch_up::ROUND;
-use crate::api::workload::{Act, Workload};
+use crate::api::workload::{Act, Workload, write_beside};
 use crate::support::proptest_runner::runtime;
 
 /// Long enough for anything that is meant to happen soon, also on a busy machine.
@@ -44,26 +43,6 @@ impl Served {
         let client =
             InvoicingClient::builder(address, world.key.as_str()).rate_limiting(false).build().unwrap();
         Self { world, client, _server: served }
-    }
-
-    /// Writers at work, and how many changes they have made. Each ends with the versions that it made.
-    fn write(&self) -> (JoinSet<[BTreeMap<String, String>; 3]>, watch::Receiver<usize>) {
-        let (changes, seen) = watch::channel(0);
-        let changes = Arc::new(changes);
-        let mut writers = JoinSet::new();
-        for writer in 0..WRITERS {
-            let (world, changes) = (Arc::clone(&self.world), Arc::clone(&changes));
-            writers.spawn(async move {
-                let mut workload = Workload::open(&world, &world.company).await;
-                for n in 0..CHANGES {
-                    let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
-                    workload.act((act, n * 7)).await;
-                    changes.send_modify(|changes| *changes += 1);
-                }
-                workload.versions
-            });
-        }
-        (writers, seen)
     }
 }
 
@@ -129,7 +108,7 @@ fn a_catch_up_over_http_beside_writers_misses_nothing() {
         for list in 0..3 {
             workload.grow(list, 105).await;
         }
-        let (writers, seen) = served.write();
+        let (writers, seen) = write_beside(&served.world, WRITERS, CHANGES);
         let client = &served.client;
         let (quotes, invoices, clients) = tokio::join!(
             keep_copy(|store| client.quotes().catch_up(store), seen.clone()),
@@ -226,7 +205,7 @@ fn a_follower_beside_writers_misses_nothing_although_notices_are_lost() {
         let served = Served::start().await;
         let (done, is_done) = watch::channel(None);
         let work = async {
-            let (writers, _) = served.write();
+            let (writers, _) = write_beside(&served.world, WRITERS, CHANGES);
             let versions = writers.join_all().await;
             done.send_replace(Some(merged(&versions, 0)));
         };

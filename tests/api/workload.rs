@@ -12,6 +12,8 @@ use proptest::collection::{SizeRange, vec};
 use proptest::prelude::any;
 use proptest::sample::select;
 use proptest::strategy::Strategy;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 use crate::support::api::{DAY, payment};
 
@@ -253,4 +255,45 @@ fn done<T>(result: Result<T, Error>) -> Option<T> {
         Err(Error::Conflict(_)) => None,
         Err(error) => panic!("{error:?}"),
     }
+}
+
+/// What each writer does, again and again: no sweep, which would move the records of the others.
+const ROUND: [Act; 12] = [
+    Act::AddQuote,
+    Act::LinkQuote,
+    Act::EditQuote,
+    Act::ChangeClient,
+    Act::Send,
+    Act::LinkQuote,
+    Act::Accept,
+    Act::Convert,
+    Act::AddClient,
+    Act::Issue,
+    Act::Pay,
+    Act::Reject,
+];
+
+/// Starts writers that make so many changes each. Each ends with the versions that it made; the receiver shows how many
+/// changes there are, and is closed when the last writer is done.
+pub(crate) fn write_beside(
+    world: &Arc<World>,
+    writers: usize,
+    changes: u16,
+) -> (JoinSet<[BTreeMap<String, String>; 3]>, watch::Receiver<usize>) {
+    let (made, seen) = watch::channel(0);
+    let made = Arc::new(made);
+    let mut tasks = JoinSet::new();
+    for writer in 0..writers {
+        let (world, made) = (Arc::clone(world), Arc::clone(&made));
+        tasks.spawn(async move {
+            let mut workload = Workload::open(&world, &world.company).await;
+            for n in 0..changes {
+                let act = ROUND[(usize::from(n) * 5 + writer) % ROUND.len()];
+                workload.act((act, n * 7)).await;
+                made.send_modify(|made| *made += 1);
+            }
+            workload.versions
+        });
+    }
+    (tasks, seen)
 }
