@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue};
-use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, TooManyRequests};
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, TooManyRequestsBody};
 use serde::de::DeserializeOwned;
 
 use crate::call::Call;
@@ -88,7 +88,7 @@ impl ClientInner {
         details.retry_after = retry_after(headers, self.env.wall_clock());
         let usual = || serde_json::from_slice::<ApiErrorBody>(body).ok().map(|body| body.error);
         let flat = || {
-            let TooManyRequests { code, message } = serde_json::from_slice(body).ok()?;
+            let TooManyRequestsBody { code, message } = serde_json::from_slice(body).ok()?;
             Some(ApiErrorDetail { code, message })
         };
         if let Some(ApiErrorDetail { code, message }) = usual().or_else(flat) {

@@ -90,7 +90,7 @@ codes! {
     Unauthorized = "unauthorized", 401;
     /// The company's plan is not the team plan.
     PlanRequired = "plan_required", 403;
-    /// The quota of the key is used up (flat body, see [`TooManyRequests`]).
+    /// The quota of the key is used up (flat body, see [`TooManyRequestsBody`]).
     TooManyRequests = "TOO_MANY_REQUESTS", 429;
     /// Well-formed input that breaks a rule.
     ValidationError = "validation_error", 400;
@@ -154,7 +154,7 @@ pub struct ApiErrorDetail {
 
 /// The flat body of a 429: `{"code": "TOO_MANY_REQUESTS", "message"}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TooManyRequests {
+pub struct TooManyRequestsBody {
     /// Always [`ErrorCode::TooManyRequests`].
     pub code: ErrorCode,
     /// For humans.

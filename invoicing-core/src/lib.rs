@@ -80,7 +80,9 @@ pub use client::{Client, ClientChange, ClientFields, ClientType, NewClient};
 pub use company::{Company, CompanyIdentity, NewCompany, Plan};
 pub use delivery::{AttemptOutcome, DeliveryOutcome, DeliveryStatus, FailureClass};
 pub use document::{DocumentLink, sha256_hex};
-pub use error::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequests};
+pub use error::{
+    ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid, TooManyRequestsBody,
+};
 pub use event::{
     Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,
 };

@@ -5,7 +5,7 @@ use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
     ApiErrorBody, ApiErrorDetail, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus,
-    NewClient, QuoteStatus, Timestamp, TooManyRequests, fold_for_search, sha256_hex,
+    NewClient, QuoteStatus, Timestamp, TooManyRequestsBody, fold_for_search, sha256_hex,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -238,7 +238,7 @@ pub(super) fn unauthorized() -> Response<Bytes> {
 /// The error response in the flat shape of the quota.
 pub(super) fn too_many_requests() -> Response<Bytes> {
     let message = "the quota of this key is used up".to_owned();
-    json(StatusCode::TOO_MANY_REQUESTS, &TooManyRequests { code: ErrorCode::TooManyRequests, message })
+    json(StatusCode::TOO_MANY_REQUESTS, &TooManyRequestsBody { code: ErrorCode::TooManyRequests, message })
 }
 
 /// A JSON response.

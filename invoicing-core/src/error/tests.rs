@@ -42,7 +42,7 @@ fn the_bodies_have_the_shapes_of_the_contract() {
     let error = ApiErrorDetail { code: ErrorCode::NotFound, message: "no such quote".into() };
     let json = serde_json::to_string(&ApiErrorBody { error }).unwrap();
     assert_eq!(json, r#"{"error":{"code":"not_found","message":"no such quote"}}"#);
-    let flat = TooManyRequests { code: ErrorCode::TooManyRequests, message: "slow down".into() };
+    let flat = TooManyRequestsBody { code: ErrorCode::TooManyRequests, message: "slow down".into() };
     let json = serde_json::to_string(&flat).unwrap();
     assert_eq!(json, r#"{"code":"TOO_MANY_REQUESTS","message":"slow down"}"#);
     let grown = r#"{"error":{"code":"not_found","message":"m","docs":"https://…"},"requestId":"x"}"#;

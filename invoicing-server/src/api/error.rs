@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use http::{HeaderMap, HeaderValue, header};
-use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequests};
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequestsBody};
 
 use crate::Error;
 use crate::secret::without_secrets;
@@ -111,7 +111,7 @@ impl ApiError {
     pub(crate) fn body(&self) -> Vec<u8> {
         let (code, message) = (self.code(), self.message().into_owned());
         let body = if code == ErrorCode::TooManyRequests {
-            serde_json::to_vec(&TooManyRequests { code, message })
+            serde_json::to_vec(&TooManyRequestsBody { code, message })
         } else {
             serde_json::to_vec(&ApiErrorBody { error: ApiErrorDetail { code, message } })
         };
