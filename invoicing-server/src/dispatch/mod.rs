@@ -37,6 +37,7 @@ use engine::Engine;
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DispatchReport {
     /// Attempts that were made.
     pub attempts: u64,

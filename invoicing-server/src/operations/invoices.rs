@@ -30,6 +30,7 @@ pub struct NewPayment {
 
 /// A payment and the invoice as it stands with it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Recorded {
     /// The payment: the new one, or the one that already had the reference.
     pub payment: Payment,
