@@ -1,4 +1,4 @@
-//! A copy of all quotes that stays in step, whatever webhooks were missed.
+//! A copy of all quotes that stays in step, also where webhooks were missed.
 //!
 //! ```console
 //! $ cargo run --example catch_up                                                    # on a service of its own

@@ -20,7 +20,6 @@ use invoicing_examples::{Demo, Failure};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 use webhook_verify::events::EventData;
 use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
@@ -66,7 +65,7 @@ async fn main() -> Result<(), Failure> {
     };
     tokio::select! {
         served = axum::serve(listener, router).into_future() => served?,
-        () = worker.run(print, CancellationToken::new()) => {}
+        () = worker.run(print, std::future::pending()) => {}
         // What was not handled by now is handled after the next start.
         _ = tokio::signal::ctrl_c() => {}
     }
@@ -92,7 +91,7 @@ async fn demonstrate() -> Result<(), Failure> {
     let report = |claim: Claim| std::future::ready(done.send(handle(&claim)));
     tokio::select! {
         served = axum::serve(listener, router.clone()).into_future() => served?,
-        () = worker.run(&report, CancellationToken::new()) => {}
+        () = worker.run(&report, std::future::pending()) => {}
         first = handled.recv() => println!("handled {}", first.ok_or("the worker is gone")?),
     }
 

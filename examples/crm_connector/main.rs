@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Two ways in, for two purposes. What a quote looks like now comes from the API, with webhooks as hints and a pass over
-//! everything that changed at the start and every few minutes: nothing is missed, whatever happens to webhooks. What
+//! everything that changed at the start and every few minutes: nothing is missed, even where webhooks are lost. What
 //! is to be done once because something happened, such as thanking for a payment, hangs on the event itself, in an
 //! inbox that knows what was done.
 
@@ -27,7 +27,6 @@ use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 use webhook_verify::Verifier;
 use webhook_verify::events::EventData;
 use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
@@ -72,7 +71,7 @@ impl Connector {
         let notices = stream::poll_fn(move |context| hinted.poll_recv(context));
         tokio::select! {
             served = axum::serve(listener, router).into_future() => Ok(served?),
-            () = worker.run(|claim| self.event(claim, hints.clone()), CancellationToken::new()) => Ok(()),
+            () = worker.run(|claim| self.event(claim, hints.clone()), std::future::pending()) => Ok(()),
             failed = self.follow(notices) => Err(failed.into()),
         }
     }
@@ -138,7 +137,7 @@ async fn main() -> Result<(), Failure> {
     let listener = TcpListener::bind(address).await?;
     tokio::select! {
         ended = connector.run(listener, Verifier::new(secret)?) => ended,
-        // Whatever is under way is done again after the next start.
+        // A step that is interrupted here is repeated after the next start.
         _ = tokio::signal::ctrl_c() => Ok(()),
     }
 }

@@ -38,7 +38,7 @@ connections are accepted; then one line per business operation with the events o
 go to standard error. Ctrl-C and SIGTERM stop it cleanly.
 ";
 
-/// Whatever is allowed to be a target, as this is for development.
+/// Any address may be a target, as this is for development.
 pub(crate) const TARGETS: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
 /// More would be more than one core writes.

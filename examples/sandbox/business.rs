@@ -92,7 +92,7 @@ impl Business {
                 () = stop.wait() => return Ok(()),
                 _ = ticks.tick() => {}
             }
-            // Not interrupted: whatever has happened is announced.
+            // Not interrupted, so that each event is announced.
             match self.step().await {
                 Ok(done) => {
                     let line = self.line(done).await?;

@@ -49,7 +49,7 @@ struct WebhookEntry {
 
 /// Finds or opens the companies, finds or registers the webhooks, and keeps what it had to show.
 ///
-/// Whatever a crash left half done is made good: a key that was not saved is replaced, a secret is rotated.
+/// Completes what a crash left half done: a key that was not saved is replaced, a secret is rotated.
 pub(crate) async fn open(
     invoicing: &Invoicing,
     file: &Path,

@@ -101,6 +101,7 @@ impl fmt::Debug for ForwardProxy {
 
 /// Why a text is not the URL of a forward proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum ProxyError {
     /// Not an absolute URL with a host.
     #[error("the proxy must be a URL such as http://proxy.example:3128")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
+use tokio::sync::Mutex;
 use tokio::time::{MissedTickBehavior, interval};
 use zeroize::Zeroizing;
 
@@ -250,6 +251,7 @@ impl Builder {
                 settings: settings.dispatch.clone(),
                 queue,
                 endpoints,
+                slot: Mutex::default(),
             }),
             sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
             env,
@@ -346,7 +348,7 @@ impl Invoicing {
 
     /// What delivers webhooks, once the host runs it: by itself, or with everything else by [`run`](Self::run).
     pub fn dispatcher(&self) -> Dispatcher {
-        Dispatcher::new(Arc::clone(&self.0.dispatch))
+        Dispatcher(Arc::clone(&self.0.dispatch))
     }
 
     /// Does all that the service does by itself until `stop` completes: delivers webhooks as [`Dispatcher::run`] does, and

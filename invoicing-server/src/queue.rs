@@ -51,34 +51,27 @@ pub(crate) enum NewDelivery {
     Pending(WebhookId),
 }
 
-impl NewDelivery {
-    fn leased(&self) -> Option<i64> {
-        match self {
-            Self::Leased(job) => Some(job.delivery),
-            Self::Pending(_) => None,
-        }
-    }
-}
-
 #[derive(Debug, Default)]
 struct QueueState {
-    running: bool,
-    /// Number of the current or the last run.
-    run: u64,
-    /// Token of the claims of the current run.
+    /// Token of the claims of the current or the last run.
     token: i64,
-    /// Whether the current run takes deliveries. It does not while it ends.
+    /// Whether a run takes deliveries.
     open: bool,
     held: HashMap<WebhookId, usize>,
     total: usize,
     inbox: Vec<NewDelivery>,
-    /// Deliveries that ended runs held and could not release.
+    /// Deliveries that the last run held when it ended.
     unreleased: Vec<i64>,
     /// The dispatcher is to read the table.
     poll: bool,
 }
 
 impl QueueState {
+    /// Whether the run with this token takes deliveries.
+    fn takes(&self, token: i64) -> bool {
+        self.open && self.token == token
+    }
+
     /// Takes room as long as the webhook holds no more than `limit`; for how many.
     fn take_room(&mut self, webhook: WebhookId, wanted: usize, limit: usize) -> usize {
         let held = self.held.get(&webhook).copied().unwrap_or(0);
@@ -126,7 +119,7 @@ impl Queue {
     /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();
-        state.open && state.token == token && state.take_room(webhook, 1, LANE_ROOM - CLAIM_ROOM) == 1
+        state.takes(token) && state.take_room(webhook, 1, LANE_ROOM - CLAIM_ROOM) == 1
     }
 
     /// Reserves room for a claim of up to `wanted` deliveries; for how many.
@@ -167,74 +160,44 @@ impl Queue {
     pub(crate) fn hand_over(&self, deliveries: Vec<NewDelivery>) -> Vec<Job> {
         let mut untaken = Vec::new();
         let mut state = self.state.lock();
-        let (open, token) = (state.open, state.token);
         for delivery in deliveries {
             match delivery {
-                NewDelivery::Leased(job) if !open || job.token != token => {
-                    state.inbox.extend(open.then_some(NewDelivery::Pending(job.webhook)));
-                    untaken.push(job);
-                }
-                delivery => state.inbox.extend(open.then_some(delivery)),
+                NewDelivery::Leased(job) if !state.takes(job.token) => untaken.push(job),
+                delivery if state.open => state.inbox.push(delivery),
+                // The next run begins with a poll of the table.
+                _ => {}
             }
         }
         drop(state);
-        if open {
-            self.wake.notify_one();
-        }
+        self.wake.notify_one();
         untaken
     }
 
-    /// Leaves deliveries that the current run holds to the next one: they could not be released.
-    pub(crate) fn leave_unreleased(&self, deliveries: impl IntoIterator<Item = i64>) {
-        self.state.lock().unreleased.extend(deliveries);
+    /// Takes deliveries for a new run from now on. To be called once the [unreleased](Self::unreleased) ones are released.
+    pub(crate) fn open(&self) {
+        let mut state = self.state.lock();
+        // Stays odd, and so never 0.
+        let token = state.token.wrapping_add(2);
+        *state = QueueState { open: true, token, ..QueueState::default() };
     }
 
-    /// Deliveries that earlier runs of this process left, and the token of their claims. To be released before the next
-    /// run [opens](Self::open) the queue.
+    /// Takes no more deliveries. Those that the run holds, and those that were handed over and not taken, are left to be
+    /// released.
+    pub(crate) fn close(&self, held: impl IntoIterator<Item = i64>) {
+        let mut state = self.state.lock();
+        state.open = false;
+        let inbox = std::mem::take(&mut state.inbox);
+        let untaken = inbox.into_iter().filter_map(|delivery| match delivery {
+            NewDelivery::Leased(job) => Some(job.delivery),
+            NewDelivery::Pending(_) => None,
+        });
+        state.unreleased.extend(untaken.chain(held));
+    }
+
+    /// Deliveries that the last run has left, and the token of their claims.
     pub(crate) fn unreleased(&self) -> (Vec<i64>, i64) {
         let state = self.state.lock();
         (state.unreleased.clone(), state.token)
-    }
-
-    /// Takes the dispatcher slot. False where a dispatcher runs already.
-    pub(crate) fn start(&self) -> bool {
-        let mut state = self.state.lock();
-        let starts = !std::mem::replace(&mut state.running, true);
-        state.run += u64::from(starts);
-        starts
-    }
-
-    /// Number of the current run.
-    pub(crate) fn run(&self) -> u64 {
-        self.state.lock().run
-    }
-
-    /// Takes deliveries for a run from now on. Called once the unreleased deliveries of earlier runs are released; does
-    /// nothing where another run has started by then.
-    pub(crate) fn open(&self, run: u64) {
-        let mut state = self.state.lock();
-        if state.running && state.run == run {
-            // Stays odd, and so never 0.
-            let token = state.token.wrapping_add(2);
-            *state = QueueState { running: true, run, open: true, token, ..QueueState::default() };
-        }
-    }
-
-    /// Takes no more deliveries; those that were handed over and not taken. The dispatcher slot stays taken until
-    /// [`Self::stop`], as the run that ends must not close the queue of its successor.
-    pub(crate) fn close(&self) -> Vec<i64> {
-        let mut state = self.state.lock();
-        state.open = false;
-        std::mem::take(&mut state.inbox).iter().filter_map(NewDelivery::leased).collect()
-    }
-
-    /// Releases the dispatcher slot.
-    pub(crate) fn stop(&self) {
-        let untaken = self.close();
-        let mut state = self.state.lock();
-        let mut unreleased = std::mem::take(&mut state.unreleased);
-        unreleased.extend(untaken);
-        *state = QueueState { run: state.run, token: state.token, unreleased, ..QueueState::default() };
     }
 
     /// Makes the dispatcher read the table: a notification may have been missed.

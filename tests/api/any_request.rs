@@ -1,4 +1,4 @@
-//! Any request whatever: never a 500, and always what holds of every answer.
+//! Random requests: none is answered with a 500, and every answer keeps the rules for all answers.
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::api::errors::ABSENT;
 use crate::support::proptest_runner::{for_all, runtime};
 
-/// Whatever was sent: what holds of every answer.
+/// The rules for every answer, to any request.
 fn holds_everywhere(
     status: StatusCode,
     headers: &HeaderMap,
@@ -184,7 +184,7 @@ fn any_request() -> impl Strategy<Value = AnyRequest> {
 
 /// Rules: ERROR-16
 #[on_each_database]
-fn no_request_whatever_gives_a_500() {
+fn no_request_gives_a_500() {
     let runtime = runtime();
     let (world, id) = runtime.block_on(async {
         let world = crate::support::api::world().await;

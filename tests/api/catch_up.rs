@@ -1,5 +1,5 @@
-//! Catching up: a reader that takes the first page's `asOf` as its next `since` misses nothing, whatever
-//! happens to the records while it turns the pages.
+//! Catching up: a reader that takes the first page's `asOf` as its next `since` misses nothing, also
+//! where records change between two pages.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -129,7 +129,7 @@ async fn what_the_client_has_is_not_sent_again() {
 
 /// Rules: DOCUMENT-5, DOCUMENT-6
 #[on_each_database]
-async fn a_url_that_is_not_good_is_not_found_whatever_the_client_has() {
+async fn a_url_that_is_not_good_is_not_found_also_for_a_conditional_request() {
     let world = world().await;
     let (path, etag) = link(&world).await;
     let tampered = path.replace("expires=", "expires=1");

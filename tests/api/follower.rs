@@ -146,7 +146,7 @@ async fn subscribe(world: &World) -> Receiver {
     receiver
 }
 
-/// Follows the quotes until the copy is this, beside whatever else happens.
+/// Follows the quotes until the copy is the expected one.
 async fn follow_until(
     served: &Served,
     interval: Duration,

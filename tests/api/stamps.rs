@@ -16,7 +16,7 @@ use crate::support::api::{
 
 /// Rules: STAMP-2
 #[on_each_database]
-fn every_change_has_a_later_stamp_whatever_the_clock_does() {
+fn every_change_has_a_later_stamp_also_where_the_clock_is_set_back() {
     for_all_on_service(24, &acts(10..40), async |world, acts| {
         let tenant = Tenant::open(world).await;
         let mut workload = Workload::open(world, &tenant.company).await;

@@ -154,7 +154,7 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
 
 /// Rules: DOCUMENT-10
 #[on_each_database]
-async fn what_was_frozen_stays_frozen_whatever_changes_afterwards() {
+async fn what_was_frozen_stays_frozen_when_records_change_afterwards() {
     let world = World::new().await;
     let sent = world.sent().await;
     let quotes = world.company.quotes();

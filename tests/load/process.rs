@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-/// Longest time for one answer, whatever else happens.
+/// Longest time for one answer, under any load.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A running server. Killed when it is dropped.

@@ -1,4 +1,4 @@
-//! Random operations against a reference model: whatever sequence of operations, calls, instants and replies, the
+//! Random operations against a reference model: for any sequence of operations, calls, instants and replies, the
 //! service answers, stores, emits and delivers what the contract says.
 //!
 //! On each database. `PROPTEST_CASES` says how many sequences are tried, `MODEL_STEPS` how long they may be, `PROPTEST_RNG_SEED` repeats

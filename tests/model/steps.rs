@@ -1,7 +1,7 @@
 //! What can happen: steps as plain data, and how proptest makes them.
 //!
-//! A step refers to a record by its place, counted from the newest, modulo how many there are: whatever shrinking
-//! takes away, what is left still means something.
+//! A step refers to a record by its place, counted from the newest, modulo how many there are: after shrinking
+//! has removed steps, those that are left are still valid.
 
 use std::fmt;
 

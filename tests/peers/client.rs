@@ -123,7 +123,7 @@ async fn creating_without_a_key() {
     let retry = stripe_request(StripeMethod::Post, "/clients").request_strategy(RequestStrategy::Retry(4));
     drop(retry.send(&client).await);
     let requests = server.requests();
-    // Without its feature `uuid` it makes no key, whatever the strategy.
+    // Without its feature `uuid` it makes no key, with any strategy.
     assert!(requests.iter().all(|request| !request.headers.contains_key("idempotency-key")));
     let retried = requests.len() - once;
     DOCS.state(

@@ -1,5 +1,5 @@
-//! How PostgreSQL runs the statements of the service, as the server itself explains them: whatever it knows or does not
-//! know of the tables, nothing reads a large table from one end to the other.
+//! How PostgreSQL runs the statements of the service, as the server itself explains them: with or without
+//! statistics of the tables, nothing reads a large table from one end to the other.
 
 mod explained;
 mod filled;

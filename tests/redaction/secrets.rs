@@ -68,7 +68,7 @@ impl Secrets {
     }
 }
 
-/// What a form is looked for by: whatever is printed of it that is twice as long as a piece holds one.
+/// The pieces by which a form is looked for: any printed part of it that is twice as long as a piece contains one.
 fn pieces(form: &str) -> Vec<String> {
     let length = if form.contains(", ") { PIECE_OF_LIST } else { PIECE };
     if form.len() < 2 * length {

@@ -59,7 +59,7 @@ impl Tenant {
         }
     }
 
-    /// Every id of whatever it has, kinds included that no path of the API takes.
+    /// The ids of all its records, also of kinds that no path of the API takes.
     async fn ids(&self) -> Vec<String> {
         let new = NewWebhook { url: "https://example.com/".to_owned(), events: EventKind::ALL.to_vec() };
         let webhook = self.company.webhooks().register(&new).await.unwrap().webhook.id.to_string();

@@ -113,7 +113,7 @@ pub(crate) struct Heard {
     pub(crate) json: Value,
 }
 
-/// A client that does with a connection whatever it wants.
+/// A client with full control over the bytes of its connection.
 pub(crate) struct Peer {
     stream: TcpStream,
     read: Vec<u8>,

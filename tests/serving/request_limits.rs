@@ -125,7 +125,7 @@ async fn header_fields_and_targets_have_limits() {
 
 /// Rules: ERROR-8
 #[on_each_database]
-async fn bodies_that_drip_in_chunks_are_408_whatever_they_drip() {
+async fn bodies_that_drip_in_chunks_are_408_with_any_content() {
     let server = Server::adjusted(|_| {}, |requests| requests.body_time_ms = 300).await;
     let headers = ["content-type: application/json", "transfer-encoding: chunked"];
     let head = server.request("POST", "/api/v1/clients", &headers, "");

@@ -1,4 +1,4 @@
-//! What takes bytes from strangers, one entry per surface, and what must hold whatever the bytes are.
+//! What takes bytes from strangers, one entry per surface, and what must hold for any bytes.
 //!
 //! An entry panics where something does not hold. The same entries are driven by a fuzzer (`tests/fuzz`) and, on a
 //! stable toolchain, by random changes of the same seeds (`tests/security/fuzz_seeds.rs`).

@@ -609,8 +609,8 @@ async fn a_delivery_whose_url_or_secret_cannot_be_used_fails_and_panics_nothing(
     assert_eq!(delivery(&world, event, good).await.status, DeliveryStatus::Delivered);
 }
 
-/// Whatever receivers answer, in whatever order: every event ends, as its own attempts say it must, and each of its
-/// attempts carried the same bytes.
+/// With any answers of receivers, in any order, every event ends as its own attempts say it must, and each of its
+/// attempts carries the same bytes.
 ///
 /// Rules: DELIVERY-1, ATTEMPT-1
 #[on_each_database]

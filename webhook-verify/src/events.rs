@@ -39,6 +39,7 @@ use serde_json::value::RawValue;
 
 /// What happened, and when: the body of a delivery, `{"event", "timestamp", "data"}`.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Event {
     /// When it happened. Deliveries come in any order; this tells which came first.
     pub timestamp: DateTime<Utc>,

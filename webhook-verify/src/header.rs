@@ -41,7 +41,7 @@ impl<'h> Header<'h> {
         Ok(Self { t_text, t, candidates, first_v1, after })
     }
 
-    /// The value of each `v1`, whatever its form.
+    /// The value of each `v1`, in any form.
     pub(crate) fn v1(&self) -> impl Iterator<Item = &'h [u8]> {
         let others = self.after.clone().filter_map(|element| element.strip_prefix(b"v1="));
         iter::once(self.first_v1).chain(others)

@@ -35,7 +35,6 @@
 #![cfg_attr(not(all(feature = "axum", feature = "sqlite")), doc = "```ignore")]
 //! use std::sync::Arc;
 //!
-//! use tokio_util::sync::CancellationToken;
 //! use webhook_verify::Verifier;
 //! use webhook_verify::events::{EventData, EventError};
 //! use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
@@ -59,7 +58,7 @@
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:9000").await?;
 //! tokio::select! {
 //!     served = axum::serve(listener, router).into_future() => served?,
-//!     () = worker.run(handler, CancellationToken::new()) => {}
+//!     () = worker.run(handler, std::future::pending()) => {}
 //! }
 //! # Ok(()) }
 //! ```
@@ -89,7 +88,7 @@
 //! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | `serde_json`, `chrono`, `rust_decimal`, `uuid` |
 //! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and chooses the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
 //! | `axum` | the extractors `Delivery` and, with `events`, `Event` | axum-core |
-//! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `InboxService` | tokio's timers, `tokio-util`, `parking_lot` |
+//! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `InboxService` | tokio's timers, `parking_lot` |
 //! | `sqlite` | `SqliteInbox` | sqlx, SQLite compiled in |
 //! | `testing` | `testing`: a sender with delays, repeats, losses, forgeries and clock skew, in simulated time | futures-util |
 //! | `zeroize` | the keyed HMAC states are wiped when they are dropped | zeroize |
@@ -155,7 +154,6 @@
 //! | `axum_core::extract::FromRequest` | `axum` | the interface of axum's extractors |
 //! | `chrono::{DateTime, NaiveDate}`, `rust_decimal::Decimal`, `uuid::Uuid` | `events` | typed values of an event |
 //! | `serde::Serialize` | `events` | events can be written again |
-//! | `tokio_util::sync::CancellationToken` | `inbox` | stops a worker, as it stops the service itself |
 //! | `sqlx::SqlitePool`, `sqlx::SqliteConnection` | `sqlite` | the inbox shares the database and the transactions of the handlers |
 //!
 //! # Limits

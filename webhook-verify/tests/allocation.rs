@@ -1,4 +1,4 @@
-//! Verifying and signing do not touch the heap, whatever the verdict. The counter is per thread.
+//! Verifying and signing do not touch the heap, with any verdict. The counter is per thread.
 
 use std::hint::black_box;
 

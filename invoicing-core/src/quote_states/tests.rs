@@ -291,7 +291,7 @@ fn evidence_is_trimmed_and_checked() {
 
 proptest! {
     #[test]
-    fn whatever_is_tried_the_path_is_one_of_the_contract(
+    fn any_sequence_of_operations_follows_a_path_of_the_contract(
         steps in proptest::collection::vec(proptest::sample::select(&OPERATIONS[..]), 0..30),
     ) {
         let mut quote = draft_quote();

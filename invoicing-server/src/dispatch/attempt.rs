@@ -6,10 +6,12 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::endpoints::Endpoint;
+use super::endpoints::{Endpoint, Ready};
 use super::slots::Health;
 use crate::queue::Job;
 
+/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds.
+const LEASE_MARGIN_MS: i64 = 5_000;
 /// Claims beyond the limit of attempts that processes may use up by dying before the delivery is given up.
 const SPARE_CLAIMS: u32 = 20;
 
@@ -48,9 +50,8 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, health: Health)
 
 async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     let settings = &context.settings;
-    let at = context.env.now();
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
-        return failed(at, FailureClass::Abandoned);
+        return failed(context.env.now(), FailureClass::Abandoned);
     }
     let endpoint = match context.endpoints.find(&context.store, job.company, job.webhook).await {
         Ok(endpoint) => endpoint,
@@ -59,22 +60,22 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
             return AttemptResult::Released;
         }
     };
-    // Reading may have taken long. An attempt that might outlast the lease is not begun.
+    // The delivery may have waited in its lane, and reading may have taken long.
     let at = context.env.now();
-    if job.lease_until.as_millis().saturating_sub(at.as_millis()) < limit_ms(settings.attempt_timeout_ms) {
+    let limit = i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX);
+    if at.plus_millis(limit.saturating_add(LEASE_MARGIN_MS)) > job.lease_until {
         return AttemptResult::Released;
     }
-    let (target, signer) = match &*endpoint {
-        Endpoint::Ready(ready) => (&ready.target, &ready.signer),
+    let Ready { target, signer } = match &endpoint {
+        Endpoint::Ready(ready) => &**ready,
         Endpoint::Disabled => return AttemptResult::Disabled,
         Endpoint::Unusable(class) => return failed(at, *class),
     };
-    let mut post = target.post(job.body.clone());
-    let signature = signer.sign(at.as_seconds(), &job.body);
-    match HeaderValue::from_str(signature.as_str()) {
-        Ok(signature) => post.headers_mut().insert(context.endpoints.signature_header.clone(), signature),
-        Err(_) => return failed(at, FailureClass::Unsendable),
+    let Ok(signature) = HeaderValue::from_str(signer.sign(at.as_seconds(), &job.body).as_str()) else {
+        return failed(at, FailureClass::Unsendable);
     };
+    let mut post = target.post(job.body.clone());
+    post.headers_mut().insert(context.endpoints.signature_header.clone(), signature);
     let begun = Instant::now();
     let limit = Duration::from_millis(settings.attempt_timeout_ms);
     let outcome = context.endpoints.transport.send(post, limit, at).await;
@@ -82,10 +83,6 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(context.env.bytes()));
     AttemptResult::Sent(SentAttempt { at, duration: begun.elapsed(), outcome, next })
-}
-
-fn limit_ms(limit: u64) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 fn failed(at: Timestamp, class: FailureClass) -> AttemptResult {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use futures_util::future::BoxFuture;
 use invoicing_core::{Timestamp, WebhookId};
 
 use super::DispatchContext;
@@ -15,25 +14,21 @@ use crate::queue::Job;
 use crate::store::ServiceTables;
 use crate::store::claims::Claimant;
 
-/// Pause after a failure of the database.
-pub(super) const PAUSE: Duration = Duration::from_millis(250);
+/// Pause after a failure, in milliseconds.
+pub(super) const PAUSE_MS: i64 = 250;
 /// How long a dispatcher that stops goes on trying to record, from the first failure on.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 
-/// Releases claims that earlier runs and dead processes left, as far as these are known, and opens the queue with the
-/// same commit: a delivery that is handed over later is not released.
+/// Releases claims that earlier runs and dead processes left, as far as these are known. Until the queue is opened after
+/// this, deliveries are committed without a claim, so none of the new run is released.
 pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
+    let (unreleased, token) = context.queue.unreleased();
     context
         .store
-        .write_service(async |mut tx| {
+        .write_service(async move |mut tx| {
             let now = tx.env().now();
-            let mut released = tx.deliveries().release_dead(now).await?;
-            let (unreleased, token) = tx.queue().unreleased();
-            if !unreleased.is_empty() {
-                released += tx.deliveries().release(&unreleased, token, now).await?;
-            }
-            tx.open_queue_on_commit();
-            Ok(released)
+            let dead = tx.deliveries().release_dead(now).await?;
+            Ok(dead + tx.deliveries().release(&unreleased, token, now).await?)
         })
         .await
 }
@@ -72,54 +67,36 @@ pub(super) async fn record(
             Ok(recorded) => return recorded,
             Err(error) => error,
         };
-        log_unrecorded(&error, batch.len());
+        let results = batch.len();
+        tracing::warn!(error = &error as &dyn std::error::Error, "{results} results cannot be recorded");
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout();
-        if unavailable && !(stopping.load(Ordering::Relaxed) && is_over(&mut failing_since)) {
-            tokio::time::sleep(PAUSE).await;
-        } else if unavailable || batch.len() == 1 {
-            tracing::error!("{} results are lost; their attempts will be made again", batch.len());
-            let lost = batch.iter().map(|finished| finished.job.delivery).collect();
-            return Recorded { lost, ..Recorded::default() };
+        let is_over = stopping.load(Ordering::Relaxed)
+            && failing_since.get_or_insert_with(Instant::now).elapsed() > STOPPING_LIMIT;
+        if unavailable && !is_over {
+            tokio::time::sleep(Duration::from_millis(PAUSE_MS.unsigned_abs())).await;
+        } else if unavailable || results == 1 {
+            tracing::error!("{results} results are lost; their attempts will be made again");
+            return Recorded::default();
         } else {
-            return one_by_one(context, batch, stopping).await;
+            let mut all = Recorded::default();
+            for finished in batch.iter() {
+                let alone = Arc::new(vec![finished.clone()]);
+                all.add(Box::pin(record(context, alone, Arc::clone(&stopping))).await);
+            }
+            return all;
         }
     }
 }
 
-/// Whether a dispatcher that stops has tried for long enough.
-fn is_over(failing_since: &mut Option<Instant>) -> bool {
-    failing_since.get_or_insert_with(Instant::now).elapsed() > STOPPING_LIMIT
-}
-
-fn log_unrecorded(error: &Error, results: usize) {
-    tracing::warn!(error = error as &dyn std::error::Error, "{results} results cannot be recorded");
-}
-
-fn one_by_one(
-    context: &DispatchContext,
-    batch: Arc<Vec<Finished>>,
-    stopping: Arc<AtomicBool>,
-) -> BoxFuture<'_, Recorded> {
-    Box::pin(async move {
-        let mut all = Recorded::default();
-        for finished in batch.iter() {
-            let alone = Arc::new(vec![finished.clone()]);
-            all.add(record(context, alone, Arc::clone(&stopping)).await);
-        }
-        all
-    })
-}
-
-/// Releases deliveries that were not attempted. Whether that was done.
-pub(super) async fn release(context: &DispatchContext, deliveries: Vec<i64>) -> bool {
+/// Releases the deliveries that a run has left. Where that fails, the next start does it.
+pub(super) async fn release(context: &DispatchContext) {
+    let (unreleased, token) = context.queue.unreleased();
     let released = context.store.write_service(async move |mut tx| {
-        let (now, token) = (tx.env().now(), tx.queue().token());
-        tx.deliveries().release_run(&deliveries, token, now).await
+        let now = tx.env().now();
+        tx.deliveries().release_run(&unreleased, token, now).await
     });
-    let released = released.await;
-    if let Err(error) = &released {
-        let error = error as &dyn std::error::Error;
+    if let Err(error) = released.await {
+        let error = &error as &dyn std::error::Error;
         tracing::warn!(error, "deliveries were not released; they wait for the next start");
     }
-    released.is_ok()
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use http::header::{CONTENT_TYPE, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use invoicing_core::{CompanyId, FailureClass, WebhookId};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use webhook_verify::Signer;
 
 use super::transport::{Target, Transport};
@@ -20,10 +20,6 @@ use crate::store::webhooks::EndpointRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
 
-/// For how long a disabled webhook is taken for disabled: for a batch. The state is read again before deliveries are
-/// skipped.
-const MAX_DISABLED_AGE: Duration = Duration::from_millis(100);
-
 /// Target and signer of a webhook.
 pub(super) struct Ready {
     pub(super) target: Target,
@@ -31,10 +27,11 @@ pub(super) struct Ready {
 }
 
 /// A webhook as an attempt needs it.
+#[derive(Clone)]
 pub(super) enum Endpoint {
     /// Ready to be sent to.
-    Ready(Box<Ready>),
-    /// Disabled or removed: its deliveries are skipped.
+    Ready(Arc<Ready>),
+    /// Disabled or removed. The state is read again before deliveries are skipped.
     Disabled,
     /// The stored URL or secret cannot be used; the failure of its attempts. The reason is logged when it is read.
     Unusable(FailureClass),
@@ -43,7 +40,7 @@ pub(super) enum Endpoint {
 #[derive(Default)]
 struct Cache {
     /// With the instant at which each was read.
-    endpoints: HashMap<WebhookId, (Arc<Endpoint>, Instant)>,
+    endpoints: HashMap<WebhookId, (Endpoint, Instant)>,
     /// Counts changes, so that an endpoint that was read before a change is not cached after it.
     generation: u64,
 }
@@ -86,59 +83,42 @@ impl Endpoints {
 
     /// Forgets a webhook that has changed.
     pub(crate) fn forget(&self, webhook: WebhookId) {
-        let mut cache = self.cache();
+        let mut cache = self.cache.lock();
         cache.generation += 1;
         cache.endpoints.remove(&webhook);
     }
 
     /// Forgets all webhooks: other keys open other secrets.
     pub(crate) fn forget_all(&self) {
-        let mut cache = self.cache();
+        let mut cache = self.cache.lock();
         cache.generation += 1;
         cache.endpoints.clear();
     }
 
+    /// One that cannot be used is read each time: otherwise deliveries would fail for a reason that is gone.
     pub(super) async fn find(
         &self,
         store: &Store,
         company: CompanyId,
         webhook: WebhookId,
-    ) -> Result<Arc<Endpoint>, Error> {
-        loop {
-            let generation = {
-                let cache = self.cache();
-                if let Some((endpoint, read_at)) = cache.endpoints.get(&webhook)
-                    && self.is_current(endpoint, read_at.elapsed())
-                {
-                    return Ok(Arc::clone(endpoint));
-                }
-                cache.generation
-            };
-            let read_at = Instant::now();
-            let sealer = Arc::clone(&self.sealer);
-            let row = store
-                .read(company, async move |mut tx| tx.webhooks().endpoint(&sealer, webhook).await)
-                .await?;
-            let endpoint = Arc::new(self.prepare(company, webhook, row)?);
-            let mut cache = self.cache();
-            if cache.generation == generation {
-                cache.endpoints.insert(webhook, (Arc::clone(&endpoint), read_at));
-                return Ok(endpoint);
+    ) -> Result<Endpoint, Error> {
+        let generation = {
+            let cache = self.cache.lock();
+            if let Some((endpoint, read_at)) = cache.endpoints.get(&webhook)
+                && read_at.elapsed() <= self.max_age
+            {
+                return Ok(endpoint.clone());
             }
+            cache.generation
+        };
+        let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
+        let row = store.read(company, async move |mut tx| tx.webhooks().endpoint(&sealer, webhook).await);
+        let endpoint = self.prepare(company, webhook, row.await?)?;
+        let mut cache = self.cache.lock();
+        if cache.generation == generation && !matches!(endpoint, Endpoint::Unusable(_)) {
+            cache.endpoints.insert(webhook, (endpoint.clone(), read_at));
         }
-    }
-
-    /// Whether a cached endpoint is used. Where other nodes change webhooks, one that cannot be used is always read again:
-    /// otherwise deliveries would fail for a reason that is gone.
-    fn is_current(&self, endpoint: &Endpoint, age: Duration) -> bool {
-        if self.max_age == Duration::MAX {
-            return true;
-        }
-        match endpoint {
-            Endpoint::Ready(_) => age <= self.max_age,
-            Endpoint::Disabled => age <= MAX_DISABLED_AGE,
-            Endpoint::Unusable(_) => false,
-        }
+        Ok(endpoint)
     }
 
     /// Fails where the secret was read under keys that have been changed since; it can be read again.
@@ -161,11 +141,12 @@ impl Endpoints {
         };
         let secret = match row.secret {
             Ok(secret) => secret,
-            Err(cause @ NotOpened::NoKey(_)) => {
-                return Err(AssociatedData::webhook_secret(company, webhook).bad_row(cause));
-            }
             Err(cause) => {
+                let can_be_read_again = matches!(cause, NotOpened::NoKey(_));
                 let error = AssociatedData::webhook_secret(company, webhook).bad_row(cause);
+                if can_be_read_again {
+                    return Err(error);
+                }
                 tracing::error!(
                     error = &error as &dyn std::error::Error,
                     "the webhook's secret cannot be read; its deliveries fail until it is rotated"
@@ -183,10 +164,6 @@ impl Endpoints {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Ok(Endpoint::Ready(Box::new(Ready { target: Target::new(&url, headers), signer })))
-    }
-
-    fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock()
+        Ok(Endpoint::Ready(Arc::new(Ready { target: Target::new(&url, headers), signer })))
     }
 }

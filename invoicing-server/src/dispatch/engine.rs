@@ -11,42 +11,31 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, OptionFuture};
+use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
-use super::delivery_queue::{Claimed, PAUSE, claim, next_due, record, recover, release};
+use super::delivery_queue::{Claimed, PAUSE_MS, claim, next_due, record, recover, release};
 use super::record::Recorded;
 use super::slots::{Health, Slots};
 use super::{DispatchContext, DispatchReport};
 use crate::Error;
 use crate::queue::{Job, LANE_ROOM, NewDelivery};
 
-/// How often the table is polled without a request, in milliseconds: wake-ups may be lost.
+/// How often the table is polled without a request: wake-ups may be lost.
 const POLL_MS: i64 = 5_000;
+const POLL: Duration = Duration::from_millis(POLL_MS.unsigned_abs());
 /// Most results in one transaction.
 const BATCH: usize = 512;
-/// A recording waits for so many results, as a transaction costs as much as dozens of results in it: for a moment while
-/// other attempts are in flight, and longer where the last transaction was begun a moment ago.
+/// Results that are recorded at once. Fewer wait until [`SPACING`] has passed since the last recording was begun, as a
+/// transaction costs as much as dozens of results in it.
 const GATHERED: usize = 128;
-const GATHERING: Duration = Duration::from_millis(5);
 const SPACING: Duration = Duration::from_millis(20);
 /// Most webhooks that one claim is for: other writers share the same queue.
 const CLAIM_LANES: usize = 64;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
-/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds.
-const LEASE_MARGIN_MS: i64 = 5_000;
-
-/// When the loop ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
-    /// When it is told to.
-    Stopped,
-    /// When nothing is due any more.
-    Idle,
-}
 
 /// The deliveries of one webhook that are in memory.
 #[derive(Default)]
@@ -81,13 +70,11 @@ pub(super) struct Engine<'a> {
     /// Lanes with a due delivery and no room for it; the next recording frees some.
     full: Vec<WebhookId>,
     results: Vec<Finished>,
-    /// When the first of them came.
-    gathering_since: Option<Instant>,
-    /// When the last recording was begun.
-    recorded_at: Option<Instant>,
-    recording: Option<BoxFuture<'a, BatchRecorded>>,
-    claiming: Option<BoxFuture<'a, Vec<Claimed>>>,
-    polling: Option<BoxFuture<'a, NextDue>>,
+    /// When the results are recorded, however few they are.
+    next_recording: Instant,
+    recording: Fuse<BoxFuture<'a, BatchRecorded>>,
+    claiming: Fuse<BoxFuture<'a, Vec<Claimed>>>,
+    polling: Fuse<BoxFuture<'a, NextDue>>,
     next_poll: Timestamp,
     /// Shared with the recording under way, which does not go on for long once this is set.
     stopping: Arc<AtomicBool>,
@@ -106,27 +93,28 @@ impl<'a> Engine<'a> {
             slots: Slots::new(&context.settings),
             full: Vec::new(),
             results: Vec::new(),
-            gathering_since: None,
-            recorded_at: None,
-            recording: None,
-            claiming: None,
-            polling: None,
+            next_recording: Instant::now(),
+            recording: Fuse::terminated(),
+            claiming: Fuse::terminated(),
+            polling: Fuse::terminated(),
             next_poll: context.env.now(),
             stopping: Arc::default(),
             report: DispatchReport::default(),
         }
     }
 
+    /// Runs until `stop` completes or, with `until_idle`, until nothing is due.
     pub(super) async fn run(
         &mut self,
-        until: Until,
+        until_idle: bool,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
-        let mut stop = pin!(stop);
+        let mut stop = pin!(stop.fuse());
         let released = recover(self.context).await?;
         if released > 0 {
             tracing::info!(released, "claims of earlier runs released");
         }
+        self.context.queue.open();
         loop {
             self.take_new();
             if !self.is_stopping() {
@@ -135,56 +123,39 @@ impl<'a> Engine<'a> {
                 self.start_attempts();
             }
             self.start_recording();
-            if self.quiet() && (self.is_stopping() || (until == Until::Idle && self.idle())) {
+            if self.quiet() && (self.is_stopping() || (until_idle && self.idle())) {
                 break;
             }
             let nap = self.nap();
             tokio::select! {
                 biased;
-                () = &mut stop, if !self.is_stopping() => self.stopping.store(true, Ordering::Relaxed),
-                Some(finished) = self.attempts.next(), if !self.attempts.is_empty() => self.finished(finished),
-                Some((batch, recorded)) = OptionFuture::from(self.recording.as_mut()) => {
-                    self.recording = None;
-                    self.recorded(&batch, recorded);
-                }
-                Some(next_due) = OptionFuture::from(self.polling.as_mut()) => {
-                    self.polling = None;
-                    self.polled(next_due);
-                }
-                Some(claimed) = OptionFuture::from(self.claiming.as_mut()) => {
-                    self.claiming = None;
-                    for claimed in claimed {
-                        self.claimed(claimed);
-                    }
-                }
-                () = self.context.queue.wait(), if !self.is_stopping() => {}
+                () = &mut stop => self.stopping.store(true, Ordering::Relaxed),
+                Some(finished) = self.attempts.next() => self.finished(finished),
+                (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
+                next_due = &mut self.polling => self.polled(next_due),
+                claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
+                () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
             }
         }
-        self.held.extend(self.context.queue.close());
-        if release(self.context, self.held.iter().copied().collect()).await {
-            self.held.clear();
-        }
+        self.context.queue.close(self.held.drain());
+        release(self.context).await;
         Ok(self.report)
     }
 
     fn start_poll(&mut self) {
-        let until_poll = self.next_poll.as_millis() - self.now().as_millis();
+        let until_poll = self.until(self.next_poll);
         // Also where the clock was set back, so that the instant lies far ahead.
-        let is_time = !(1..=POLL_MS).contains(&until_poll);
-        if self.polling.is_none() && (self.context.queue.take_poll_request() || is_time) {
-            self.polling = Some(next_due(self.context).boxed());
+        let is_time = until_poll.is_zero() || until_poll > POLL;
+        if self.polling.is_terminated() && (self.context.queue.take_poll_request() || is_time) {
+            self.polling = next_due(self.context).boxed().fuse();
         }
     }
 
     fn polled(&mut self, next_due: NextDue) {
         self.next_poll = self.now().plus_millis(POLL_MS);
         match next_due {
-            Ok(next_due) => {
-                for (webhook, at) in next_due {
-                    self.due_at(webhook, at);
-                }
-            }
+            Ok(next_due) => next_due.into_iter().for_each(|(webhook, at)| self.due_at(webhook, at)),
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -236,24 +207,23 @@ impl<'a> Engine<'a> {
 
     /// Claims for every lane with a due delivery.
     fn start_claim(&mut self) {
-        if self.claiming.is_some() {
+        if !self.claiming.is_terminated() {
             return;
         }
         let now = self.now();
         let mut wanted = Vec::new();
         while wanted.len() < CLAIM_LANES
-            && let Some((at, webhook)) = self.due.first().copied().filter(|(at, _)| *at <= now)
+            && self.due.first().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, webhook)) = self.due.pop_first()
         {
-            self.due.remove(&(at, webhook));
-            let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
-            lane.due = None;
+            self.lanes.entry(webhook).or_default().due = None;
             match self.context.queue.reserve_many(webhook, CLAIM) {
                 0 => self.full.push(webhook),
                 room => wanted.push((webhook, room)),
             }
         }
         if !wanted.is_empty() {
-            self.claiming = Some(claim(self.context, wanted).boxed());
+            self.claiming = claim(self.context, wanted).boxed().fuse();
         }
     }
 
@@ -262,7 +232,7 @@ impl<'a> Engine<'a> {
             Ok(claimed) => claimed,
             Err(error) => {
                 tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries cannot be claimed");
-                (Vec::new(), Some(self.now().plus_millis(i64::try_from(PAUSE.as_millis()).unwrap_or(0))))
+                (Vec::new(), Some(self.now().plus_millis(PAUSE_MS)))
             }
         };
         self.context.queue.free(webhook, room - jobs.len().min(room));
@@ -276,10 +246,6 @@ impl<'a> Engine<'a> {
     }
 
     fn start_attempts(&mut self) {
-        let settings = &self.context.settings;
-        let enough =
-            i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX).saturating_add(LEASE_MARGIN_MS);
-        let now = self.now();
         let mut passed_over = VecDeque::new();
         while self.slots.is_any_free()
             && let Some(webhook) = self.round.pop_front()
@@ -298,13 +264,9 @@ impl<'a> Engine<'a> {
                 continue;
             }
             let Some(job) = lane.queue.pop_front() else { continue };
-            if job.lease_until.as_millis() - now.as_millis() < enough {
-                self.push_result(Finished { job, result: AttemptResult::Released, health });
-            } else {
-                lane.in_flight += 1;
-                self.slots.take(health);
-                self.attempts.push(attempt(self.context, job, health).boxed());
-            }
+            lane.in_flight += 1;
+            self.slots.take(health);
+            self.attempts.push(attempt(self.context, job, health).boxed());
             self.join_round(webhook);
         }
         self.round.append(&mut passed_over);
@@ -329,40 +291,20 @@ impl<'a> Engine<'a> {
             lane.failed += u32::from(ended_failed(&finished));
         }
         self.join_round(webhook);
-        self.push_result(finished);
-    }
-
-    fn push_result(&mut self, finished: Finished) {
-        self.gathering_since.get_or_insert_with(Instant::now);
         self.results.push(finished);
     }
 
-    /// Until when results are gathered; `None` where they are not. An instant in the past is returned too, as `nap` would
-    /// take `None` for nothing to do.
-    fn gathered_until(&self) -> Option<Instant> {
-        let since = self.gathering_since.filter(|_| self.recording.is_none())?;
-        if self.results.len() >= GATHERED || self.is_stopping() {
-            return None;
-        }
-        let others_may_end = (!self.attempts.is_empty()).then(|| since + GATHERING);
-        let spaced = self.recorded_at.map(|at| at + SPACING);
-        others_may_end.max(spaced)
-    }
-
     fn start_recording(&mut self) {
-        let is_gathering = self.gathered_until().is_some_and(|until| until > Instant::now());
-        if self.recording.is_some() || self.results.is_empty() || is_gathering {
+        let now = Instant::now();
+        let is_time = now >= self.next_recording || self.results.len() >= GATHERED || self.is_stopping();
+        if self.results.is_empty() || !is_time || !self.recording.is_terminated() {
             return;
         }
-        self.gathering_since = None;
-        self.recorded_at = Some(Instant::now());
-        let rest = self.results.split_off(self.results.len().min(BATCH));
-        let batch = Arc::new(std::mem::replace(&mut self.results, rest));
-        if !self.results.is_empty() {
-            self.gathering_since = Some(Instant::now());
-        }
+        self.next_recording = now + SPACING;
+        let results = self.results.len().min(BATCH);
+        let batch: Arc<Vec<Finished>> = Arc::new(self.results.drain(..results).collect());
         let recorded = record(self.context, Arc::clone(&batch), Arc::clone(&self.stopping));
-        self.recording = Some(recorded.map(|recorded| (batch, recorded)).boxed());
+        self.recording = recorded.map(|recorded| (batch, recorded)).boxed().fuse();
     }
 
     fn recorded(&mut self, batch: &[Finished], recorded: Recorded) {
@@ -383,8 +325,6 @@ impl<'a> Engine<'a> {
             self.due_at(webhook, at);
         }
         self.report.add(recorded.report);
-        // The next start releases them, or their leases expire.
-        self.context.queue.leave_unreleased(recorded.lost);
         for finished in batch {
             self.remove_if_idle(finished.job.webhook);
         }
@@ -402,8 +342,10 @@ impl<'a> Engine<'a> {
 
     /// Whether no future is pending.
     fn quiet(&self) -> bool {
-        let database = self.recording.is_some() || self.claiming.is_some() || self.polling.is_some();
-        self.attempts.is_empty() && !database
+        self.attempts.is_empty()
+            && self.recording.is_terminated()
+            && self.claiming.is_terminated()
+            && self.polling.is_terminated()
     }
 
     /// Whether nothing is due.
@@ -414,13 +356,18 @@ impl<'a> Engine<'a> {
 
     /// How long until the loop has something to do by itself.
     fn nap(&self) -> Duration {
-        let due = self.due.first().map(|(at, _)| *at).filter(|_| self.claiming.is_none());
-        let poll = Some(self.next_poll).filter(|_| self.polling.is_none());
-        let next =
-            due.into_iter().chain(poll).min().map_or(POLL_MS, |at| at.as_millis() - self.now().as_millis());
-        let nap = Duration::from_millis(u64::try_from(next.min(POLL_MS)).unwrap_or(0));
-        let gathered = self.gathered_until().map(|until| until.saturating_duration_since(Instant::now()));
-        gathered.map_or(nap, |left| left.min(nap))
+        let due = self.due.first().filter(|_| self.claiming.is_terminated());
+        let poll = self.polling.is_terminated().then_some(self.next_poll);
+        let is_gathering = !self.results.is_empty() && self.recording.is_terminated();
+        let recording = is_gathering.then(|| self.next_recording.saturating_duration_since(Instant::now()));
+        let instants = due.map(|(at, _)| *at).into_iter().chain(poll);
+        instants.map(|at| self.until(at)).chain(recording).min().unwrap_or(POLL).min(POLL)
+    }
+
+    /// How long until an instant; zero where it has passed.
+    fn until(&self, at: Timestamp) -> Duration {
+        let millis = at.as_millis().saturating_sub(self.now().as_millis());
+        Duration::from_millis(u64::try_from(millis).unwrap_or(0))
     }
 
     fn is_stopping(&self) -> bool {
@@ -435,7 +382,7 @@ impl<'a> Engine<'a> {
 /// Leaves the deliveries in memory to the next start, also where the dispatcher's future is dropped.
 impl Drop for Engine<'_> {
     fn drop(&mut self) {
-        self.context.queue.leave_unreleased(self.held.drain());
+        self.context.queue.close(self.held.drain());
     }
 }
 

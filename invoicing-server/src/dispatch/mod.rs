@@ -25,6 +25,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use invoicing_core::Conflict;
+use tokio::sync::Mutex;
 
 use crate::Error;
 use crate::config::DispatchSettings;
@@ -32,10 +33,11 @@ use crate::env::Env;
 use crate::queue::Queue;
 use crate::store::Store;
 pub(crate) use endpoints::Endpoints;
-use engine::{Engine, Until};
+use engine::Engine;
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct DispatchReport {
     /// Attempts that were made.
     pub attempts: u64,
@@ -66,6 +68,8 @@ pub(crate) struct DispatchContext {
     pub(crate) settings: DispatchSettings,
     pub(crate) queue: Arc<Queue>,
     pub(crate) endpoints: Arc<Endpoints>,
+    /// Held by the dispatcher that runs.
+    pub(crate) slot: Mutex<()>,
 }
 
 impl fmt::Debug for DispatchContext {
@@ -76,15 +80,9 @@ impl fmt::Debug for DispatchContext {
 
 /// Delivers webhooks for as long as its host runs it.
 #[derive(Debug, Clone)]
-pub struct Dispatcher {
-    context: Arc<DispatchContext>,
-}
+pub struct Dispatcher(pub(crate) Arc<DispatchContext>);
 
 impl Dispatcher {
-    pub(crate) fn new(context: Arc<DispatchContext>) -> Self {
-        Self { context }
-    }
-
     /// Delivers until `stop` completes, then lets the attempts in flight end (each has its own limit), records them,
     /// and gives the rest back to the table. Dropping the future instead loses nothing, but what it held waits for
     /// the next start.
@@ -93,39 +91,23 @@ impl Dispatcher {
     /// [`Error::Conflict`] when a dispatcher of this service runs already; [`Error::StorageUnavailable`] when the
     /// database cannot be read at the start. Later trouble with the database is waited out.
     pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
-        self.work(Until::Stopped, stop).await
+        self.work(false, stop).await
     }
 
     /// Delivers what is due now, and returns when nothing is: for tests that move the clock by hand.
     pub async fn run_once(&self) -> Result<DispatchReport, Error> {
-        self.work(Until::Idle, std::future::pending()).await
+        self.work(true, std::future::pending()).await
     }
 
     async fn work(
         &self,
-        until: Until,
+        until_idle: bool,
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
-        // Dropped after the engine, which leaves unreleased deliveries there.
-        let _running = Running::start(&self.context.queue)?;
-        Engine::new(&self.context).run(until, stop).await
-    }
-}
-
-/// The dispatcher slot. Dropping it releases the slot, also where the dispatcher's future is dropped.
-struct Running<'a>(&'a Queue);
-
-impl<'a> Running<'a> {
-    fn start(queue: &'a Queue) -> Result<Self, Error> {
-        if queue.start() {
-            return Ok(Self(queue));
-        }
-        Err(Conflict::new("a dispatcher of this service runs already").into())
-    }
-}
-
-impl Drop for Running<'_> {
-    fn drop(&mut self) {
-        self.0.stop();
+        // Released after the engine is dropped, which leaves what it holds to the next run.
+        let Ok(_slot) = self.0.slot.try_lock() else {
+            return Err(Conflict::new("a dispatcher of this service runs already").into());
+        };
+        Engine::new(&self.0).run(until_idle, stop).await
     }
 }

@@ -1,13 +1,13 @@
 //! Records a batch of results in one transaction: attempt rows, ends, retries, failure counts, disabled webhooks.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::Arc;
 
 use invoicing_core::{
     CompanyId, DeliveryOutcome, DeliveryStatus, FailureCount, NextStep, Timestamp, WebhookId,
 };
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
+use super::delivery_queue::PAUSE_MS;
 use super::{DispatchReport, Endpoints};
 use crate::Error;
 use crate::queue::Job;
@@ -17,88 +17,56 @@ use crate::store::notification::Notification;
 use crate::store::webhooks::{DisabledReason, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
-/// When a released delivery is claimed again, in milliseconds: not at once, as its release follows a failure.
-const RELEASED_MS: i64 = 250;
-
 /// What the dispatcher has to know after a batch is recorded.
 #[derive(Debug, Default)]
 pub(super) struct Recorded {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
-    /// Deliveries whose results could not be recorded.
-    pub(super) lost: Vec<i64>,
 }
 
 impl Recorded {
     pub(super) fn add(&mut self, more: Self) {
         self.due.extend(more.due);
         self.report.add(more.report);
-        self.lost.extend(more.lost);
     }
 }
 
 /// A batch, sorted by what is to be written.
 #[derive(Default)]
-struct Batch {
+struct Batch<'b> {
     attempts: Vec<AttemptRow>,
     delivered: Vec<i64>,
     failed: Vec<i64>,
-    retries: Vec<(Job, Timestamp)>,
+    retries: Vec<(&'b Job, Timestamp)>,
     /// Deliveries whose webhook was disabled when they were to be attempted.
-    disabled: Vec<Job>,
-    skipped: HashMap<&'static str, Vec<i64>>,
-    /// Deliveries that were not attempted, and when they are claimed again.
-    released: Vec<(Job, Timestamp)>,
+    disabled: Vec<&'b Job>,
+    /// Deliveries that were not attempted.
+    released: Vec<&'b Job>,
 }
 
-/// Records a batch. The attempts are inserted first: where they are on record, an earlier commit whose answer was lost has
-/// recorded all of the batch, and nothing counts twice.
-pub(super) async fn record_batch(
-    tx: &mut ServiceTx<'_>,
-    results: &[Finished],
-    endpoints: &Arc<Endpoints>,
-) -> Result<Recorded, Error> {
-    let now = tx.env().now();
-    let token = tx.queue().token();
-    let mut batch = Batch::of(results, now);
-    let mut recorded = Recorded::default();
-    if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
-        return Ok(recorded);
-    }
-    recorded.report.attempts = batch.attempts.len() as u64;
-    let mut states = WebhookStates::default();
-    if batch.needs_states() {
-        let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
-        states.0 = tx.webhooks().lock_states(webhooks.into_iter()).await?;
-    }
-    let late = end(tx, &batch, &mut recorded.report, now, token).await?;
-    count_failures(tx, &ends(results, &late), &mut states, now).await?;
-    retry(tx, &mut batch, &mut recorded, &states, token).await?;
-    skip_or_release(&mut batch, &states, endpoints, now);
-    for (reason, ids) in &batch.skipped {
-        recorded.report.skipped += tx.deliveries().skip(ids, reason, now, token).await?;
-    }
-    if !batch.released.is_empty() {
-        let ids: Vec<i64> = batch.released.iter().map(|(job, _)| job.delivery).collect();
-        tx.deliveries().release(&ids, token, now).await?;
-        recorded.due.extend(batch.released.iter().map(|(job, at)| (job.webhook, *at)));
-    }
-    Ok(recorded)
-}
-
-impl Batch {
-    fn of(results: &[Finished], now: Timestamp) -> Self {
+impl<'b> Batch<'b> {
+    fn of(results: &'b [Finished]) -> Self {
         let mut batch = Self::default();
-        let later = now.plus_millis(RELEASED_MS);
         for Finished { job, result, .. } in results {
             match result {
                 AttemptResult::Sent(attempt) => batch.sent(job, attempt),
-                AttemptResult::Disabled => batch.disabled.push(job.clone()),
-                AttemptResult::Released => batch.released.push((job.clone(), later)),
+                AttemptResult::Disabled => batch.disabled.push(job),
+                AttemptResult::Released => batch.released.push(job),
             }
         }
         batch
+    }
+
+    fn sent(&mut self, job: &'b Job, attempt: &SentAttempt) {
+        let duration_ms = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
+        let row = AttemptRow::new(job.delivery, job.number, attempt.at, duration_ms, attempt.outcome);
+        self.attempts.push(row);
+        match attempt.next {
+            NextStep::RetryAt(at) => self.retries.push((job, at)),
+            NextStep::End(DeliveryOutcome::Delivered) => self.delivered.push(job.delivery),
+            NextStep::End(DeliveryOutcome::Failed) => self.failed.push(job.delivery),
+        }
     }
 
     /// Whether the batch does more to a webhook than to reset its count of failures. Then all its webhooks are locked
@@ -106,39 +74,33 @@ impl Batch {
     fn needs_states(&self) -> bool {
         !(self.failed.is_empty() && self.retries.is_empty() && self.disabled.is_empty())
     }
-
-    fn sent(&mut self, job: &Job, attempt: &SentAttempt) {
-        let duration_ms = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
-        let row = AttemptRow::new(job.delivery, job.number, attempt.at, duration_ms, attempt.outcome);
-        self.attempts.push(row);
-        match attempt.next {
-            NextStep::RetryAt(at) => self.retries.push((job.clone(), at)),
-            NextStep::End(DeliveryOutcome::Delivered) => self.delivered.push(job.delivery),
-            NextStep::End(DeliveryOutcome::Failed) => self.failed.push(job.delivery),
-        }
-    }
 }
 
-/// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
-async fn end(
+/// Records a batch. The attempts are inserted first: where they are on record, an earlier commit whose answer was lost has
+/// recorded all of the batch, and nothing counts twice.
+pub(super) async fn record_batch(
     tx: &mut ServiceTx<'_>,
-    batch: &Batch,
-    report: &mut DispatchReport,
-    now: Timestamp,
-    token: i64,
-) -> Result<HashSet<i64>, Error> {
-    let mut all_late = HashSet::new();
-    for (status, ids, ended) in [
-        (DeliveryStatus::Delivered, &batch.delivered, &mut report.delivered),
-        (DeliveryStatus::Failed, &batch.failed, &mut report.failed),
-    ] {
-        if !ids.is_empty() {
-            let late = tx.deliveries().end(ids, status, now, token).await?;
-            *ended = (ids.len() - late.len()) as u64;
-            all_late.extend(late);
-        }
+    results: &[Finished],
+    endpoints: &Endpoints,
+) -> Result<Recorded, Error> {
+    let batch = Batch::of(results);
+    if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
+        return Ok(Recorded::default());
     }
-    Ok(all_late)
+    let mut states = HashMap::new();
+    if batch.needs_states() {
+        let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
+        states = tx.webhooks().lock_states(webhooks.into_iter()).await?;
+    }
+    let (now, token) = (tx.env().now(), tx.queue().token());
+    let mut recording = Recording { tx, now, token, states, recorded: Recorded::default() };
+    recording.recorded.report.attempts = batch.attempts.len() as u64;
+    let late = recording.end(&batch).await?;
+    recording.count_failures(&ends(results, &late)).await?;
+    recording.retry(&batch).await?;
+    recording.skip(&batch).await?;
+    recording.release(&batch, endpoints).await?;
+    Ok(recording.recorded)
 }
 
 /// How the deliveries of each webhook ended, in order, without pings and without those whose claim was gone.
@@ -155,108 +117,134 @@ fn ends(results: &[Finished], late: &HashSet<i64>) -> BTreeMap<(CompanyId, Webho
     ends
 }
 
-/// Counts failed deliveries in a row, and disables webhooks that have failed too often.
-async fn count_failures(
-    tx: &mut ServiceTx<'_>,
-    ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>>,
-    states: &mut WebhookStates,
+/// The recording of a batch under way.
+struct Recording<'r, 't> {
+    tx: &'r mut ServiceTx<'t>,
     now: Timestamp,
-) -> Result<(), Error> {
-    let without_failure =
-        |ends: &[DeliveryOutcome]| ends.iter().all(|end| *end == DeliveryOutcome::Delivered);
-    let reset: Vec<WebhookId> =
-        ends.iter().filter(|(_, ends)| without_failure(ends)).map(|((_, webhook), _)| *webhook).collect();
-    if !reset.is_empty() {
-        tx.webhooks().reset_failures(&reset).await?;
-    }
-    for ((company, webhook), ends) in ends.iter().filter(|(_, ends)| !without_failure(ends)) {
-        // Disabled or removed: nothing counts.
-        let Some(mut failures) = states.failures(*webhook) else { continue };
-        for end in ends {
-            failures = failures.after(*end);
-            if failures.disables_webhook() {
-                break;
+    token: i64,
+    /// The locked webhooks of the batch.
+    states: HashMap<WebhookId, WebhookState>,
+    recorded: Recorded,
+}
+
+impl Recording<'_, '_> {
+    /// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
+    async fn end(&mut self, batch: &Batch<'_>) -> Result<HashSet<i64>, Error> {
+        let mut all_late = HashSet::new();
+        let report = &mut self.recorded.report;
+        for (status, ids, ended) in [
+            (DeliveryStatus::Delivered, &batch.delivered, &mut report.delivered),
+            (DeliveryStatus::Failed, &batch.failed, &mut report.failed),
+        ] {
+            if !ids.is_empty() {
+                let late = self.tx.deliveries().end(ids, status, self.now, self.token).await?;
+                *ended = (ids.len() - late.len()) as u64;
+                all_late.extend(late);
             }
         }
-        if failures.disables_webhook() {
-            disable(tx, *company, *webhook, failures, now).await?;
-            states.disabled(*webhook);
-            tx.notify(Notification::Webhook(*webhook));
-        } else {
-            tx.of_company(*company).webhooks().set_failures(*webhook, failures.0).await?;
+        Ok(all_late)
+    }
+
+    /// Counts failed deliveries in a row, and disables webhooks that have failed too often.
+    async fn count_failures(
+        &mut self,
+        ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>>,
+    ) -> Result<(), Error> {
+        let (failing, delivered): (Vec<_>, Vec<_>) =
+            ends.iter().partition(|(_, ends)| ends.contains(&DeliveryOutcome::Failed));
+        if !delivered.is_empty() {
+            let reset: Vec<WebhookId> = delivered.into_iter().map(|((_, webhook), _)| *webhook).collect();
+            self.tx.webhooks().reset_failures(&reset).await?;
         }
-    }
-    Ok(())
-}
-
-async fn disable(
-    tx: &mut ServiceTx<'_>,
-    company: CompanyId,
-    webhook: WebhookId,
-    failures: FailureCount,
-    now: Timestamp,
-) -> Result<(), Error> {
-    tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", failures.0);
-    tx.of_company(company).webhooks().disable(webhook, now, DisabledReason::Failures, failures.0).await?;
-    tx.of_company(company).deliveries().skip_waiting(webhook, deliveries::DISABLED, now).await?;
-    Ok(())
-}
-
-/// The locked webhooks of a batch.
-#[derive(Default)]
-struct WebhookStates(HashMap<WebhookId, WebhookState>);
-
-impl WebhookStates {
-    /// `None` where the webhook is disabled or removed.
-    fn failures(&self, webhook: WebhookId) -> Option<FailureCount> {
-        self.0.get(&webhook).filter(|state| state.skips.is_none()).map(|state| state.failures)
+        for (&(company, webhook), ends) in failing {
+            // Disabled or removed: nothing counts.
+            let Some(&WebhookState { mut failures, skips: None }) = self.states.get(&webhook) else {
+                continue;
+            };
+            for end in ends {
+                failures = failures.after(*end);
+                if failures.disables_webhook() {
+                    break;
+                }
+            }
+            if failures.disables_webhook() {
+                self.disable(company, webhook, failures).await?;
+            } else {
+                self.tx.of_company(company).webhooks().set_failures(webhook, failures.0).await?;
+            }
+        }
+        Ok(())
     }
 
-    /// Why its deliveries are skipped, if they are.
+    async fn disable(
+        &mut self,
+        company: CompanyId,
+        webhook: WebhookId,
+        failures: FailureCount,
+    ) -> Result<(), Error> {
+        tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", failures.0);
+        let mut tables = self.tx.of_company(company);
+        tables.webhooks().disable(webhook, self.now, DisabledReason::Failures, failures.0).await?;
+        tables.deliveries().skip_waiting(webhook, deliveries::DISABLED, self.now).await?;
+        self.states.insert(webhook, WebhookState { failures, skips: Some(deliveries::DISABLED) });
+        self.tx.notify(Notification::Webhook(webhook));
+        Ok(())
+    }
+
+    /// Counts attempts, and puts back the deliveries whose webhook is still enabled.
+    async fn retry(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+        if batch.retries.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
+        self.tx.deliveries().count_attempts(&ids, self.token).await?;
+        for (job, at) in &batch.retries {
+            if self.skips(job.webhook).is_none() {
+                self.tx.deliveries().retry(job.delivery, *at, self.token).await?;
+                self.recorded.due.push((job.webhook, *at));
+                self.recorded.report.retried += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Skips the deliveries that have not ended and whose webhook has been disabled or removed.
+    async fn skip(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
+        let mut skipped = HashMap::<&'static str, Vec<i64>>::new();
+        for job in batch.retries.iter().map(|(job, _)| job).chain(&batch.disabled) {
+            if let Some(reason) = self.skips(job.webhook) {
+                skipped.entry(reason).or_default().push(job.delivery);
+            }
+        }
+        for (reason, ids) in skipped {
+            self.recorded.report.skipped +=
+                self.tx.deliveries().skip(&ids, reason, self.now, self.token).await?;
+        }
+        Ok(())
+    }
+
+    /// Releases the deliveries that were not attempted, unless they are skipped.
+    async fn release(&mut self, batch: &Batch<'_>, endpoints: &Endpoints) -> Result<(), Error> {
+        // Not at once, as such a release follows a failure.
+        let later = self.now.plus_millis(PAUSE_MS);
+        let mut released: Vec<(&Job, Timestamp)> = batch.released.iter().map(|job| (*job, later)).collect();
+        for job in &batch.disabled {
+            if self.skips(job.webhook).is_none() {
+                // Enabled by now.
+                endpoints.forget(job.webhook);
+                released.push((job, self.now));
+            }
+        }
+        if !released.is_empty() {
+            let ids: Vec<i64> = released.iter().map(|(job, _)| job.delivery).collect();
+            self.tx.deliveries().release(&ids, self.token, self.now).await?;
+            self.recorded.due.extend(released.iter().map(|(job, at)| (job.webhook, *at)));
+        }
+        Ok(())
+    }
+
+    /// Why the deliveries of a webhook are skipped, if they are.
     fn skips(&self, webhook: WebhookId) -> Option<&'static str> {
-        self.0.get(&webhook).map_or(Some(deliveries::REMOVED), |state| state.skips)
-    }
-
-    fn disabled(&mut self, webhook: WebhookId) {
-        if let Some(state) = self.0.get_mut(&webhook) {
-            state.skips = Some(deliveries::DISABLED);
-        }
-    }
-}
-
-/// Puts back deliveries that are attempted again; skips them where their webhook has been disabled or removed.
-async fn retry(
-    tx: &mut ServiceTx<'_>,
-    batch: &mut Batch,
-    recorded: &mut Recorded,
-    states: &WebhookStates,
-    token: i64,
-) -> Result<(), Error> {
-    if batch.retries.is_empty() {
-        return Ok(());
-    }
-    let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
-    tx.deliveries().count_attempts(&ids, token).await?;
-    for (job, at) in &batch.retries {
-        if let Some(reason) = states.skips(job.webhook) {
-            batch.skipped.entry(reason).or_default().push(job.delivery);
-        } else {
-            tx.deliveries().retry(job.delivery, *at, token).await?;
-            recorded.due.push((job.webhook, *at));
-            recorded.report.retried += 1;
-        }
-    }
-    Ok(())
-}
-
-/// Skips deliveries whose webhook was disabled when they were to be attempted; releases them where it is enabled by now.
-fn skip_or_release(batch: &mut Batch, states: &WebhookStates, endpoints: &Endpoints, now: Timestamp) {
-    for job in std::mem::take(&mut batch.disabled) {
-        if let Some(reason) = states.skips(job.webhook) {
-            batch.skipped.entry(reason).or_default().push(job.delivery);
-        } else {
-            endpoints.forget(job.webhook);
-            batch.released.push((job, now));
-        }
+        self.states.get(&webhook).map_or(Some(deliveries::REMOVED), |state| state.skips)
     }
 }

@@ -245,6 +245,7 @@ impl TransportBuilder {
 
 /// Why the HTTP client that delivers webhooks cannot be built.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum TransportError {
     /// A root certificate is not a certificate that can be trusted.
     #[error("a root certificate cannot be used")]

@@ -12,6 +12,7 @@ pub struct ContentHash([u8; 32]);
 /// The text is not 64 lowercase hex digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be 64 lowercase hex digits")]
+#[non_exhaustive]
 pub struct NotAHash;
 
 impl ContentHash {

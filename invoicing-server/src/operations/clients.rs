@@ -14,6 +14,7 @@ pub struct Clients<'a>(pub(super) &'a CompanyHandle);
 
 /// The result of a creation.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Creation {
     /// The client: the new one, or the one that already had the `externalId`.
     pub client: Client,

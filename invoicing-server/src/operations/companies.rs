@@ -68,28 +68,13 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
-        self.write(async move |mut tx| {
-            let mut company = tx.company().clone();
-            if company.automatic_invoicing {
-                check_automatic_invoicing(plan)?;
-            }
-            company.plan = plan;
-            tx.company_row().set_record(&company).await?;
-            tx.notify(Notification::Plan { company: company.id, plan });
-            Ok(company)
-        })
-        .await
+        self.change(move |company| company.plan = plan).await
     }
 
     /// Changes what documents say about the company. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.check()?;
-        self.write(async move |mut tx| {
-            let company = Company { identity, ..tx.company().clone() };
-            tx.company_row().set_record(&company).await?;
-            Ok(company)
-        })
-        .await
+        self.change(move |company| company.identity = identity).await
     }
 
     /// Switches the automatic conversion of accepted quotes on or off.
@@ -97,12 +82,25 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the plan does not include it.
     pub async fn set_automatic_invoicing(&self, on: bool) -> Result<Company, Error> {
+        self.change(move |company| company.automatic_invoicing = on).await
+    }
+
+    async fn change(
+        &self,
+        change: impl FnOnce(&mut Company) + Clone + Send + 'static,
+    ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
-            if on {
-                check_automatic_invoicing(tx.company().plan)?;
+            let mut company = tx.company().clone();
+            change(&mut company);
+            let plan = company.plan;
+            if company.automatic_invoicing && !plan.has_automatic_invoicing() {
+                let reason = format!("automatic conversion is not part of the plan {plan}");
+                return Err(Conflict::new(reason).into());
             }
-            let company = Company { automatic_invoicing: on, ..tx.company().clone() };
             tx.company_row().set_record(&company).await?;
+            if plan != tx.company().plan {
+                tx.notify(Notification::Plan { company: company.id, plan });
+            }
             Ok(company)
         })
         .await
@@ -130,11 +128,4 @@ impl CompanyHandle {
     pub(super) fn env(&self) -> &Env {
         &self.services.env
     }
-}
-
-fn check_automatic_invoicing(plan: Plan) -> Result<(), Error> {
-    if plan.has_automatic_invoicing() {
-        return Ok(());
-    }
-    Err(Conflict::new(format!("automatic conversion is not part of the plan {plan}")).into())
 }

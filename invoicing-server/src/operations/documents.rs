@@ -17,6 +17,7 @@ use crate::store::{Store, Tables};
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct OpenedDocument {
     /// The very bytes that were frozen.
     pub bytes: Bytes,

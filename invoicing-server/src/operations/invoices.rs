@@ -30,6 +30,7 @@ pub struct NewPayment {
 
 /// A payment and the invoice as it stands with it.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Recorded {
     /// The payment: the new one, or the one that already had the reference.
     pub payment: Payment,
@@ -75,17 +76,17 @@ impl Invoices<'_> {
     /// invoice already has, also on a payment that was reversed, changes nothing.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
-        let (amount, method) = (payment.amount, payment.method);
+        let new = NewPayment { reference, ..*payment };
         self.0
             .write(async move |mut tx| {
                 let invoice = tx.invoices().find(id).await?;
-                if let Some(reference) = &reference
+                if let Some(reference) = &new.reference
                     && let Some(payment) = tx.invoices().find_payment_by_reference(id, reference).await?
                 {
                     return Ok(Recorded { payment, invoice, created: false });
                 }
-                let paid = invoice.record_payment(amount, tx.stamp())?;
-                let payment = insert_payment(&mut tx, id, amount, method, reference).await?;
+                let paid = invoice.record_payment(new.amount, tx.stamp())?;
+                let payment = insert_payment(&mut tx, id, new).await?;
                 let invoice = update(&mut tx, paid).await?;
                 Ok(Recorded { payment, invoice, created: true })
             })
@@ -102,9 +103,10 @@ impl Invoices<'_> {
                     invoice = issue(&mut tx, &invoice, None).await?.record;
                 }
                 let paid = invoice.mark_paid(tx.stamp())?;
-                if !invoice.summary.amount_due.is_zero() {
-                    insert_payment(&mut tx, id, invoice.summary.amount_due, PaymentMethod::Manual, None)
-                        .await?;
+                let amount = invoice.summary.amount_due;
+                if !amount.is_zero() {
+                    let rest = NewPayment { amount, method: PaymentMethod::Manual, reference: None };
+                    insert_payment(&mut tx, id, rest).await?;
                 }
                 update(&mut tx, paid).await
             })
@@ -198,11 +200,10 @@ async fn issue(
 async fn insert_payment(
     tx: &mut CompanyTx<'_>,
     invoice_id: InvoiceId,
-    amount: Money,
-    method: PaymentMethod,
-    reference: Option<String>,
+    new: NewPayment,
 ) -> Result<Payment, Error> {
     let (id, recorded_at) = (PaymentId(tx.env().uuid()), tx.stamp());
+    let NewPayment { amount, method, reference } = new;
     let payment = Payment { id, invoice_id, amount, method, reference, recorded_at, reversed_at: None };
     tx.invoices().insert_payment(&payment).await?;
     Ok(payment)

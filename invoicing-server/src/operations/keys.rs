@@ -15,6 +15,7 @@ pub struct Keys<'a>(pub(super) &'a CompanyHandle);
 
 /// A key with its text, which is shown this once.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IssuedKey {
     /// Its record.
     pub record: KeyRecord,

@@ -19,6 +19,8 @@ mod webhooks;
 use std::fmt;
 use std::sync::Arc;
 
+use invoicing_core::Invalid;
+
 pub use clients::{Clients, Creation};
 pub use companies::{Companies, CompanyHandle};
 pub use documents::OpenedDocument;
@@ -32,6 +34,7 @@ pub use signing::{Signature, SigningLinks, SigningPage};
 pub use sweep::SweepReport;
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
+use crate::Error;
 use crate::env::Env;
 use crate::sealing::Sealer;
 use crate::store::Store;
@@ -54,4 +57,16 @@ impl fmt::Debug for Services {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Services").finish_non_exhaustive()
     }
+}
+
+/// A record that an input names and that does not exist is bad input.
+fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
+    match error {
+        Error::NotFound => Invalid::new(field, rule).into(),
+        error => error,
+    }
+}
+
+fn missing_client(error: Error) -> Error {
+    missing(error, "clientId", "must be a client of the company")
 }

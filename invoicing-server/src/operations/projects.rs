@@ -1,10 +1,10 @@
 //! Projects: opened and moved by the host; their completion is an event.
 
-use invoicing_core::{Client, ClientId, Invalid, Project, ProjectId, ProjectStatus, QuoteId};
+use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId};
 
-use super::CompanyHandle;
+use super::{CompanyHandle, missing, missing_client};
 use crate::Error;
-use crate::store::{CompanyTx, Tables};
+use crate::store::Tables;
 
 /// The projects of a company.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,10 @@ impl Projects<'_> {
         let NewProject { name, client_id, quote_ids } = new.clone();
         self.0
             .write(async move |mut tx| {
-                let client = find_client(&mut tx, client_id).await?;
+                let client = match client_id {
+                    Some(id) => Some(tx.clients().find(id).await.map_err(missing_client)?),
+                    None => None,
+                };
                 for id in &quote_ids {
                     let found = tx.quotes().check_exists(*id).await;
                     found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
@@ -69,19 +72,5 @@ impl Projects<'_> {
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
         self.0.read(async |mut tx| tx.projects().list().await).await
-    }
-}
-
-async fn find_client(tx: &mut CompanyTx<'_>, id: Option<ClientId>) -> Result<Option<Client>, Error> {
-    let Some(id) = id else { return Ok(None) };
-    let found = tx.clients().find(id).await;
-    found.map(Some).map_err(|error| missing(error, "clientId", "must be a client of the company"))
-}
-
-/// A record that an input names and that does not exist is bad input.
-fn missing(error: Error, field: &'static str, rule: &'static str) -> Error {
-    match error {
-        Error::NotFound => Invalid::new(field, rule).into(),
-        error => error,
     }
 }

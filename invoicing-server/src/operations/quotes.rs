@@ -9,7 +9,7 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteItem, QuoteStatus, price_lines,
 };
 
-use super::CompanyHandle;
+use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::page::PageQuery;
 use crate::secret::Secret;
@@ -47,7 +47,7 @@ impl Quotes<'_> {
         self.0
             .write(async move |mut tx| {
                 let quote = tx.quotes().find(id).await?;
-                let client = tx.clients().find(client_id).await.map_err(no_client)?;
+                let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.stamp())?;
                 tx.quotes().set_internal_details(id, &internal).await?;
                 // The record that the API shows is the same, so the company's stamp stays too.
@@ -202,12 +202,4 @@ async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote
         super::invoices::convert(tx, &record).await?;
     }
     Ok(record)
-}
-
-/// A quote for a client that does not exist is bad input, not a missing quote.
-fn no_client(error: Error) -> Error {
-    match error {
-        Error::NotFound => Invalid::new("clientId", "must be a client of the company").into(),
-        error => error,
-    }
 }

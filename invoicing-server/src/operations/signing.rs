@@ -47,6 +47,7 @@ impl std::fmt::Debug for Signature {
 
 /// What the client sees.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct SigningPage {
     /// Whose quote it is.
     pub company_name: String,

@@ -23,6 +23,7 @@ const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
 /// What a sweep changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub struct SweepReport {
     /// Quotes that went from SENT to EXPIRED.
     pub expired_quotes: u64,

@@ -54,6 +54,7 @@ impl fmt::Debug for WebhookChange {
 
 /// A webhook with its secret, which is shown this once.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RegisteredWebhook {
     /// The webhook.
     pub webhook: Webhook,

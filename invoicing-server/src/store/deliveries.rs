@@ -24,6 +24,7 @@ pub(crate) struct AllDeliveries<'c>(pub(super) &'c mut Connection);
 
 /// A delivery of an event to a webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DeliveryRecord {
     /// The event.
     pub event: EventId,
@@ -71,6 +72,7 @@ impl TryFrom<DeliveryRow> for DeliveryRecord {
 
 /// One attempt to deliver, as the debugging page shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct AttemptRecord {
     /// When it began.
     pub at: Timestamp,

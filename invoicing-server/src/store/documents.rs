@@ -17,6 +17,7 @@ use crate::Error;
 
 /// A frozen document of a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DocumentRecord {
     /// SHA-256 of the file, 64 lowercase hex digits.
     pub sha256: String,

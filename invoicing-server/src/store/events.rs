@@ -18,6 +18,7 @@ use crate::Error;
 
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct EventRecord {
     /// Identifier of the record. The events of a company are ordered by it as they were committed, so the last one
     /// read is a cursor that misses nothing.

@@ -49,6 +49,7 @@ const PAGES: PageStatements = PageStatements {
 /// A payment on an invoice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct Payment {
     /// Identifier on the service's side.
     pub id: PaymentId,
@@ -69,6 +70,7 @@ pub struct Payment {
 /// How a payment came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum PaymentMethod {
     /// Marked paid by hand: the remaining amount.
     Manual,

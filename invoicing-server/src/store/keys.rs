@@ -14,6 +14,7 @@ use crate::Error;
 
 /// An API key as its owner sees it. The key itself was shown once, when it was issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct KeyRecord {
     /// Identifies the key for revoking it.
     pub id: KeyId,

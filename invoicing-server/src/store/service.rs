@@ -92,11 +92,6 @@ impl ServiceTx<'_> {
         self.0.queue()
     }
 
-    /// Opens the queue after the commit; see [`Tx::open_queue_on_commit`].
-    pub(crate) fn open_queue_on_commit(&mut self) {
-        self.0.open_queue_on_commit();
-    }
-
     /// Runs `hook` once the transaction is committed, even where the caller has gone away.
     pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.0.on_commit(hook);

@@ -10,6 +10,7 @@ use crate::Error;
 
 /// The evidence of a signature. Internal: no API shows it.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ProofRecord {
     /// SHA-256 of the link's token.
     pub token_hash: Vec<u8>,

@@ -26,8 +26,6 @@ pub(crate) struct Tx {
     hooks: Vec<Box<dyn FnOnce() + Send>>,
     /// What other nodes are told after the commit.
     notifications: Vec<Notification>,
-    /// The run of the dispatcher for which the queue is opened after the commit.
-    opens_queue: Option<u64>,
     /// Events recorded by the operation under way.
     events: u16,
 }
@@ -67,7 +65,6 @@ impl Tx {
             own_ids: OwnIds::default(),
             hooks: Vec::new(),
             notifications: Vec::new(),
-            opens_queue: None,
             events: 0,
         }
     }
@@ -110,12 +107,6 @@ impl Tx {
     /// Tells the caches of this node and the other nodes once the transaction is committed.
     pub(crate) fn notify(&mut self, notification: Notification) {
         self.notifications.push(notification);
-    }
-
-    /// Opens the queue after the commit, behind the deliveries of the same commit: these were planned for an earlier run of
-    /// the dispatcher and have been released with the rest.
-    pub(crate) fn open_queue_on_commit(&mut self) {
-        self.opens_queue = Some(self.queue.run());
     }
 
     /// The id of an event. The events of a company are ordered by their ids as they were committed: by stamp, and
@@ -165,15 +156,11 @@ impl Tx {
             notifications.extend(self.new_deliveries.iter().filter_map(Notification::of));
             untaken = self.queue.hand_over(std::mem::take(&mut self.new_deliveries));
         }
-        if let Some(run) = self.opens_queue.take() {
-            self.queue.open(run);
-        }
         AfterCommit { notifications, untaken }
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Savepoint::default());
-        self.opens_queue = None;
         if let Some(cache) = self.connection.write_cache() {
             cache.clear();
         }

@@ -20,6 +20,7 @@ use crate::secret::{Secret, shown_url};
 
 /// Why a webhook is disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum DisabledReason {
     /// By its owner.
     Manual,
@@ -51,6 +52,7 @@ impl fmt::Display for DisabledReason {
 ///
 /// `Debug` shows of the URL where it leads, without path and query: these may carry a token of the receiver.
 #[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Webhook {
     /// Identifier; each delivery names it in `X-Service-Webhook-Id`.
     pub id: WebhookId,

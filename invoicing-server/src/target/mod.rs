@@ -188,6 +188,7 @@ impl fmt::Display for TargetUrl {
 
 /// Why a URL cannot be the target of a webhook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetError {
     /// More than [`MAX_URL_CHARS`].
     #[error("must have at most {MAX_URL_CHARS} characters")]

@@ -129,7 +129,7 @@ async fn measure(
     }
 }
 
-/// Both must say the same, whatever the order of fields and the form of numbers.
+/// Both must answer the same; the order of fields and the form of numbers may differ.
 async fn same_answer(data: &Data, rival: SocketAddr, path: &str) -> Bytes {
     let get = request(&data.key, vec![path.to_owned()]);
     let ours = call(&mut connect(data.address).await, get(0)).await;

@@ -1,4 +1,4 @@
-//! A primary lost for good under load, and its synchronous standby promoted: whatever was acknowledged is on the
+//! A primary lost for good under load, and its synchronous standby promoted: every acknowledged change is on the
 //! standby, and the nodes go on there. They reach their database through an address that is switched, as it is done
 //! with a failover address.
 

@@ -1,5 +1,5 @@
-//! Several nodes on one database, and receivers that are always well: whatever comes there twice was sent twice for
-//! another reason than theirs.
+//! Several nodes on one database, and receivers that never fail: where a delivery comes twice, the reason lies in the
+//! nodes.
 
 use std::time::Duration;
 

@@ -80,7 +80,7 @@ struct Shared {
     target: AtomicU16,
     /// How many of a thousand commits meet a fault.
     per_mille: AtomicU64,
-    /// Faults for the next commits, whatever chance says.
+    /// Faults for the next commits, instead of random ones.
     next: Mutex<VecDeque<Fault>>,
     away_until: Mutex<Option<Instant>>,
     counts: Mutex<Counts>,
@@ -184,7 +184,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         }
         let shared = Arc::clone(&shared);
         connections.spawn(async move {
-            // Both sides are closed, whatever the reason.
+            // Both sides are closed, for any reason.
             let _ = carry(client, &shared).await;
         });
         while connections.try_join_next().is_some() {}

@@ -68,7 +68,7 @@ async fn a_company_that_is_being_changed_delays_no_other() {
     let (other, key) = world.another("Autre", Plan::Team).await;
 
     let middle = in_the_middle_of_changing(&world, &world.company).await;
-    // It never ends, so that whatever waited for it would fail.
+    // It never ends, so that an operation that waited for it would fail.
     do_business(&world, &other, &key, &theirs).await;
     assert!(ours.received().is_empty(), "deliveries of the locked company were attempted");
 

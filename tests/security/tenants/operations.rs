@@ -193,7 +193,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     (company, Ids { client, quote, invoice, payment, project, webhook, key, event })
 }
 
-/// The same words for whatever id was asked for.
+/// The outcome without the ids, so that two of them can be compared.
 fn without_ids(outcome: Outcome, ids: Ids) -> Outcome {
     let blank = |text: String| {
         ids.texts().iter().fold(text, |text, id| text.replace(id, "ID").replace(&id.to_uppercase(), "ID"))

@@ -70,7 +70,7 @@ async fn a_name_that_changes_its_answer_is_refused_from_then_on_and_nothing_conn
 
 /// Rules: TARGET-6
 #[on_each_database]
-async fn a_refused_target_looks_the_same_whatever_lies_behind_it() {
+async fn a_refused_target_does_not_show_what_lies_behind_it() {
     let listener = Listener::start().await;
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let names = ["open", "closed", "mixed"].map(|name| {

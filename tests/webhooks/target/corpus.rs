@@ -58,6 +58,7 @@ fn verdict(policy: TargetPolicy, url: &str) -> &'static str {
         Err(TargetError::Port) => "port",
         Err(TargetError::PrivateAddress) => "private",
         Err(TargetError::LocalName) => "local",
+        Err(other) => panic!("a reason without a name: {other}"),
     }
 }
 
@@ -127,7 +128,7 @@ async fn registration_decides_as_the_corpus_says_and_its_errors_name_no_address(
         assert_eq!(webhooks.list().await.unwrap(), before, "{url}");
     }
     for (verdict, texts) in texts {
-        assert_eq!(texts.len(), 1, "{verdict}: one text, whatever lies behind it: {texts:?}");
+        assert_eq!(texts.len(), 1, "{verdict}: one text, for anything that lies behind it: {texts:?}");
     }
 }
 

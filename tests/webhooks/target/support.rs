@@ -48,7 +48,7 @@ impl Resolve for Names {
     }
 }
 
-/// A forward proxy on loopback. It connects to one place, whatever it is asked for, or answers 502.
+/// A forward proxy on loopback. It connects every request to one place, or answers 502.
 pub(crate) struct Proxy {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,

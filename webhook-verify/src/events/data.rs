@@ -10,6 +10,7 @@ use super::{InvoiceStatus, ProjectStatus, QuoteStatus, number, time};
 /// The header and the totals of a quote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct QuoteData {
     /// Identifier of the quote; the detail endpoint takes it.
     pub id: Uuid,
@@ -47,6 +48,7 @@ pub struct QuoteData {
 /// The header and the totals of an invoice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct InvoiceData {
     /// Identifier of the invoice; the detail endpoint takes it.
     pub id: Uuid,
@@ -87,6 +89,7 @@ pub struct InvoiceData {
 /// A project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[non_exhaustive]
 pub struct ProjectData {
     /// Identifier of the project.
     pub id: Uuid,
@@ -108,6 +111,7 @@ pub struct ProjectData {
 
 /// A test delivery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct PingData {
     /// The webhook under test.
     pub id: Option<Uuid>,

@@ -67,7 +67,7 @@ pub enum Diagnosis {
     },
     /// The signature is genuine, and `now` was given in milliseconds.
     NowInMilliseconds,
-    /// Nothing matches, whatever was undone.
+    /// Nothing matches, with any change undone.
     Unexplained {
         /// How many `v1` the header holds.
         candidates: usize,

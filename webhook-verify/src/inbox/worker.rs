@@ -1,6 +1,7 @@
 //! Passes the messages of an inbox to a handler, one after the other. It spawns no task.
 
 use std::fmt;
+use std::future::ready;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use std::task::Poll;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 
 use super::{Claim, DEFAULT_RETENTION, Inbox, InboxError};
 
@@ -86,32 +86,28 @@ impl<I: Inbox + ?Sized> Worker<I> {
         self
     }
 
-    /// Handles messages until `stop` is cancelled. A handler in progress is completed first.
-    pub async fn run<H, F, E>(&self, handler: H, stop: CancellationToken)
+    /// Handles messages until `stop` completes. A handler in progress is completed first.
+    pub async fn run<H, F, E>(&self, handler: H, stop: impl Future<Output = ()>)
     where
         H: Fn(Claim) -> F,
         F: Future<Output = Result<(), E>>,
         E: fmt::Display,
     {
+        let mut stop = pin!(stop);
         let mut prune_at = Instant::now();
         loop {
             // Subscribed before the claim, so that no arrival is missed in between.
             let arrived = self.inbox.arrived();
-            loop {
-                self.prune_if_due(&mut prune_at).await;
-                match self.run_one(&handler).await {
-                    Ok(true) if stop.is_cancelled() => return,
-                    Ok(true) => {}
-                    Ok(false) => break,
-                    Err(error) => {
-                        (self.on_error)(&WorkerError::Inbox(&error));
-                        break;
-                    }
-                }
-            }
+            self.prune_if_due(&mut prune_at).await;
+            let handled = self.run_one(&handler).await.unwrap_or_else(|error| {
+                (self.on_error)(&WorkerError::Inbox(&error));
+                false
+            });
             tokio::select! {
                 biased;
-                () = stop.cancelled() => return,
+                () = &mut stop => return,
+                // Another message may be due already.
+                () = ready(()), if handled => {}
                 () = arrived => {}
                 () = sleep(POLL_INTERVAL) => {}
             }

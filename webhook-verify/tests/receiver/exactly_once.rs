@@ -1,4 +1,4 @@
-//! Whatever the sender and the network do, and wherever the receiver dies: each event is handled exactly once.
+//! Each event is handled exactly once, despite faults of the sender and the network and crashes of the receiver.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::Full;
-use tokio::sync::oneshot;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::{Notify, oneshot};
 use webhook_verify::DedupKey;
 use webhook_verify::inbox::{
     Claim, Inbox, InboxError, InboxFuture, InboxService, MemoryInbox, Receipt, Worker, WorkerError,
@@ -105,7 +104,7 @@ async fn a_handler_without_a_limit_keeps_its_claim() {
 async fn a_running_worker_is_woken_and_completes_its_message_before_it_stops() {
     let inbox = Arc::new(MemoryInbox::with_clock(ManualClock::at(crate::support::NOW * 1000).get()));
     let mut service = InboxService::new(receiver(), Arc::clone(&inbox));
-    let stop = CancellationToken::new();
+    let stop = Notify::new();
     let (begun, has_begun) = oneshot::channel();
     let (go, gone) = oneshot::channel::<()>();
     let once = Mutex::new(Some((begun, gone)));
@@ -118,12 +117,12 @@ async fn a_running_worker_is_woken_and_completes_its_message_before_it_stops() {
         ended.fetch_add(1, Ordering::SeqCst);
         Ok::<(), &str>(())
     };
-    let run = worker.run(handler, stop.clone());
+    let run = worker.run(handler, stop.notified());
     let deliver = async {
         tokio::task::yield_now().await;
         assert_eq!(call::<_, Full<Bytes>, _>(&mut service, request(PING)).await, 204);
         assert_eq!(has_begun.await.unwrap(), 1);
-        stop.cancel();
+        stop.notify_one();
         tokio::task::yield_now().await;
         assert_eq!(ended.load(Ordering::SeqCst), 0);
         go.send(()).unwrap();
@@ -184,12 +183,12 @@ async fn a_failing_inbox_is_503_and_does_not_end_the_worker() {
     let (worker, errors) = watched(&inbox);
     // The first claim and the first pruning fail; the worker looks again after a second.
     inbox.failures.store(2, Ordering::SeqCst);
-    let stop = CancellationToken::new();
+    let stop = Notify::new();
     let handler = async |_| {
-        stop.cancel();
+        stop.notify_one();
         Ok::<(), &str>(())
     };
-    worker.run(handler, stop.clone()).await;
+    worker.run(handler, stop.notified()).await;
     assert_eq!(*errors.lock().unwrap(), ["disk full", "disk full"]);
     assert_eq!(inbox.waiting().await.unwrap(), 0);
 }
@@ -198,16 +197,16 @@ async fn a_failing_inbox_is_503_and_does_not_end_the_worker() {
 async fn a_worker_can_be_spawned() {
     let inbox: Arc<dyn Inbox> = with_messages(&["a"], &ManualClock::at(0)).await;
     let worker = Worker::new(inbox.clone());
-    let stop = CancellationToken::new();
-    let stopped = stop.clone();
+    let stop = Arc::new(Notify::new());
+    let stopped = Arc::clone(&stop);
     let mut tasks = tokio::task::JoinSet::new();
     tasks.spawn(async move {
         let handler = async |claim: Claim| claim.event().map(drop).or(Ok::<(), &str>(()));
-        worker.run(handler, stopped).await;
+        worker.run(handler, stopped.notified()).await;
     });
     while inbox.waiting().await.unwrap() > 0 {
         tokio::task::yield_now().await;
     }
-    stop.cancel();
+    stop.notify_one();
     tasks.join_all().await;
 }

@@ -36,6 +36,7 @@ static FALLBACKS: [&[u8]; 5] = [
 /// The bytes are not a font that a document can embed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a static OpenType font")]
+#[non_exhaustive]
 pub struct NotAFont;
 
 /// Parsed fonts, in the order in which they are tried.

@@ -103,6 +103,7 @@ impl From<StoreError> for Error {
 
 /// Why a store did not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum StoreError {
     /// There is no document under this key.
     #[error("the document is not in the store")]

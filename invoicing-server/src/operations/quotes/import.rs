@@ -6,14 +6,13 @@
 use std::time::Duration;
 
 use chrono::{Datelike, NaiveDate};
-use futures_util::future::{self, Either};
 use invoicing_core::{
     Changed, Client, ClientId, Line, NewQuote, Percent, Quote, QuoteCreation, QuoteId, QuoteImport,
     QuoteStatus,
 };
 
 use super::freezing::{ATTEMPTS, finish_upload, particulars, until_committed};
-use super::{Quotes, check, no_client};
+use super::{Quotes, check, missing_client};
 use crate::Error;
 use crate::documents::Frozen;
 use crate::keyed_semaphore::KeyedSemaphore;
@@ -102,10 +101,10 @@ impl Quotes<'_> {
         let Numbering { imports, numbers } = &self.0.services.numbering;
         let turn = imports.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_all_within(self.0.id, LOCK_LIMIT).await?;
-        let attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
-        let imported = match future::select(attempts, Box::pin(tokio::time::sleep(LOCK_LIMIT))).await {
-            Either::Left((imported, _)) => imported,
-            Either::Right(((), attempts)) => {
+        let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
+        let imported = match tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
+            Ok(imported) => imported,
+            Err(_) => {
                 drop((all_numbers, turn));
                 attempts.await
             }
@@ -119,7 +118,7 @@ impl Quotes<'_> {
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
             .write(async move |mut tx| {
-                let client = tx.clients().find(incoming.client_id).await.map_err(no_client)?;
+                let client = tx.clients().find(incoming.client_id).await.map_err(missing_client)?;
                 let year = tx.today().year();
                 let number = tx.quote_series(year).allocate().await?;
                 let id = QuoteId(tx.env().uuid());
@@ -132,7 +131,7 @@ impl Quotes<'_> {
     /// `None` where the rendered number is no longer the next one, or the document does not show the current data.
     async fn try_import(&self, id: QuoteId, incoming: &Incoming) -> Result<Option<Quote>, Error> {
         let (then, number) = self.next_number().await?;
-        let client = self.0.clients().get(incoming.client_id).await.map_err(no_client)?;
+        let client = self.0.clients().get(incoming.client_id).await.map_err(missing_client)?;
         let preview = incoming.quote(id, &then, &client, &number)?;
         let (address, work_site) = (client.address.clone(), incoming.internal.work_site.clone());
         let particulars = particulars(&then, &preview.record, address, work_site);
@@ -184,7 +183,7 @@ async fn is_current(
     let year = tx.today().year();
     Ok(tx.quote_series(year).next().await? == number
         && frozen.particulars.company == *tx.company()
-        && tx.clients().find(client.id).await.map_err(no_client)? == *client)
+        && tx.clients().find(client.id).await.map_err(missing_client)? == *client)
 }
 
 /// Stores a new quote with its events.
