@@ -18,7 +18,7 @@ pub(super) async fn authenticate(
     rate_limit: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
     let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
-    let quota = context.access.quota();
+    let quota = context.access.quota;
     let (company, decision) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),
         Verdict::PlanRequired => {
