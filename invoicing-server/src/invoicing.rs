@@ -242,7 +242,7 @@ impl Builder {
                 services: Arc::clone(&services),
                 access: Arc::clone(&access),
                 capacity: Arc::new(Capacity::new(&settings.requests)),
-                limits: settings.requests.clone(),
+                body_time: Duration::from_millis(settings.requests.body_time_ms),
             }),
             dispatch: Arc::new(DispatchContext {
                 store: Arc::clone(&store),
