@@ -9,7 +9,6 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderValue, Uri};
 use percent_encoding::percent_decode_str;
 use serde::Deserialize;
-use subtle::ConstantTimeEq;
 use url::Url;
 use zeroize::Zeroizing;
 
@@ -18,7 +17,7 @@ use zeroize::Zeroizing;
 /// The scheme is for the connection to the proxy itself; deliveries to `https` receivers are encrypted end to end either
 /// way. User and password may be percent-encoded. They are sent as Basic authentication, which is readable on the way
 /// to an `http://` proxy. `Debug` does not show them, and their memory is wiped on drop.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ForwardProxy {
     uri: Uri,
@@ -82,15 +81,6 @@ impl TryFrom<String> for ForwardProxy {
         Self::parse(&Zeroizing::new(url))
     }
 }
-
-impl PartialEq for ForwardProxy {
-    fn eq(&self, other: &Self) -> bool {
-        let secret = |proxy: &Self| proxy.authorization.clone().unwrap_or_default();
-        self.uri == other.uri && bool::from(secret(self).as_bytes().ct_eq(secret(other).as_bytes()))
-    }
-}
-
-impl Eq for ForwardProxy {}
 
 impl fmt::Debug for ForwardProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

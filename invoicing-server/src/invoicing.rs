@@ -221,14 +221,14 @@ impl Builder {
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let max_age = database.max_cache_age();
         let endpoints = Arc::new(Endpoints::new(&settings, transport, Arc::clone(&sealer), max_age)?);
-        let access = Arc::new(Access::new(
-            Arc::clone(&store),
-            env.clone(),
-            settings.quota,
-            database.counting(),
-            max_age,
-        ));
-        listen(&store, Arc::clone(access.keys()), Arc::clone(&endpoints), Arc::clone(&queue)).await;
+        let access = Arc::new(Access {
+            store: Arc::clone(&store),
+            env: env.clone(),
+            quota: settings.quota,
+            counting: database.counting(),
+            keys: Arc::new(KeyCache::new(max_age)),
+        });
+        listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
         let documents = Documents::new(renderer, document_store, signer);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
@@ -243,7 +243,7 @@ impl Builder {
                 services: Arc::clone(&services),
                 access: Arc::clone(&access),
                 capacity: Arc::new(Capacity::new(&settings.requests)),
-                limits: settings.requests.clone(),
+                body_time: Duration::from_millis(settings.requests.body_time_ms),
             }),
             dispatch: Arc::new(DispatchContext {
                 store: Arc::clone(&store),

@@ -5,7 +5,6 @@
 //! that is malformed or too large; that response has an empty body.
 
 mod acceptor;
-mod bodies;
 mod connection;
 mod connection_table;
 mod framing;

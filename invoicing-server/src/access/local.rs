@@ -6,7 +6,7 @@
 
 use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, Key, KeyState, LAST_USE_LAG_MS};
+use super::{Access, Counting, Key, KeyState};
 use crate::Error;
 use crate::store::Tables;
 
@@ -55,68 +55,77 @@ impl Reservations {
     }
 }
 
-/// Counts a request against the key's quota, or refuses it.
-pub(super) async fn count(access: &Access, key: &Key) -> Result<QuotaDecision, Error> {
-    loop {
-        let now = access.env.now();
-        if let Some(admission) = key.state().try_count(access.quota, now) {
-            return Ok(admission);
-        }
-        let _storing = key.storing.lock().await;
-        let block = {
-            let mut state = key.state();
-            // Another request may have stored meanwhile.
-            if state.must_store(access.quota, now) { state.next_block(access.quota, now) } else { continue }
-        };
-        store_use(access, key, block, now).await?;
-        let mut state = key.state();
-        state.reservations.reserved += block;
-        state.stored_at = Some(now);
-    }
-}
-
-/// Stores what the key has used, and `block` requests more that it may use.
-async fn store_use(access: &Access, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
-    let (id, log) = (key.id, key.state().reservations.to_log(block));
-    access
-        .store
-        .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
-        .await
-}
-
-pub(super) async fn store_late_uses(access: &Access, idle_since: Timestamp) -> Result<(), Error> {
-    for key in access.keys.all() {
-        if key.state().looks_idle(idle_since) {
+impl Access {
+    /// Counts a request against the key's quota, or refuses it.
+    pub(super) async fn count_in_memory(&self, key: &Key) -> Result<QuotaDecision, Error> {
+        loop {
+            let now = self.env.now();
+            if let Some(decision) = key.state.lock().try_count(self.quota, now) {
+                return Ok(decision);
+            }
             let _storing = key.storing.lock().await;
-            let used_at = key.state().last_used;
-            store_use(access, &key, 0, used_at).await?;
-            key.state().stored_at = Some(used_at);
+            let block = {
+                let mut state = key.state.lock();
+                // Another request may have stored meanwhile.
+                if state.must_store(self.quota, now) { state.next_block(self.quota, now) } else { continue }
+            };
+            self.store_use(key, block, now).await?;
+            let mut state = key.state.lock();
+            state.reservations.reserved += block;
+            state.stored_at = Some(now);
         }
     }
-    Ok(())
-}
 
-pub(super) async fn release_reservations(access: &Access) -> Result<(), Error> {
-    for key in access.keys.all() {
-        // Not between another request's reservation and its write.
-        let _storing = key.storing.lock().await;
-        let used_at = {
-            let mut state = key.state();
-            state.reservations.reserved = 0;
-            (state.stored_at.is_some() && !state.revoked).then_some(state.last_used)
-        };
-        if let Some(used_at) = used_at {
-            store_use(access, &key, 0, used_at).await?;
-        }
+    /// Stores what the key has used, and `block` requests more that it may use.
+    async fn store_use(&self, key: &Key, block: u32, used_at: Timestamp) -> Result<(), Error> {
+        let (id, log) = (key.id, key.state.lock().reservations.to_log(block));
+        self.store
+            .write_company(key.company, async move |mut tx| tx.keys().set_use(id, used_at, &log).await)
+            .await
     }
-    Ok(())
+
+    /// Stores uses that are in memory only, of keys that would look idle since that instant without them. A shared
+    /// database stores every use as it counts it.
+    pub(crate) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
+        if self.counting != Counting::Local {
+            return Ok(());
+        }
+        for key in self.keys.all() {
+            if key.state.lock().looks_idle(idle_since) {
+                let _storing = key.storing.lock().await;
+                let used_at = key.state.lock().last_used;
+                self.store_use(&key, 0, used_at).await?;
+                key.state.lock().stored_at = Some(used_at);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives back what was reserved and not used: for a clean stop. A shared database reserves nothing.
+    pub(crate) async fn release_reservations(&self) -> Result<(), Error> {
+        if self.counting != Counting::Local {
+            return Ok(());
+        }
+        for key in self.keys.all() {
+            // Not between another request's reservation and its write.
+            let _storing = key.storing.lock().await;
+            let used_at = {
+                let mut state = key.state.lock();
+                state.reservations.reserved = 0;
+                (state.stored_at.is_some() && !state.revoked).then_some(state.last_used)
+            };
+            if let Some(used_at) = used_at {
+                self.store_use(&key, 0, used_at).await?;
+            }
+        }
+        Ok(())
+    }
 }
 
 impl KeyState {
     /// Whether something must reach the disk before the next request is accepted.
     fn must_store(&self, quota: u32, now: Timestamp) -> bool {
-        let lags = self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS);
-        lags || (quota > 0 && self.reservations.reserved == 0)
+        self.lags(now) || (quota > 0 && self.reservations.reserved == 0)
     }
 
     /// Whether it was used since that instant, but is stored as last used before it.

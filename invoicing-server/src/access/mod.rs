@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, Timestamp};
-use parking_lot::{Mutex, MutexGuard, RwLock};
+use parking_lot::{Mutex, RwLock};
 
 use crate::Error;
 use crate::env::Env;
@@ -54,41 +54,21 @@ pub(crate) enum Counting {
 
 /// See the module's text.
 pub(crate) struct Access {
-    store: Arc<Store>,
-    env: Env,
+    pub(crate) store: Arc<Store>,
+    pub(crate) env: Env,
     /// Requests per key and minute; 0 for no quota.
-    quota: u32,
-    counting: Counting,
-    keys: Arc<KeyCache>,
+    pub(crate) quota: u32,
+    pub(crate) counting: Counting,
+    /// The keys in use, for the listener that learns of their changes.
+    pub(crate) keys: Arc<KeyCache>,
 }
 
 impl Access {
-    /// A key is read again after `max_age`.
-    pub(crate) fn new(
-        store: Arc<Store>,
-        env: Env,
-        quota: u32,
-        counting: Counting,
-        max_age: Duration,
-    ) -> Self {
-        Self { store, env, quota, counting, keys: Arc::new(KeyCache::new(max_age)) }
-    }
-
-    /// The keys in use, for those who learn that one has changed.
-    pub(crate) fn keys(&self) -> &Arc<KeyCache> {
-        &self.keys
-    }
-
-    /// Requests per key and minute; 0 for no quota.
-    pub(crate) fn quota(&self) -> u32 {
-        self.quota
-    }
-
     /// Authenticates a request and counts it.
     pub(crate) async fn admit(&self, key: &str) -> Result<Verdict, Error> {
         let hash = sha256(key);
         for _ in 0..TRIES {
-            let Some((key, plan)) = self.authenticate(&hash).await? else { return Ok(Verdict::Unauthorized) };
+            let Some((key, plan)) = self.authenticate(hash).await? else { return Ok(Verdict::Unauthorized) };
             if !plan.has_api() {
                 return Ok(Verdict::PlanRequired);
             }
@@ -100,31 +80,29 @@ impl Access {
         Err(Error::internal("the key keeps changing"))
     }
 
-    async fn authenticate(&self, hash: &[u8; 32]) -> Result<Option<(Arc<Key>, Plan)>, Error> {
-        let key = match self.keys.get(hash) {
-            Some(key) => key,
-            None => match self.load(hash).await? {
-                Some(key) => key,
-                None => return Ok(None),
-            },
+    /// The key and the plan of its company, where the key may be used.
+    async fn authenticate(&self, hash: [u8; 32]) -> Result<Option<(Arc<Key>, Plan)>, Error> {
+        let Some(key) = self.find(hash).await? else { return Ok(None) };
+        let (plan, revoked, last_used) = {
+            let state = key.state.lock();
+            (state.plan, state.revoked, state.last_used)
         };
-        let (plan, is_idle) = {
-            let state = key.state();
-            if state.revoked {
-                return Ok(None);
-            }
-            (state.plan, self.env.now().as_millis() - state.last_used.as_millis() > IDLE_LIMIT_MS)
-        };
-        if is_idle {
+        if revoked {
+            return Ok(None);
+        }
+        if self.env.now().as_millis() - last_used.as_millis() > IDLE_LIMIT_MS {
             self.revoke(&key).await?;
             return Ok(None);
         }
         Ok(Some((key, plan)))
     }
 
-    async fn load(&self, hash: &[u8; 32]) -> Result<Option<Arc<Key>>, Error> {
-        let hash = *hash;
+    /// The key in use, or in the database.
+    async fn find(&self, hash: [u8; 32]) -> Result<Option<Arc<Key>>, Error> {
         loop {
+            if let Some(key) = self.keys.get(&hash) {
+                return Ok(Some(key));
+            }
             let generation = self.keys.generation();
             let row =
                 self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
@@ -156,28 +134,9 @@ impl Access {
     )]
     async fn count(&self, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
         match self.counting {
-            Counting::Local => local::count(self, key).await.map(Some),
+            Counting::Local => self.count_in_memory(key).await.map(Some),
             #[cfg(feature = "postgres")]
-            Counting::Shared => shared::count(self, key, plan).await,
-        }
-    }
-
-    /// Stores uses that are in memory only, of keys that would look idle since that instant without them.
-    pub(crate) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
-        match self.counting {
-            Counting::Local => local::store_late_uses(self, idle_since).await,
-            // Every use is stored as it is counted.
-            #[cfg(feature = "postgres")]
-            Counting::Shared => Ok(()),
-        }
-    }
-
-    /// Gives back what was reserved and not used: for a clean stop.
-    pub(crate) async fn release_reservations(&self) -> Result<(), Error> {
-        match self.counting {
-            Counting::Local => local::release_reservations(self).await,
-            #[cfg(feature = "postgres")]
-            Counting::Shared => Ok(()),
+            Counting::Shared => self.count_in_database(key, plan).await,
         }
     }
 }
@@ -205,6 +164,13 @@ struct KeyState {
     read_at: Instant,
 }
 
+impl KeyState {
+    /// Whether the stored last use is too old.
+    fn lags(&self, now: Timestamp) -> bool {
+        self.stored_at.is_none_or(|at| now.as_millis() - at.as_millis() >= LAST_USE_LAG_MS)
+    }
+}
+
 impl Key {
     fn from_row(row: ActiveKey, now: Timestamp) -> Result<Self, Error> {
         let ActiveKey { company, id, created_at, last_used_at, quota_log } = row;
@@ -220,10 +186,6 @@ impl Key {
         };
         Ok(Self { company: company.id, id, state: Mutex::new(state), storing: tokio::sync::Mutex::default() })
     }
-
-    fn state(&self) -> MutexGuard<'_, KeyState> {
-        self.state.lock()
-    }
 }
 
 /// The keys in use, by the hash of their text.
@@ -237,7 +199,8 @@ pub(crate) struct KeyCache {
 }
 
 impl KeyCache {
-    fn new(max_age: Duration) -> Self {
+    /// An empty cache. A key is read again after `max_age`.
+    pub(crate) fn new(max_age: Duration) -> Self {
         Self { keys: RwLock::default(), generation: AtomicU64::default(), max_age }
     }
 
@@ -245,7 +208,7 @@ impl KeyCache {
     pub(crate) fn set_plan(&self, company: CompanyId, plan: Plan) {
         let keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
-        keys.values().filter(|key| key.company == company).for_each(|key| key.state().plan = plan);
+        keys.values().filter(|key| key.company == company).for_each(|key| key.state.lock().plan = plan);
     }
 
     /// The key was revoked.
@@ -254,7 +217,7 @@ impl KeyCache {
         self.generation.fetch_add(1, Ordering::SeqCst);
         keys.retain(|_, key| {
             if key.id == id {
-                key.state().revoked = true;
+                key.state.lock().revoked = true;
             }
             key.id != id
         });
@@ -272,7 +235,7 @@ impl KeyCache {
     }
 
     fn is_stale(&self, key: &Key) -> bool {
-        key.state().read_at.elapsed() > self.max_age
+        key.state.lock().read_at.elapsed() > self.max_age
     }
 
     fn generation(&self) -> u64 {

@@ -2,71 +2,67 @@
 
 use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
+use super::{Access, IDLE_LIMIT_MS, Key};
 use crate::Error;
 use crate::store::ServiceTables;
 use crate::store::keys::{Caller, Counted};
 
-/// How often a request is counted again where the window moves between the refusal and its explanation.
-const TRIES: u32 = 5;
-
-/// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
-pub(super) async fn count(access: &Access, key: &Key, plan: Plan) -> Result<Option<QuotaDecision>, Error> {
-    let quota = access.quota;
-    if quota == 0 {
-        store_last_use(access, key).await?;
-        return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
-    }
-    let idle_since = access.env.now().plus_millis(-IDLE_LIMIT_MS);
-    let caller = Caller { company: key.company, key: key.id, plan, idle_since };
-    for _ in 0..TRIES {
-        let now = access.env.now();
+impl Access {
+    /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.
+    pub(super) async fn count_in_database(
+        &self,
+        key: &Key,
+        plan: Plan,
+    ) -> Result<Option<QuotaDecision>, Error> {
+        let quota = self.quota;
+        if quota == 0 {
+            self.store_last_use(key).await?;
+            return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
+        }
+        let now = self.env.now();
+        let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
+        let caller = Caller { company: key.company, key: key.id, plan, idle_since };
         // Where the answer is lost, the request may be counted twice, as if it had been sent twice.
-        let counted = access
-            .store
-            .read_service(async move |mut tx| tx.keys().count_request(caller, quota, now).await)
-            .await?;
-        match counted {
+        let counting =
+            self.store.read_service(async move |mut tx| tx.keys().count_request(caller, quota, now).await);
+        match counting.await? {
             Counted::Accepted(mut instants) => {
-                key.state().last_used = now;
+                key.state.lock().last_used = now;
                 let this = instants.pop().map_or(now, Timestamp::from_millis);
-                return Ok(Some(window(&instants).try_acquire(quota, this)));
+                Ok(Some(window(&instants).try_acquire(quota, this)))
             }
             Counted::Refused(instants) => {
                 let last = last(&instants, now);
-                if let QuotaDecision::Refused { wait_ms } = window(&instants).peek(quota, last) {
-                    // The clock has to reach the last instant first.
-                    let behind = last.as_millis() - now.as_millis();
-                    return Ok(Some(QuotaDecision::Refused { wait_ms: wait_ms + behind }));
-                }
+                // The clock has to reach the last instant first.
+                let behind = last.as_millis() - now.as_millis();
+                let wait_ms = match window(&instants).peek(quota, last) {
+                    QuotaDecision::Refused { wait_ms } => wait_ms + behind,
+                    // Another node has moved the window since the refusal, so the next request may pass.
+                    QuotaDecision::Accepted { .. } => 1,
+                };
+                Ok(Some(QuotaDecision::Refused { wait_ms }))
             }
             Counted::Changed => {
-                access.keys.clear();
-                return Ok(None);
+                self.keys.clear();
+                Ok(None)
             }
         }
     }
-    Ok(Some(QuotaDecision::Refused { wait_ms: 1 }))
-}
 
-/// Without a quota nothing is counted; the stored last use may lag.
-async fn store_last_use(access: &Access, key: &Key) -> Result<(), Error> {
-    let now = access.env.now();
-    let is_stored = {
-        let mut state = key.state();
-        state.last_used = now;
-        let lag = state.stored_at.map(|at| now.as_millis() - at.as_millis());
-        let is_stored = lag.is_some_and(|lag| lag < LAST_USE_LAG_MS);
-        state.stored_at = Some(state.stored_at.filter(|_| is_stored).unwrap_or(now));
-        is_stored
-    };
-    if !is_stored {
+    /// Without a quota nothing is counted; the stored last use may lag.
+    async fn store_last_use(&self, key: &Key) -> Result<(), Error> {
+        let now = self.env.now();
+        {
+            let mut state = key.state.lock();
+            state.last_used = now;
+            if !state.lags(now) {
+                return Ok(());
+            }
+            state.stored_at = Some(now);
+        }
         let (company, id) = (key.company, key.id);
-        let stored =
-            access.store.read_service(async move |mut tx| tx.keys().set_last_used(company, id, now).await);
-        stored.await?;
+        self.store.read_service(async move |mut tx| tx.keys().set_last_used(company, id, now).await).await
     }
-    Ok(())
 }
 
 /// Never before the last instant that was counted, as another node's clock may be ahead of this one's.

@@ -7,6 +7,7 @@ use invoicing_core::QuotaDecision;
 
 use super::ApiContext;
 use super::error::ApiError;
+use super::request::only_value;
 use super::response::RateLimit;
 use crate::access::Verdict;
 use crate::operations::CompanyHandle;
@@ -18,7 +19,7 @@ pub(super) async fn authenticate(
     rate_limit: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
     let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
-    let quota = context.access.quota();
+    let quota = context.access.quota;
     let (company, decision) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),
         Verdict::PlanRequired => {
@@ -38,9 +39,7 @@ pub(super) async fn authenticate(
 
 /// The token of the only `Authorization` header, where its scheme is `Bearer` (RFC 6750, section 2.1).
 fn bearer_token(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    let (scheme, key) = value.to_str().ok()?.split_once(' ')?;
+    let (scheme, key) = only_value(headers, header::AUTHORIZATION)?.split_once(' ')?;
     let key = key.trim();
     let is_key = !key.is_empty() && !key.contains([' ', '\t']);
     (scheme.eq_ignore_ascii_case("bearer") && is_key).then_some(key)

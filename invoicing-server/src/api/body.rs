@@ -1,18 +1,16 @@
 //! Reads the body of a request within limits. Does not parse it.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body::{Body, Frame, SizeHint};
+use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
 use super::capacity::ByteReservation;
 use super::error::ApiError;
-use crate::config::{MAX_BODY_BYTES, RequestLimits};
+use crate::config::MAX_BODY_BYTES;
 
 /// The error of a body that cannot be read.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -22,91 +20,32 @@ const DISCARD_BYTES: usize = 1024 * 1024;
 /// Time limit for discarding an unread body.
 const DISCARD_TIME: Duration = Duration::from_secs(5);
 
-/// Limits on the body of a request.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct BodyLimits {
-    /// Most bytes.
-    pub(super) bytes: usize,
-    /// Time limit for the last of them.
-    pub(super) time: Duration,
-}
+/// A body that can be read. A name for these bounds.
+pub(crate) trait ReadableBody: Body<Data: Buf, Error: Into<BoxError>> {}
 
-impl BodyLimits {
-    /// The size of the contract, and the time that the host sets.
-    pub(super) fn new(limits: &RequestLimits) -> Self {
-        Self { bytes: MAX_BODY_BYTES, time: Duration::from_millis(limits.body_time_ms) }
-    }
-}
+impl<B: Body<Data: Buf, Error: Into<BoxError>>> ReadableBody for B {}
 
-/// The body of a request, which knows whether it has been read to its end.
-pub(super) struct RequestBody<'b, B> {
-    body: Pin<&'b mut B>,
-    ended: bool,
-}
-
-impl<'b, B: Body> RequestBody<'b, B> {
-    pub(super) fn new(body: Pin<&'b mut B>) -> Self {
-        let ended = body.is_end_stream();
-        Self { body, ended }
-    }
-
-    /// Whether the whole body has been read.
-    pub(super) fn has_ended(&self) -> bool {
-        self.ended
-    }
-}
-
-impl<B: Body> Body for RequestBody<'_, B> {
-    type Data = B::Data;
-    type Error = B::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let frame = ready!(self.body.as_mut().poll_frame(context));
-        self.ended = frame.is_none() || self.body.is_end_stream();
-        Poll::Ready(frame)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.ended
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
-}
-
-/// Reads the whole body, and reserves its bytes.
+/// Reads the whole body within a time limit, and reserves its bytes.
 ///
 /// # Errors
 /// `payload_too_large`, also for the announced length; `request_timeout`; `bad_request` where the body ends early;
 /// `overloaded` where its bytes cannot be reserved.
-pub(super) async fn read<B>(
-    body: &mut B,
+pub(super) async fn read(
+    body: &mut (impl ReadableBody + Unpin),
     headers: &HeaderMap,
-    limits: BodyLimits,
+    time: Duration,
     reservation: &mut ByteReservation,
-) -> Result<Bytes, ApiError>
-where
-    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
-{
-    if announced_length(body, headers) > limits.bytes as u64 {
-        return Err(ApiError::PayloadTooLarge(limits.bytes));
+) -> Result<Bytes, ApiError> {
+    if announced_length(body, headers) > MAX_BODY_BYTES as u64 {
+        return Err(ApiError::PayloadTooLarge);
     }
-    let reading = collect(body, limits.bytes, reservation);
-    timeout(limits.time, reading).await.unwrap_or(Err(ApiError::RequestTimeout))
+    timeout(time, collect(body, reservation)).await.unwrap_or(Err(ApiError::RequestTimeout))
 }
 
-async fn collect<B>(
-    body: &mut B,
-    max_bytes: usize,
+async fn collect(
+    body: &mut (impl ReadableBody + Unpin),
     reservation: &mut ByteReservation,
-) -> Result<Bytes, ApiError>
-where
-    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
-{
+) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -116,8 +55,8 @@ where
         })?;
         // Trailers are ignored.
         let Ok(data) = frame.into_data() else { continue };
-        if bytes.len() + data.remaining() > max_bytes {
-            return Err(ApiError::PayloadTooLarge(max_bytes));
+        if bytes.len() + data.remaining() > MAX_BODY_BYTES {
+            return Err(ApiError::PayloadTooLarge);
         }
         reservation.grow(data.remaining())?;
         bytes.put(data);
@@ -129,10 +68,7 @@ where
 ///
 /// Closing a connection with unread bytes resets it. The reset may overtake the response, and the caller would see a
 /// broken connection instead of the error.
-pub(super) async fn discard<B>(body: &mut B)
-where
-    B: Body<Data: Buf, Error: Into<BoxError>> + Unpin,
-{
+pub(super) async fn discard(body: &mut (impl ReadableBody + Unpin)) {
     if body.is_end_stream() {
         return;
     }
@@ -155,21 +91,27 @@ mod tests {
     use std::sync::Arc;
 
     use futures_util::{Stream, StreamExt, stream};
-    use http::HeaderValue;
+    use http_body::Frame;
     use http_body_util::{Full, StreamBody};
     use invoicing_core::ErrorCode;
 
     use super::*;
     use crate::api::capacity::Capacity;
+    use crate::config::RequestLimits;
 
-    const LIMITS: BodyLimits = BodyLimits { bytes: 10, time: Duration::from_millis(20) };
+    const TIME: Duration = Duration::from_millis(20);
 
-    fn capacity() -> Arc<Capacity> {
-        Arc::new(Capacity::new(&RequestLimits { buffered_bytes: 20, ..RequestLimits::default() }))
+    fn capacity(buffered_bytes: usize) -> Arc<Capacity> {
+        Arc::new(Capacity::new(&RequestLimits { buffered_bytes, ..RequestLimits::default() }))
     }
 
     fn reservation() -> ByteReservation {
-        capacity().reserve_bytes()
+        capacity(2 * MAX_BODY_BYTES).reserve_bytes()
+    }
+
+    /// A text of so many bytes.
+    fn text(bytes: usize) -> &'static str {
+        "x".repeat(bytes).leak()
     }
 
     /// A body of these chunks; `None` is a connection error.
@@ -184,26 +126,28 @@ mod tests {
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
         let mut body = pin!(StreamBody::new(chunks(texts)));
-        read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await.map_err(|error| error.code())
+        read(&mut body, &HeaderMap::new(), TIME, &mut reservation()).await.map_err(|error| error.code())
     }
 
     #[tokio::test]
     async fn a_body_up_to_the_limit_is_read() {
-        assert_eq!(read_chunks([Some("01234"), Some("56789")]).await.unwrap(), "0123456789");
+        let half = text(MAX_BODY_BYTES / 2);
+        assert_eq!(read_chunks([Some(half), Some(half)]).await.unwrap(), text(MAX_BODY_BYTES));
         assert_eq!(read_chunks([]).await.unwrap(), "");
     }
 
     #[tokio::test]
     async fn a_body_over_the_limit_is_too_large() {
-        let code = read_chunks([Some("01234"), Some("567890")]).await.unwrap_err();
+        let half = text(MAX_BODY_BYTES / 2);
+        let code = read_chunks([Some(half), Some(half), Some("x")]).await.unwrap_err();
         assert_eq!(code, ErrorCode::PayloadTooLarge);
     }
 
     #[tokio::test]
     async fn an_announced_length_over_the_limit_is_too_large() {
-        let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, HeaderValue::from_static("11"))]);
+        let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, (MAX_BODY_BYTES + 1).into())]);
         let mut body = pin!(Full::new(Bytes::from_static(b"{}")));
-        let error = read(&mut body, &headers, LIMITS, &mut reservation()).await.unwrap_err();
+        let error = read(&mut body, &headers, TIME, &mut reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
 
@@ -215,49 +159,33 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
         let mut body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await.unwrap_err();
+        let error = read(&mut body, &HeaderMap::new(), TIME, &mut reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
     }
 
     #[tokio::test]
     async fn a_body_is_refused_while_its_bytes_cannot_be_reserved() {
         let (mut first, mut second) = {
-            let capacity = capacity();
+            let capacity = capacity(20);
             (capacity.reserve_bytes(), capacity.reserve_bytes())
         };
         first.grow(15).unwrap();
         let mut body = pin!(StreamBody::new(chunks([Some("012345")])));
-        let error = read(&mut body, &HeaderMap::new(), LIMITS, &mut second).await.unwrap_err();
+        let error = read(&mut body, &HeaderMap::new(), TIME, &mut second).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Overloaded);
     }
 
     #[tokio::test]
     async fn the_rest_of_a_body_is_discarded_up_to_its_end_or_the_limit() {
-        let large = "x".repeat(DISCARD_BYTES / 2).leak();
-        for (texts, ends) in [
-            (vec![Some("01234"); 100], true),
-            (vec![Some(&*large); 2], true),
-            (vec![Some(&*large); 3], false),
-        ] {
+        let large = text(DISCARD_BYTES / 2);
+        for (texts, ends) in
+            [(vec![Some("01234"); 100], true), (vec![Some(large); 2], true), (vec![Some(large); 3], false)]
+        {
             let body = pin!(StreamBody::new(chunks(texts)));
-            let mut body = RequestBody::new(body);
-            assert!(!body.has_ended());
+            let mut body = BodyExt::fuse(body);
+            assert!(!body.is_end_stream());
             discard(&mut body).await;
-            assert_eq!(body.has_ended(), ends);
-        }
-    }
-
-    #[tokio::test]
-    async fn a_body_has_ended_after_its_last_byte_but_not_after_an_error() {
-        let empty = pin!(Full::<Bytes>::default());
-        let mut empty = RequestBody::new(empty);
-        assert!(empty.has_ended());
-        discard(&mut empty).await;
-        for (texts, ends) in [([Some("{"), Some("}")], true), ([Some("{"), None], false)] {
-            let body = pin!(StreamBody::new(chunks(texts)));
-            let mut body = RequestBody::new(body);
-            let read = read(&mut body, &HeaderMap::new(), LIMITS, &mut reservation()).await;
-            assert_eq!((read.is_ok(), body.has_ended()), (ends, ends));
+            assert_eq!(body.is_end_stream(), ends);
         }
     }
 }

@@ -12,9 +12,10 @@ use crate::config::RequestLimits;
 /// The free capacity of a service; all clones of the service share it.
 #[derive(Debug)]
 pub(crate) struct Capacity {
-    requests: Semaphore,
-    /// Apart, so that a document store which hangs does not block other requests.
-    documents: Semaphore,
+    /// Requests that are processed.
+    pub(super) requests: Semaphore,
+    /// Requests that may wait for the document store. Apart, so that a store which hangs does not block others.
+    pub(super) documents: Semaphore,
     buffered_bytes: AtomicUsize,
     max_buffered_bytes: usize,
 }
@@ -30,23 +31,11 @@ impl Capacity {
         }
     }
 
-    /// A permit to process a request, without waiting.
+    /// A permit of one of the two semaphores, without waiting.
     ///
     /// # Errors
     /// `overloaded`.
-    pub(super) fn try_acquire(&self) -> Result<SemaphorePermit<'_>, ApiError> {
-        self.try_acquire_of(&self.requests)
-    }
-
-    /// A permit to process a request that may wait for the document store, without waiting.
-    ///
-    /// # Errors
-    /// `overloaded`.
-    pub(super) fn try_acquire_document(&self) -> Result<SemaphorePermit<'_>, ApiError> {
-        self.try_acquire_of(&self.documents)
-    }
-
-    fn try_acquire_of<'c>(&self, semaphore: &'c Semaphore) -> Result<SemaphorePermit<'c>, ApiError> {
+    pub(super) fn try_acquire<'c>(&self, semaphore: &'c Semaphore) -> Result<SemaphorePermit<'c>, ApiError> {
         if self.buffered_bytes.load(Ordering::Relaxed) >= self.max_buffered_bytes {
             return Err(ApiError::Overloaded);
         }
@@ -73,7 +62,7 @@ impl Capacity {
         }
         self.buffered_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
         let reservation = ByteReservation { capacity: Arc::clone(self), bytes: bytes.len() };
-        Bytes::from_owner(CountedBytes { bytes, _reservation: reservation })
+        guarded_bytes(bytes, reservation)
     }
 }
 
@@ -100,12 +89,17 @@ impl Drop for ByteReservation {
     }
 }
 
-struct CountedBytes {
-    bytes: Bytes,
-    _reservation: ByteReservation,
+/// The same bytes, which drop the guard together with the last clone of them.
+pub(crate) fn guarded_bytes(bytes: Bytes, guard: impl Send + 'static) -> Bytes {
+    Bytes::from_owner(GuardedBytes { bytes, _guard: guard })
 }
 
-impl AsRef<[u8]> for CountedBytes {
+struct GuardedBytes<G> {
+    bytes: Bytes,
+    _guard: G,
+}
+
+impl<G> AsRef<[u8]> for GuardedBytes<G> {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
@@ -124,23 +118,26 @@ mod tests {
     #[test]
     fn requests_beyond_the_limit_are_refused_until_a_permit_is_free() {
         let capacity = capacity(2, 10);
-        let (first, second) = (capacity.try_acquire().unwrap(), capacity.try_acquire().unwrap());
-        assert!(matches!(capacity.try_acquire(), Err(ApiError::Overloaded)));
+        let (first, second) = (
+            capacity.try_acquire(&capacity.requests).unwrap(),
+            capacity.try_acquire(&capacity.requests).unwrap(),
+        );
+        assert!(matches!(capacity.try_acquire(&capacity.requests), Err(ApiError::Overloaded)));
         drop(first);
-        assert!(capacity.try_acquire().is_ok());
+        assert!(capacity.try_acquire(&capacity.requests).is_ok());
         drop(second);
     }
 
     #[tokio::test]
     async fn a_waiting_request_gets_the_permit_before_a_new_one() {
         let capacity = capacity(1, 10);
-        let first = capacity.try_acquire().unwrap();
+        let first = capacity.try_acquire(&capacity.requests).unwrap();
         let mut waiting = std::pin::pin!(capacity.acquire());
         assert!((&mut waiting).now_or_never().is_none());
         drop(first);
-        assert!(matches!(capacity.try_acquire(), Err(ApiError::Overloaded)));
+        assert!(matches!(capacity.try_acquire(&capacity.requests), Err(ApiError::Overloaded)));
         assert!(waiting.await.is_some());
-        assert!(capacity.try_acquire().is_ok());
+        assert!(capacity.try_acquire(&capacity.requests).is_ok());
     }
 
     #[test]
@@ -158,11 +155,11 @@ mod tests {
     fn a_response_counts_until_its_last_byte_is_dropped() {
         let capacity = capacity(2, 10);
         let mut response = capacity.count_response(Bytes::from_static(b"0123456789"));
-        assert!(matches!(capacity.try_acquire(), Err(ApiError::Overloaded)));
+        assert!(matches!(capacity.try_acquire(&capacity.requests), Err(ApiError::Overloaded)));
         let rest = response.split_off(9);
         drop(response);
-        assert!(capacity.try_acquire().is_err());
+        assert!(capacity.try_acquire(&capacity.requests).is_err());
         drop(rest);
-        assert!(capacity.try_acquire().is_ok());
+        assert!(capacity.try_acquire(&capacity.requests).is_ok());
     }
 }

@@ -2,16 +2,11 @@
 
 use http::{HeaderMap, header};
 
+use super::request::only_value;
+
 /// Whether the only `Content-Type` is `application/json`. Parameters are ignored, except a charset, which must be UTF-8.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
-    match (values.next().and_then(|value| value.to_str().ok()), values.next()) {
-        (Some(value), None) => is_json_type(value),
-        _ => false,
-    }
-}
-
-fn is_json_type(value: &str) -> bool {
+    let Some(value) = only_value(headers, header::CONTENT_TYPE) else { return false };
     let mut parts = value.split(';').map(str::trim);
     let is_json = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
     is_json && parts.filter_map(charset).all(|charset| charset.eq_ignore_ascii_case("utf-8"))

@@ -5,15 +5,10 @@ use matchit::Params;
 
 use super::ApiContext;
 use super::download::Download;
-use super::error::ApiError;
-use super::response::ApiResponse;
+use super::response::ApiResult;
 
 /// `GET /documents/{company}/{upload}`. The signature in the URL is the permission.
-pub(super) async fn download(
-    context: &ApiContext,
-    params: &Params<'_, '_>,
-    head: &Parts,
-) -> Result<ApiResponse, ApiError> {
+pub(super) async fn download(context: &ApiContext, params: &Params<'_, '_>, head: &Parts) -> ApiResult {
     let segment = |name| params.get(name).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
     let documents = &context.services.documents;

@@ -9,7 +9,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::error::ApiError;
-use super::response::ApiResponse;
+use super::request::only_value;
+use super::response::{ApiResult, with_headers};
 use crate::Error;
 use crate::documents::{CONTENT_TYPE, ContentHash, content_disposition};
 
@@ -41,14 +42,14 @@ impl<'r> Download<'r> {
     }
 
     /// The 304 response.
-    pub(crate) fn not_modified(&self) -> Result<ApiResponse, ApiError> {
+    pub(crate) fn not_modified(&self) -> ApiResult {
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, value(&self.etag)?);
-        Ok(ApiResponse::file(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
+        Ok(with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new()))
     }
 
     /// The response with the document or the requested part.
-    pub(crate) fn respond(&self, document: Bytes, file_name: &str) -> Result<ApiResponse, ApiError> {
+    pub(crate) fn respond(&self, document: Bytes, file_name: &str) -> ApiResult {
         let mut headers = HeaderMap::new();
         headers.insert(header::ETAG, value(&self.etag)?);
         headers.insert(header::ACCEPT_RANGES, BYTES);
@@ -58,29 +59,26 @@ impl<'r> Download<'r> {
             RequestedRange::Part(range) => Some(range),
             RequestedRange::Unsatisfiable => {
                 headers.insert(header::CONTENT_RANGE, value(&format!("bytes */{length}"))?);
-                return Ok(ApiResponse::file(StatusCode::RANGE_NOT_SATISFIABLE, headers, Bytes::new()));
+                return Ok(with_headers(StatusCode::RANGE_NOT_SATISFIABLE, headers, Bytes::new()));
             }
         };
         headers.insert(header::CONTENT_TYPE, PDF);
         headers.insert(header::CONTENT_DISPOSITION, value(&content_disposition(file_name))?);
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
-        let Some(range) = range else { return Ok(ApiResponse::file(StatusCode::OK, headers, document)) };
+        let Some(range) = range else { return Ok(with_headers(StatusCode::OK, headers, document)) };
         let which = format!("bytes {}-{}/{length}", range.start, range.end - 1);
         headers.insert(header::CONTENT_RANGE, value(&which)?);
         // A copy, as a slice would keep the whole document in memory until the client has read the part.
         let part = Bytes::copy_from_slice(&document[range]);
-        Ok(ApiResponse::file(StatusCode::PARTIAL_CONTENT, headers, part))
+        Ok(with_headers(StatusCode::PARTIAL_CONTENT, headers, part))
     }
 
     /// A range counts for `GET` only, and only where `If-Range` names this document.
     fn range(&self, length: usize) -> RequestedRange {
         let is_same =
             self.headers.get(header::IF_RANGE).is_none_or(|tag| tag.as_bytes() == self.etag.as_bytes());
-        let mut ranges = self.headers.get_all(header::RANGE).iter();
-        match (ranges.next(), ranges.next()) {
-            (Some(range), None) if is_same && self.method == Method::GET => {
-                range.to_str().map_or(RequestedRange::Whole, |range| parse_range(range, length))
-            }
+        match only_value(self.headers, header::RANGE) {
+            Some(range) if is_same && self.method == Method::GET => parse_range(range, length),
             _ => RequestedRange::Whole,
         }
     }
@@ -104,34 +102,20 @@ enum RequestedRange {
 fn parse_range(range: &str, length: usize) -> RequestedRange {
     let Some((unit, range)) = range.split_once('=') else { return RequestedRange::Whole };
     let Some((first, last)) = range.trim().split_once('-') else { return RequestedRange::Whole };
-    if !unit.trim().eq_ignore_ascii_case("bytes") {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !unit.trim().eq_ignore_ascii_case("bytes") || !is_number(first) || !is_number(last) {
         return RequestedRange::Whole;
     }
-    let range = match (parse_position(first), parse_position(last)) {
-        (Position::At(first), Position::At(last)) if first > last => return RequestedRange::Whole,
-        (Position::At(first), Position::At(last)) => first..last.saturating_add(1).min(length),
-        (Position::At(first), Position::Missing) => first..length,
-        (Position::Missing, Position::At(suffix)) => length.saturating_sub(suffix)..length,
-        _ => return RequestedRange::Whole,
+    // Saturates at the largest number.
+    let number = |text: &str| text.parse().unwrap_or(usize::MAX);
+    let range = match (first, last) {
+        ("", "") => return RequestedRange::Whole,
+        ("", suffix) => length.saturating_sub(number(suffix))..length,
+        (first, "") => number(first)..length,
+        (first, last) if number(first) > number(last) => return RequestedRange::Whole,
+        (first, last) => number(first)..number(last).saturating_add(1).min(length),
     };
     if range.is_empty() { RequestedRange::Unsatisfiable } else { RequestedRange::Part(range) }
-}
-
-enum Position {
-    Missing,
-    /// Saturates at the largest number.
-    At(usize),
-    Unreadable,
-}
-
-fn parse_position(text: &str) -> Position {
-    match text {
-        "" => Position::Missing,
-        digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
-            Position::At(digits.parse().unwrap_or(usize::MAX))
-        }
-        _ => Position::Unreadable,
-    }
 }
 
 #[cfg(test)]

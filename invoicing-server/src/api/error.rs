@@ -3,10 +3,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use http::{HeaderMap, HeaderValue, header};
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequestsBody};
 
+use super::response::json;
 use crate::Error;
+use crate::config::MAX_BODY_BYTES;
 use crate::secret::without_secrets;
 
 /// `Retry-After` while storage is unavailable, in seconds.
@@ -30,12 +33,12 @@ pub(crate) enum ApiError {
     /// The path does not have the method.
     MethodNotAllowed {
         /// The value of `Allow`.
-        allow: &'static HeaderValue,
+        allow: String,
     },
     /// The request is malformed.
     BadRequest(Cow<'static, str>),
-    /// The body is over the limit, in bytes.
-    PayloadTooLarge(usize),
+    /// The body is over the limit.
+    PayloadTooLarge,
     /// The request did not arrive in time.
     RequestTimeout,
     /// The request expects something other than `100-continue`.
@@ -63,7 +66,7 @@ impl ApiError {
             Self::QuotaUsedUp { .. } => ErrorCode::TooManyRequests,
             Self::MethodNotAllowed { .. } => ErrorCode::MethodNotAllowed,
             Self::BadRequest(_) => ErrorCode::BadRequest,
-            Self::PayloadTooLarge(_) => ErrorCode::PayloadTooLarge,
+            Self::PayloadTooLarge => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
             Self::ExpectationFailed => ErrorCode::ExpectationFailed,
             Self::Overloaded => ErrorCode::Overloaded,
@@ -84,11 +87,9 @@ impl ApiError {
             Self::QuotaUsedUp { retry_seconds } => {
                 format!("The quota of this key is used up; try again in {retry_seconds} s").into()
             }
-            Self::MethodNotAllowed { allow } => {
-                format!("This path has only {}", allow.to_str().unwrap_or_default()).into()
-            }
+            Self::MethodNotAllowed { allow } => format!("This path has only {allow}").into(),
             Self::BadRequest(message) => message.clone(),
-            Self::PayloadTooLarge(limit) => format!("The body must have at most {limit} bytes").into(),
+            Self::PayloadTooLarge => format!("The body must have at most {MAX_BODY_BYTES} bytes").into(),
             Self::RequestTimeout => "The request did not arrive in time".into(),
             Self::ExpectationFailed => "The only Expect that is understood is 100-continue".into(),
             Self::Overloaded => "Too much is being done at the moment; try again later".into(),
@@ -119,32 +120,31 @@ impl ApiError {
         body.unwrap_or_default()
     }
 
-    /// Adds the headers that belong to the code.
-    pub(crate) fn add_headers(&self, headers: &mut HeaderMap) {
+    /// The response, without the headers of every response.
+    pub(super) fn response(&self) -> Response<Bytes> {
+        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
+        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body());
+        response.headers_mut().extend(self.header());
+        response
+    }
+
+    /// The header that belongs to the code.
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
-            Self::Unauthorized => {
-                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-            }
-            Self::MethodNotAllowed { allow } => {
-                headers.insert(header::ALLOW, HeaderValue::clone(allow));
-            }
-            Self::QuotaUsedUp { retry_seconds } => {
-                headers.insert(header::RETRY_AFTER, (*retry_seconds).into());
-            }
+            Self::Unauthorized => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+            Self::MethodNotAllowed { allow } => Some((header::ALLOW, HeaderValue::from_str(allow).ok()?)),
+            Self::QuotaUsedUp { retry_seconds } => Some((header::RETRY_AFTER, (*retry_seconds).into())),
             Self::Operation(Error::StorageUnavailable(_)) => {
-                headers.insert(header::RETRY_AFTER, STORAGE_RETRY_SECONDS.into());
+                Some((header::RETRY_AFTER, STORAGE_RETRY_SECONDS.into()))
             }
-            Self::Overloaded => {
-                headers.insert(header::RETRY_AFTER, OVERLOADED_RETRY_SECONDS.into());
-            }
-            _ => {}
+            Self::Overloaded => Some((header::RETRY_AFTER, OVERLOADED_RETRY_SECONDS.into())),
+            _ => None,
         }
     }
 
     /// Logs the error with every cause. The query is left out, as it may hold the signature of a document URL.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        let (method, path) = (&head.method, without_secrets(head.uri.path()));
-        let path = &*path;
+        let (method, path) = (&head.method, &*without_secrets(head.uri.path()));
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {
@@ -195,15 +195,14 @@ mod tests {
     use super::*;
 
     fn every_error() -> Vec<ApiError> {
-        static ALLOW: HeaderValue = HeaderValue::from_static("GET, HEAD");
         let internal = || std::io::Error::other("internal detail");
         vec![
             ApiError::Unauthorized,
             ApiError::PlanRequired,
             ApiError::QuotaUsedUp { retry_seconds: 12 },
-            ApiError::MethodNotAllowed { allow: &ALLOW },
+            ApiError::MethodNotAllowed { allow: "GET, HEAD".to_owned() },
             ApiError::bad_request("x"),
-            ApiError::PayloadTooLarge(10),
+            ApiError::PayloadTooLarge,
             ApiError::RequestTimeout,
             ApiError::ExpectationFailed,
             ApiError::Overloaded,

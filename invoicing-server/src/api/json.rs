@@ -1,7 +1,6 @@
 //! JSON bodies: `bad_request` for what is not JSON, `validation_error` for JSON that is not acceptable.
 
 use invoicing_core::Invalid;
-use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::error::ApiError;
@@ -93,19 +92,11 @@ fn shortened(text: &str) -> String {
     }
 }
 
-/// Deserialises a field that is required but may be null. serde alone reads a missing `Option` as null.
-pub(super) fn required_nullable<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::deserialize(deserializer)
-}
-
 #[cfg(test)]
 mod tests {
     use invoicing_core::{ErrorCode, NewClient};
     use proptest::prelude::*;
+    use serde::Deserialize;
 
     use super::*;
 
@@ -182,7 +173,7 @@ mod tests {
     #[derive(Debug, Deserialize)]
     #[serde(rename_all = "camelCase", deny_unknown_fields)]
     struct Link {
-        #[serde(deserialize_with = "required_nullable")]
+        #[serde(deserialize_with = "Option::deserialize")]
         external_id: Option<String>,
     }
 

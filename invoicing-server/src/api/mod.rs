@@ -24,9 +24,9 @@ pub(crate) mod service;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::access::Access;
-use crate::config::RequestLimits;
 use crate::operations::Services;
 use capacity::Capacity;
 
@@ -36,7 +36,8 @@ pub(crate) struct ApiContext {
     pub(crate) access: Arc<Access>,
     /// Limits on concurrent work, shared by all clones of the service.
     pub(crate) capacity: Arc<Capacity>,
-    pub(crate) limits: RequestLimits,
+    /// Time limit for the body of a request.
+    pub(crate) body_time: Duration,
 }
 
 impl fmt::Debug for ApiContext {

@@ -2,11 +2,12 @@
 //! widen a result.
 
 use std::borrow::Cow;
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use invoicing_core::{
-    DEFAULT_PAGE_LIMIT, Invalid, InvoiceStatus, MAX_PAGE_LIMIT, QuoteStatus, SHORT_TEXT, Timestamp,
-    fold_for_search, required_text,
+    DEFAULT_PAGE_LIMIT, Invalid, MAX_PAGE_LIMIT, SHORT_TEXT, Timestamp, fold_for_search, required_text,
 };
 use percent_encoding::percent_decode_str;
 
@@ -16,60 +17,19 @@ use crate::secret::without_secrets;
 /// Longest part of the input that an error message repeats, in characters.
 const MAX_EXCERPT: usize = 64;
 
-/// The typed query of an endpoint. A missing query string is `""`.
-pub(super) trait Query: Sized {
-    /// Parses the whole string. The error names the parameter.
-    fn parse(query: &str) -> Result<Self, Invalid>;
-}
-
 /// The query of an endpoint without parameters.
-#[derive(Debug)]
-pub(super) struct NoParameters;
-
-impl Query for NoParameters {
-    fn parse(query: &str) -> Result<Self, Invalid> {
-        let [] = parameters(query, [])?;
-        Ok(Self)
-    }
+pub(super) fn none(query: &str) -> Result<(), Invalid> {
+    parameters(query, []).map(|[]| ())
 }
 
 /// The query of a document link: `type`, which must be `pdf`.
-#[derive(Debug)]
-pub(super) struct DocumentQuery;
-
-impl Query for DocumentQuery {
-    fn parse(query: &str) -> Result<Self, Invalid> {
-        let [document_type] = parameters(query, ["type"])?;
-        fixed_value("type", "pdf", document_type.as_deref())?;
-        Ok(Self)
-    }
+pub(super) fn document(query: &str) -> Result<(), Invalid> {
+    let [document_type] = parameters(query, ["type"])?;
+    fixed_value("type", "pdf", document_type.as_deref()).map(|_| ())
 }
 
-impl Query for PageQuery<QuoteStatus> {
-    fn parse(query: &str) -> Result<Self, Invalid> {
-        page_query(query)
-    }
-}
-
-impl Query for PageQuery<InvoiceStatus> {
-    fn parse(query: &str) -> Result<Self, Invalid> {
-        page_query(query)
-    }
-}
-
-impl Query for ClientQuery {
-    fn parse(query: &str) -> Result<Self, Invalid> {
-        let [q, external_id, limit, offset, since] =
-            parameters(query, ["q", "externalId", "limit", "offset", "since"])?;
-        Ok(Self {
-            q: q.as_deref().map(parse_search).transpose()?,
-            external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,
-            window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
-        })
-    }
-}
-
-fn page_query<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
+/// The query of a list of quotes or invoices.
+pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
     let [status, include, limit, offset, since] =
         parameters(query, ["status", "include", "limit", "offset", "since"])?;
     let status =
@@ -81,31 +41,37 @@ fn page_query<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, In
     })
 }
 
+/// The query of a list of clients.
+pub(super) fn clients(query: &str) -> Result<ClientQuery, Invalid> {
+    let [q, external_id, limit, offset, since] =
+        parameters(query, ["q", "externalId", "limit", "offset", "since"])?;
+    Ok(ClientQuery {
+        q: q.as_deref().map(parse_search).transpose()?,
+        external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,
+        window: window(limit.as_deref(), offset.as_deref(), since.as_deref())?,
+    })
+}
+
 fn window(limit: Option<&str>, offset: Option<&str>, since: Option<&str>) -> Result<PageWindow, Invalid> {
+    let limit = limit.map(|limit| integer("limit", limit, 1..=MAX_PAGE_LIMIT));
+    // SQL integers are i64.
+    let offset = offset.map(|offset| integer("offset", offset, 0..=i64::MAX.cast_unsigned()));
     Ok(PageWindow {
-        limit: limit.map_or(Ok(DEFAULT_PAGE_LIMIT), parse_limit)?,
-        offset: offset.map_or(Ok(0), parse_offset)?,
+        limit: limit.unwrap_or(Ok(DEFAULT_PAGE_LIMIT))?,
+        offset: offset.unwrap_or(Ok(0))?,
         since: since.map(parse_since).transpose()?,
     })
 }
 
-fn parse_limit(text: &str) -> Result<u32, Invalid> {
-    let limit = parse_digits(text).and_then(|limit| u32::try_from(limit).ok());
-    limit
-        .filter(|limit| (1..=MAX_PAGE_LIMIT).contains(limit))
-        .ok_or_else(|| Invalid::new("limit", format!("must be an integer from 1 to {MAX_PAGE_LIMIT}")))
-}
-
-fn parse_offset(text: &str) -> Result<u64, Invalid> {
-    // SQL integers are i64.
-    parse_digits(text)
-        .filter(|offset| i64::try_from(*offset).is_ok())
-        .ok_or_else(|| Invalid::new("offset", format!("must be an integer from 0 to {}", i64::MAX)))
-}
-
-/// An unsigned integer. Unlike `parse`, it refuses a plus sign.
-fn parse_digits(text: &str) -> Option<u64> {
-    text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok()).flatten()
+fn integer<N>(name: &'static str, text: &str, range: RangeInclusive<N>) -> Result<N, Invalid>
+where
+    N: FromStr + PartialOrd + Display,
+{
+    // Unlike `parse` alone, this refuses a plus sign.
+    let is_unsigned = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = is_unsigned.then(|| text.parse().ok()).flatten();
+    let rule = || format!("must be an integer from {} to {}", range.start(), range.end());
+    number.filter(|number| range.contains(number)).ok_or_else(|| Invalid::new(name, rule()))
 }
 
 fn parse_since(text: &str) -> Result<Timestamp, Invalid> {
@@ -135,10 +101,7 @@ fn parse_search(q: &str) -> Result<String, Invalid> {
 }
 
 /// The values of the known parameters, in the order of `known`.
-fn parameters<'q, const N: usize>(
-    query: &'q str,
-    known: [&'static str; N],
-) -> Result<[Option<Cow<'q, str>>; N], Invalid> {
+fn parameters<const N: usize>(query: &str, known: [&'static str; N]) -> Result<[Option<String>; N], Invalid> {
     let mut values = [const { None }; N];
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -155,12 +118,8 @@ fn parameters<'q, const N: usize>(
 }
 
 /// Decodes `application/x-www-form-urlencoded`; a `%` without two hexadecimal digits stays. `None` where it is not UTF-8.
-fn decode(text: &str) -> Option<Cow<'_, str>> {
-    if !text.contains('+') {
-        return percent_decode_str(text).decode_utf8().ok();
-    }
-    let text = text.replace('+', " ");
-    percent_decode_str(&text).decode_utf8().ok().map(|text| Cow::Owned(text.into_owned()))
+fn decode(text: &str) -> Option<String> {
+    percent_decode_str(&text.replace('+', " ")).decode_utf8().ok().map(Cow::into_owned)
 }
 
 fn unknown_rule(known: &[&str]) -> String {
@@ -182,21 +141,26 @@ pub(super) fn excerpt(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use invoicing_core::{InvoiceStatus, QuoteStatus};
     use proptest::prelude::*;
 
     use super::*;
 
     type Quotes = PageQuery<QuoteStatus>;
 
-    fn refused<Q: Query>(query: &str) -> Invalid {
-        Q::parse(query).err().unwrap_or_else(|| panic!("{query} was accepted"))
+    fn quotes(query: &str) -> Result<Quotes, Invalid> {
+        page(query)
+    }
+
+    fn refused<Q>(parse: fn(&str) -> Result<Q, Invalid>, query: &str) -> Invalid {
+        parse(query).err().unwrap_or_else(|| panic!("{query} was accepted"))
     }
 
     #[test]
     fn an_empty_query_has_the_defaults() {
         for query in ["", "&", "&&"] {
-            let quotes = Quotes::parse(query).unwrap();
-            assert_eq!(quotes, Quotes { status: None, include_lines: false, window: PageWindow::default() });
+            let parsed = quotes(query).unwrap();
+            assert_eq!(parsed, Quotes { status: None, include_lines: false, window: PageWindow::default() });
         }
     }
 
@@ -207,9 +171,9 @@ mod tests {
         let since = "2026-09-14T09:41:07.123Z".parse().ok();
         let window = PageWindow { limit: 100, offset: i64::MAX as u64, since };
         let expected = Quotes { status: Some(QuoteStatus::Sent), include_lines: true, window };
-        assert_eq!(Quotes::parse(query).unwrap(), expected);
+        assert_eq!(quotes(query).unwrap(), expected);
         // Names and values may be percent-encoded.
-        assert_eq!(Quotes::parse("%73tatus=S%45NT").unwrap().status, Some(QuoteStatus::Sent));
+        assert_eq!(quotes("%73tatus=S%45NT").unwrap().status, Some(QuoteStatus::Sent));
     }
 
     #[test]
@@ -221,18 +185,14 @@ mod tests {
             "2026-09-14T09:00:00%2b02%3A00",
             "2026-09-14T09:00:00%2002:00",
         ] {
-            assert_eq!(
-                Quotes::parse(&format!("since={since}")).unwrap().window.since,
-                Some(expected),
-                "{since}"
-            );
+            assert_eq!(quotes(&format!("since={since}")).unwrap().window.since, Some(expected), "{since}");
         }
     }
 
     #[test]
     fn a_bad_since_is_named_with_a_correct_example() {
         for since in ["", "2026-09-14", "2026-09-14T09:00:00", "2026-09-14+09:00:00Z", "now", "1789378867"] {
-            let message = refused::<Quotes>(&format!("since={since}")).to_string();
+            let message = refused(quotes, &format!("since={since}")).to_string();
             assert!(
                 message.starts_with("since") && message.contains("2026-09-14T09:41:07.123Z"),
                 "{message}"
@@ -266,45 +226,45 @@ mod tests {
             "status=%FF",
         ] {
             let name = query.split('=').next().unwrap();
-            assert_eq!(refused::<Quotes>(query).field, name, "{query}");
+            assert_eq!(refused(quotes, query).field, name, "{query}");
         }
-        assert_eq!(refused::<PageQuery<InvoiceStatus>>("status=ACCEPTED").field, "status");
-        assert_eq!(refused::<DocumentQuery>("type=xml").field, "type");
-        assert_eq!(refused::<NoParameters>("include=lines").field, "include");
+        assert_eq!(refused(page::<InvoiceStatus>, "status=ACCEPTED").field, "status");
+        assert_eq!(refused(document, "type=xml").field, "type");
+        assert_eq!(refused(none, "include=lines").field, "include");
     }
 
     #[test]
     fn a_search_text_needs_a_character_to_search_for() {
         for q in ["", "+", "%20", "%00", "%CC%80", &"x".repeat(256), "%FF"] {
-            assert_eq!(refused::<ClientQuery>(&format!("q={q}")).field, "q");
+            assert_eq!(refused(clients, &format!("q={q}")).field, "q");
         }
-        let found = ClientQuery::parse("q=+Lef%C3%A8vre+%25_+&externalId=%20crm-1").unwrap();
+        let found = clients("q=+Lef%C3%A8vre+%25_+&externalId=%20crm-1").unwrap();
         assert_eq!(found.q.as_deref(), Some("Lefèvre %_"));
         assert_eq!(found.external_id.as_deref(), Some("crm-1"));
-        assert_eq!(ClientQuery::parse("q=100%").unwrap().q.as_deref(), Some("100%"));
-        assert_eq!(refused::<ClientQuery>("externalId=").field, "externalId");
+        assert_eq!(clients("q=100%").unwrap().q.as_deref(), Some("100%"));
+        assert_eq!(refused(clients, "externalId=").field, "externalId");
     }
 
     #[test]
     fn a_long_name_is_cut_between_characters() {
-        let field = refused::<Quotes>(&format!("{}=1", "é".repeat(10_000))).field;
+        let field = refused(quotes, &format!("{}=1", "é".repeat(10_000))).field;
         assert_eq!(field, format!("{}…", "é".repeat(MAX_EXCERPT)));
     }
 
     proptest! {
         #[test]
         fn any_query_is_parsed_or_refused(query in "\\PC{0,60}") {
-            let _ = Quotes::parse(&query);
-            let _ = ClientQuery::parse(&query);
-            let _ = DocumentQuery::parse(&query);
+            let _ = quotes(&query);
+            let _ = clients(&query);
+            let _ = document(&query);
         }
 
         #[test]
         fn any_likely_query_is_parsed_or_refused(
             query in "((limit|offset|since|status|q|include)=?[0-9A-Z+%&=:.é-]{0,12}&?){0,6}",
         ) {
-            let _ = Quotes::parse(&query);
-            let _ = ClientQuery::parse(&query);
+            let _ = quotes(&query);
+            let _ = clients(&query);
         }
 
         #[test]
@@ -312,7 +272,7 @@ mod tests {
             prop_assume!(!["status", "include", "limit", "offset", "since"].contains(&name.as_str()));
             let unknown = format!("{name}={value}");
             let query = if first { format!("{unknown}&limit=5") } else { format!("limit=5&{unknown}") };
-            prop_assert_eq!(refused::<Quotes>(&query).field, name);
+            prop_assert_eq!(refused(quotes, &query).field, name);
         }
 
         #[test]
@@ -320,13 +280,13 @@ mod tests {
             let text = text.trim();
             prop_assume!(!fold_for_search(text).is_empty());
             let encoded: String = form_urlencoded::byte_serialize(text.as_bytes()).collect();
-            let query = ClientQuery::parse(&format!("q={encoded}")).unwrap();
+            let query = clients(&format!("q={encoded}")).unwrap();
             prop_assert_eq!(query.q.as_deref(), Some(text));
         }
 
         #[test]
         fn every_window_in_range_is_parsed(limit in 1..=MAX_PAGE_LIMIT, offset in 0..=i64::MAX as u64) {
-            let window = Quotes::parse(&format!("limit={limit}&offset={offset}")).unwrap().window;
+            let window = quotes(&format!("limit={limit}&offset={offset}")).unwrap().window;
             prop_assert_eq!(window, PageWindow { limit, offset, since: None });
         }
     }

@@ -4,13 +4,20 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use http::request::Parts;
+use http::{HeaderMap, HeaderName};
 use matchit::Params;
 use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
-use super::query::Query;
 use super::{content_type, json};
 use crate::operations::CompanyHandle;
+
+/// The text of a header that is given exactly once.
+pub(super) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    let mut values = headers.get_all(name).iter();
+    let (Some(value), None) = (values.next(), values.next()) else { return None };
+    value.to_str().ok()
+}
 
 /// A request that has passed authentication and quota.
 #[derive(Debug)]
@@ -32,9 +39,9 @@ impl ApiRequest<'_> {
         text.parse().map_err(|_| ApiError::NOT_FOUND)
     }
 
-    /// The parameters of the query string.
-    pub(super) fn query<Q: Query>(&self) -> Result<Q, ApiError> {
-        Ok(Q::parse(self.head.uri.query().unwrap_or_default())?)
+    /// The query string; a missing one is empty.
+    pub(super) fn query(&self) -> &str {
+        self.head.uri.query().unwrap_or_default()
     }
 
     /// The JSON body. `Content-Type` must be JSON.

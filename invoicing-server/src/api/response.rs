@@ -16,65 +16,49 @@ const RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");
 const RATE_LIMIT_REMAINING: HeaderName = HeaderName::from_static("ratelimit-remaining");
 const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
-/// Most headers of a JSON response: those of [`ApiResponse::into_http`], and two of an error.
+/// Most headers of a JSON response: its own, those of [`complete`], and one of an error.
 const MAX_HEADERS: usize = 12;
 
-/// The result of a handler.
-#[derive(Debug)]
-pub(crate) struct ApiResponse {
-    status: StatusCode,
-    content: Content,
-    body: Bytes,
+/// The result of a handler, to which [`complete`] adds the headers of every response.
+pub(super) type ApiResult = Result<Response<Bytes>, ApiError>;
+
+/// JSON that is already serialised.
+pub(super) fn json(status: StatusCode, body: impl Into<Bytes>) -> Response<Bytes> {
+    let mut headers = HeaderMap::with_capacity(MAX_HEADERS);
+    headers.insert(header::CONTENT_TYPE, JSON);
+    with_headers(status, headers, body.into())
 }
 
-#[derive(Debug)]
-enum Content {
-    Json,
-    /// A file, or a response about one, with its own headers.
-    File(HeaderMap),
+/// A record, serialised to JSON.
+pub(super) fn record(status: StatusCode, record: &impl Serialize) -> ApiResult {
+    Ok(json(status, serde_json::to_vec(record).map_err(Error::internal)?))
 }
 
-impl ApiResponse {
-    /// JSON that is already serialised.
-    pub(crate) fn json(status: StatusCode, body: impl Into<Bytes>) -> Self {
-        Self { status, content: Content::Json, body: body.into() }
-    }
+/// A response with headers of its own.
+pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
 
-    /// A record, serialised to JSON.
-    pub(crate) fn record(status: StatusCode, record: &impl Serialize) -> Result<Self, ApiError> {
-        Ok(Self::json(status, serde_json::to_vec(record).map_err(Error::internal)?))
+/// Adds the headers of every response. The response to `HEAD` has the headers of `GET`, and no body.
+pub(super) fn complete(response: &mut Response<Bytes>, context: &ResponseContext, is_head: bool) {
+    let (status, length) = (response.status(), response.body().len());
+    let headers = response.headers_mut();
+    // For 304 it would have to be the length of the document (RFC 9110, section 8.6), which is not read.
+    if status != StatusCode::NOT_MODIFIED {
+        headers.insert(header::CONTENT_LENGTH, length.into());
     }
-
-    /// A file, or a response about one, with its own headers.
-    pub(crate) fn file(status: StatusCode, headers: HeaderMap, body: Bytes) -> Self {
-        Self { status, content: Content::File(headers), body }
+    headers.insert(header::CACHE_CONTROL, NO_STORE);
+    headers.insert(X_REQUEST_ID, context.request_id.clone());
+    if let Some(rate_limit) = context.rate_limit {
+        headers.insert(RATE_LIMIT_LIMIT, rate_limit.limit.into());
+        headers.insert(RATE_LIMIT_REMAINING, rate_limit.remaining.into());
+        headers.insert(RATE_LIMIT_RESET, rate_limit.reset_seconds.into());
     }
-
-    /// The HTTP response. For `HEAD` it has the headers of `GET`, and no body.
-    pub(crate) fn into_http(self, context: &ResponseContext, is_head: bool) -> Response<Bytes> {
-        let mut headers = match self.content {
-            Content::Json => {
-                let mut headers = HeaderMap::with_capacity(MAX_HEADERS);
-                headers.insert(header::CONTENT_TYPE, JSON);
-                headers
-            }
-            Content::File(headers) => headers,
-        };
-        // For 304 it would have to be the length of the document (RFC 9110, section 8.6), which is not read.
-        if self.status != StatusCode::NOT_MODIFIED {
-            headers.insert(header::CONTENT_LENGTH, self.body.len().into());
-        }
-        headers.insert(header::CACHE_CONTROL, NO_STORE);
-        headers.insert(X_REQUEST_ID, context.request_id.clone());
-        if let Some(rate_limit) = context.rate_limit {
-            headers.insert(RATE_LIMIT_LIMIT, rate_limit.limit.into());
-            headers.insert(RATE_LIMIT_REMAINING, rate_limit.remaining.into());
-            headers.insert(RATE_LIMIT_RESET, rate_limit.reset_seconds.into());
-        }
-        let mut response = Response::new(if is_head { Bytes::new() } else { self.body });
-        *response.status_mut() = self.status;
-        *response.headers_mut() = headers;
-        response
+    if is_head {
+        response.body_mut().clear();
     }
 }
 
@@ -127,14 +111,6 @@ fn seconds(millis: i64) -> u64 {
     u64::try_from(millis).unwrap_or(0).div_ceil(1_000)
 }
 
-impl ApiError {
-    /// The response, without the headers of [`Self::add_headers`].
-    pub(crate) fn response(&self) -> ApiResponse {
-        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        ApiResponse::json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,11 +119,16 @@ mod tests {
         ResponseContext { request_id: HeaderValue::from_static("r1"), rate_limit: None }
     }
 
+    fn completed(mut response: Response<Bytes>, context: &ResponseContext, is_head: bool) -> Response<Bytes> {
+        complete(&mut response, context, is_head);
+        response
+    }
+
     #[test]
     fn head_has_the_headers_of_get_without_a_body() {
-        let response = || ApiResponse::json(StatusCode::OK, "{\"a\":1}");
-        let get = response().into_http(&context(), false);
-        let head = response().into_http(&context(), true);
+        let response = || json(StatusCode::OK, "{\"a\":1}");
+        let get = completed(response(), &context(), false);
+        let head = completed(response(), &context(), true);
         assert_eq!(get.headers(), head.headers());
         assert_eq!(head.headers()[header::CONTENT_LENGTH], "7");
         assert!(head.body().is_empty());
@@ -165,8 +146,8 @@ mod tests {
     #[test]
     fn the_quota_is_sent_in_seconds() {
         let rate_limit = RateLimit::after(QuotaDecision::Accepted { remaining: 29, reset_ms: 60_001 }, 30);
-        let response = ApiResponse::json(StatusCode::OK, "")
-            .into_http(&ResponseContext { rate_limit: Some(rate_limit), ..context() }, false);
+        let context = ResponseContext { rate_limit: Some(rate_limit), ..context() };
+        let response = completed(json(StatusCode::OK, ""), &context, false);
         let header = |name| response.headers()[name].to_str().unwrap();
         assert_eq!(
             [header(RATE_LIMIT_LIMIT), header(RATE_LIMIT_REMAINING), header(RATE_LIMIT_RESET)],

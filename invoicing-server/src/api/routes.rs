@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use http::{HeaderValue, Method};
+use http::Method;
 use matchit::{Params, Router};
 
 use super::error::ApiError;
@@ -35,11 +35,6 @@ impl Endpoint {
     /// Whether it needs an API key and counts in the quota. A signed URL is its own permission.
     pub const fn needs_key(self) -> bool {
         !matches!(self, Self::FrozenDocument)
-    }
-
-    /// Whether it may wait for the document store.
-    pub(super) const fn uses_document_store(self) -> bool {
-        matches!(self, Self::QuoteDocument | Self::FrozenDocument)
     }
 
     /// Whether it reads a request body.
@@ -77,88 +72,52 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route 
     Route { method, path, endpoint }
 }
 
-/// The result of looking up a method and a path.
-#[derive(Debug)]
-pub(super) enum RouteMatch<'path> {
-    /// An endpoint, and the path's parameters, still percent-encoded.
-    Endpoint(Endpoint, Params<'static, 'path>),
-    /// A known path without this method.
-    WrongMethod {
-        /// The value of `Allow`.
-        allow: &'static HeaderValue,
-    },
-    /// An unknown path.
-    NotFound,
-}
-
-impl<'path> RouteMatch<'path> {
-    /// Whether the endpoint may wait for the document store.
-    pub(super) fn uses_document_store(&self) -> bool {
-        matches!(self, Self::Endpoint(endpoint, _) if endpoint.uses_document_store())
-    }
-
-    /// # Errors
-    /// `not_found` and `method_not_allowed`.
-    pub(super) fn into_endpoint(self) -> Result<(Endpoint, Params<'static, 'path>), ApiError> {
-        match self {
-            Self::Endpoint(endpoint, params) => Ok((endpoint, params)),
-            Self::WrongMethod { allow } => Err(ApiError::MethodNotAllowed { allow }),
-            Self::NotFound => Err(ApiError::NOT_FOUND),
-        }
-    }
-}
-
-/// Looks up a method and a path.
-pub(super) fn find<'path>(method: &Method, path: &'path str) -> RouteMatch<'path> {
-    let Ok(found) = ROUTER.at(path) else { return RouteMatch::NotFound };
+/// The endpoint of a method and a path, and the path's parameters, still percent-encoded.
+///
+/// # Errors
+/// `not_found` and `method_not_allowed`.
+pub(super) fn find<'path>(
+    method: &Method,
+    path: &'path str,
+) -> Result<(Endpoint, Params<'static, 'path>), ApiError> {
+    let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
     let method = if method == Method::HEAD { &Method::GET } else { method };
-    match found.value.methods.iter().find(|(known, _)| known == method) {
-        Some((_, endpoint)) => RouteMatch::Endpoint(*endpoint, found.params),
-        None => RouteMatch::WrongMethod { allow: &found.value.allow },
+    match found.value.iter().find(|route| route.method == *method) {
+        Some(route) => Ok((route.endpoint, found.params)),
+        None => Err(ApiError::MethodNotAllowed { allow: allowed_methods(found.value) }),
     }
 }
 
-/// The methods of one path.
-struct PathEntry {
-    methods: Vec<(Method, Endpoint)>,
-    allow: HeaderValue,
-}
-
-static ROUTER: LazyLock<Router<PathEntry>> = LazyLock::new(|| {
+/// The routes of each path.
+static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
     let mut router = Router::new();
-    for (index, route) in ROUTES.iter().enumerate() {
-        let is_new = ROUTES[..index].iter().all(|earlier| earlier.path != route.path);
-        if is_new && let Err(error) = router.insert(route.path, path_entry(route.path)) {
+    // The table lists the methods of a path one after the other.
+    for routes in ROUTES.chunk_by(|route, next| route.path == next.path) {
+        if let Err(error) = router.insert(routes[0].path, routes) {
             unreachable!("two routes of the constant table conflict: {error}");
         }
     }
     router
 });
 
-fn path_entry(path: &str) -> PathEntry {
-    let routes = || ROUTES.iter().filter(|route| route.path == path);
-    let names = routes().flat_map(|route| match route.method {
+/// The value of `Allow`.
+fn allowed_methods(routes: &[Route]) -> String {
+    let names = routes.iter().flat_map(|route| match route.method {
         Method::GET => vec!["GET", "HEAD"],
         ref other => vec![other.as_str()],
     });
-    let allow = names.collect::<Vec<_>>().join(", ");
-    let Ok(allow) = HeaderValue::try_from(allow) else {
-        unreachable!("method names are valid header values");
-    };
-    PathEntry { methods: routes().map(|route| (route.method.clone(), route.endpoint)).collect(), allow }
+    names.collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
+    use invoicing_core::ErrorCode;
     use proptest::prelude::*;
 
     use super::*;
 
     fn endpoint(method: &Method, path: &str) -> Option<Endpoint> {
-        match find(method, path) {
-            RouteMatch::Endpoint(endpoint, _) => Some(endpoint),
-            _ => None,
-        }
+        find(method, path).ok().map(|(endpoint, _)| endpoint)
     }
 
     #[test]
@@ -184,7 +143,9 @@ mod tests {
             ("/api/v1/quotes/x", "GET, HEAD, PATCH"),
             ("/api/v1/clients", "GET, HEAD, POST"),
         ] {
-            let RouteMatch::WrongMethod { allow } = find(&Method::DELETE, path) else { panic!("{path}") };
+            let Err(ApiError::MethodNotAllowed { allow }) = find(&Method::DELETE, path) else {
+                panic!("{path}")
+            };
             assert_eq!(allow, expected);
         }
     }
@@ -208,7 +169,7 @@ mod tests {
             "/api/v1/documents/x",
             "/api/v1/documents/x/",
         ] {
-            assert!(matches!(find(&Method::GET, path), RouteMatch::NotFound), "{path}");
+            assert_eq!(find(&Method::GET, path).unwrap_err().code(), ErrorCode::NotFound, "{path}");
         }
     }
 

@@ -1,30 +1,29 @@
 //! The API as a service of hyper and of tower.
 //!
-//! [`ApiService::answer`] renders and logs errors once; [`ApiService::serve`] inside it can use `?`. This is the only file
-//! that is generic over the body. Connections are served by [`serve`](crate::serve) or by the host.
+//! [`ApiService::answer`] renders and logs errors once; [`ApiService::serve`] inside it can use `?`. Connections are served by [`serve`](crate::serve) or by the host.
 
-use std::any::Any;
 use std::convert::Infallible;
-use std::future::poll_fn;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::{Buf, Bytes};
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
-use http_body_util::Full;
+use http_body::Body as _;
+use http_body_util::combinators::Fuse;
+use http_body_util::{BodyExt, Full};
 
 use super::access::authenticate;
-use super::body::{self, BodyLimits, BoxError, RequestBody};
-use super::capacity::{ByteReservation, Capacity};
+use super::body::{self, BoxError, ReadableBody};
 use super::error::ApiError;
 use super::request::ApiRequest;
 use super::request_id::request_id;
-use super::response::{ApiResponse, RateLimit, ResponseContext};
-use super::routes::{self, Endpoint, RouteMatch};
+use super::response::{ApiResult, RateLimit, ResponseContext, complete};
+use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
 
 /// Body of every response, complete in memory.
@@ -68,45 +67,51 @@ impl ApiService {
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
+        self.answer_in_bytes(request).await.map(Full::new)
+    }
+
+    /// Answers one request. The body of the response is still bytes, for a server that counts them.
+    pub(crate) async fn answer_in_bytes(&self, request: Request<impl ReadableBody>) -> Response<Bytes> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
-        let mut body = RequestBody::new(body);
+        let mut body = body.fuse();
         let mut context = self.response_context(&head);
-        let served = catch_panic(self.serve(&head, &mut body, &mut context.rate_limit)).await;
-        let result = served.unwrap_or(Err(ApiError::Panicked));
+        // Unwind safety does not matter: what a panic leaves behind is not used again.
+        let serving = AssertUnwindSafe(self.serve(&head, &mut body, &mut context.rate_limit)).catch_unwind();
+        let result = serving.await.unwrap_or(Err(ApiError::Panicked));
         self.respond(result, &context, head, body).await
     }
 
     /// Answers a request with an error, without serving it.
-    pub(crate) async fn refuse<B>(self, request: Request<B>, error: ApiError) -> Response<Body>
-    where
-        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
-    {
+    pub(crate) async fn refuse(
+        &self,
+        request: Request<impl ReadableBody>,
+        error: ApiError,
+    ) -> Response<Bytes> {
         let (head, body) = request.into_parts();
-        let context = self.response_context(&head);
-        self.respond(Err(error), &context, head, RequestBody::new(pin!(body))).await
+        let (context, body) = (self.response_context(&head), pin!(body));
+        self.respond(Err(error), &context, head, body.fuse()).await
     }
 
-    async fn serve<B>(
+    async fn serve(
         &self,
         head: &Parts,
-        body: &mut RequestBody<'_, B>,
+        body: &mut (impl ReadableBody + Unpin),
         rate_limit: &mut Option<RateLimit>,
-    ) -> Result<ApiResponse, ApiError>
-    where
-        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
-    {
+    ) -> ApiResult {
+        let (context, capacity) = (&self.context, &self.context.capacity);
         let route = routes::find(&head.method, head.uri.path());
-        if let RouteMatch::Endpoint(Endpoint::FrozenDocument, params) = &route {
-            let _permit = self.capacity().try_acquire_document()?;
-            return documents::download(&self.context, params, head).await;
+        if let Ok((Endpoint::FrozenDocument, params)) = &route {
+            let _permit = capacity.try_acquire(&capacity.documents)?;
+            return documents::download(context, params, head).await;
         }
         // Both permits come before authentication, as a 503 must not count in the quota.
+        let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
         let document_permit =
-            route.uses_document_store().then(|| self.capacity().try_acquire_document()).transpose()?;
-        let request_permit = self.capacity().try_acquire()?;
-        let company = authenticate(&self.context, &head.headers, rate_limit).await?;
-        let (endpoint, params) = route.into_endpoint()?;
+            may_wait_for_documents.then(|| capacity.try_acquire(&capacity.documents)).transpose()?;
+        let request_permit = capacity.try_acquire(&capacity.requests)?;
+        let company = authenticate(context, &head.headers, rate_limit).await?;
+        let (endpoint, params) = route?;
         let request = ApiRequest { company, params, head };
         // A request that may wait for the document store keeps only its document permit.
         let permit = document_permit.unwrap_or(request_permit);
@@ -115,50 +120,38 @@ impl ApiService {
         }
         // The body may arrive slowly, so no permit is held meanwhile.
         drop(permit);
-        let mut reservation = self.capacity().reserve_bytes();
-        let bytes = self.read_body(head, body, &mut reservation).await?;
-        let _permit = self.capacity().acquire().await;
+        let mut reservation = capacity.reserve_bytes();
+        // The head stays in memory until the body has arrived.
+        reservation.grow(head_size(head))?;
+        let bytes = body::read(body, &head.headers, context.body_time, &mut reservation).await?;
+        let _permit = capacity.acquire().await;
         handle(endpoint, &request, &bytes).await
     }
 
-    async fn read_body<B>(
+    /// Completes the response. Waits for the rest of the body, within limits.
+    async fn respond(
         &self,
-        head: &Parts,
-        body: &mut RequestBody<'_, B>,
-        reservation: &mut ByteReservation,
-    ) -> Result<Bytes, ApiError>
-    where
-        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
-    {
-        // The head stays in memory until the body has arrived.
-        reservation.grow(head_size(head))?;
-        let limits = BodyLimits::new(&self.context.limits);
-        body::read(body, &head.headers, limits, reservation).await
-    }
-
-    /// Builds the response. Waits for the rest of the body, within limits.
-    async fn respond<B>(
-        &self,
-        result: Result<ApiResponse, ApiError>,
+        result: ApiResult,
         context: &ResponseContext,
         head: Parts,
-        mut body: RequestBody<'_, B>,
-    ) -> Response<Body>
-    where
-        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
-    {
+        mut body: Fuse<impl ReadableBody + Unpin>,
+    ) -> Response<Bytes> {
         let is_http_1 = head.version < Version::HTTP_2;
         // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time.
         let skips_body =
             head.headers.contains_key(header::EXPECT) || matches!(result, Err(ApiError::RequestTimeout));
-        let mut response =
-            render(result, context, &head).map(|bytes| Full::new(self.capacity().count_response(bytes)));
+        let mut response = result.unwrap_or_else(|error| {
+            error.log(&head, &context.request_id);
+            error.response()
+        });
+        complete(&mut response, context, head.method == Method::HEAD);
+        let mut response = response.map(|bytes| self.context.capacity.count_response(bytes));
         // Not kept in memory while the rest of the body arrives.
         drop(head);
         if !skips_body {
             body::discard(&mut body).await;
         }
-        if is_http_1 && !body.has_ended() {
+        if is_http_1 && !body.is_end_stream() {
             // Otherwise hyper reads the next request before the peer has read this response, and a peer that never
             // reads makes it buffer responses without end.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -170,14 +163,10 @@ impl ApiService {
         let request_id = request_id(&head.headers, || self.context.services.env.uuid());
         ResponseContext { request_id, rate_limit: None }
     }
-
-    fn capacity(&self) -> &Arc<Capacity> {
-        &self.context.capacity
-    }
 }
 
 /// Calls the handler of an endpoint.
-async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> Result<ApiResponse, ApiError> {
+async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
     match endpoint {
         Endpoint::ListQuotes => quotes::list(request).await,
         Endpoint::GetQuote => quotes::get(request).await,
@@ -202,31 +191,6 @@ fn head_size(head: &Parts) -> usize {
     let target = head.uri.path_and_query().map_or(0, |target| target.as_str().len());
     let bytes = target + head.headers.iter().map(field_size).sum::<usize>();
     if head.version < Version::HTTP_2 { bytes } else { bytes.max(FRAME) }
-}
-
-fn render(result: Result<ApiResponse, ApiError>, context: &ResponseContext, head: &Parts) -> Response<Bytes> {
-    let is_head = head.method == Method::HEAD;
-    match result {
-        Ok(response) => response.into_http(context, is_head),
-        Err(error) => {
-            error.log(head, &context.request_id);
-            let mut response = error.response().into_http(context, is_head);
-            error.add_headers(response.headers_mut());
-            response
-        }
-    }
-}
-
-/// Runs a future, and returns its panic as an error.
-///
-/// Unwind safety does not matter: the state that the future captured is not used again.
-async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
 }
 
 /// The future of a response.
@@ -265,12 +229,27 @@ where
 
 #[cfg(test)]
 mod tests {
+    use http::StatusCode;
+    use invoicing_core::{NewCompany, Plan};
+
     use super::*;
+    use crate::{Invoicing, MemoryStore};
 
     #[tokio::test]
-    async fn a_panic_is_returned_as_an_error() {
-        assert_eq!(catch_panic(async { 1 }).await.ok(), Some(1));
-        let panic = catch_panic(async { std::panic::resume_unwind(Box::new("deliberate")) }).await;
-        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&"deliberate"));
+    async fn a_panic_is_answered_with_500() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(MemoryStore::default());
+        let builder = Invoicing::sqlite(folder.path().join("db")).document_store(store);
+        let invoicing = builder.open().await.unwrap();
+        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
+        let key = invoicing.company(company.id).keys().issue("test").await.unwrap().key;
+        let body = Full::new(Bytes::from_static(b"{}"));
+        let panics = body.map_frame::<_, Bytes>(|_| std::panic::resume_unwind(Box::new("deliberate")));
+        let request = Request::post("/api/v1/clients")
+            .header(header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+            .body(panics)
+            .unwrap();
+        let response = invoicing.service().answer(request).await;
+        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
     }
 }

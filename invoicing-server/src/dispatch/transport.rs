@@ -22,7 +22,6 @@
 
 mod connector;
 mod failure_class;
-mod policy_connector;
 mod resolver;
 mod retry_after;
 mod root_certificates;
@@ -106,7 +105,7 @@ impl Transport {
     pub(crate) fn builder(policy: TargetPolicy) -> TransportBuilder {
         TransportBuilder {
             policy,
-            resolver: None,
+            resolver: Arc::new(SystemResolver::default()),
             proxy: None,
             #[cfg(feature = "platform-roots")]
             platform_roots: false,
@@ -158,7 +157,7 @@ async fn read_to_bound(mut body: Incoming) -> Result<(), hyper::Error> {
 #[must_use = "call `build`"]
 pub struct TransportBuilder {
     policy: TargetPolicy,
-    resolver: Option<Arc<dyn Resolve>>,
+    resolver: Arc<dyn Resolve>,
     proxy: Option<ProxyOptions>,
     #[cfg(feature = "platform-roots")]
     platform_roots: bool,
@@ -171,7 +170,7 @@ pub struct TransportBuilder {
 impl TransportBuilder {
     /// Resolves names with this instead of the system's resolver. The policy applies to its answers.
     pub fn resolver(mut self, resolver: impl Resolve) -> Self {
-        self.resolver = Some(Arc::new(resolver));
+        self.resolver = Arc::new(resolver);
         self
     }
 
@@ -227,9 +226,8 @@ impl TransportBuilder {
         for root in self.roots {
             roots.add(root).map_err(TransportError::RootCertificate)?;
         }
-        let resolver = self.resolver.unwrap_or_else(|| Arc::new(SystemResolver::default()));
-        let (policy, proxy, limit) = (self.policy, self.proxy.as_ref(), self.connect_timeout);
-        let connector = Connector::new(policy, resolver, proxy, roots, limit)?;
+        let connector =
+            Connector::new(self.policy, self.resolver, self.proxy.as_ref(), roots, self.connect_timeout)?;
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(self.idle_timeout)

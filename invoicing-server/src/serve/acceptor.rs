@@ -39,38 +39,29 @@ impl Acceptor {
     /// The next connection. Cancel safe.
     pub(super) async fn next(&mut self) -> (TcpStream, Arc<ConnectionGuard>) {
         loop {
-            if self.pending.is_none() {
+            let Some((_, peer)) = &self.pending else {
                 self.pending = self.accept().await;
                 continue;
-            }
+            };
             // No other connection is closed for one beyond the limit of its address.
-            if let Some((_, peer)) = &self.pending
-                && !self.table.has_room_for(peer.ip(), self.max_per_address)
-            {
+            if !self.table.has_room_for(peer.ip(), self.max_per_address) {
                 self.pending = None;
                 continue;
             }
-            while let limit = self.limit()
-                && !self.table.make_room(limit)
-            {
+            while !self.table.make_room(self.limit()) {
                 self.table.changed().await;
             }
-            if let Some((stream, peer)) = self.pending.take()
-                && let Some(connection) = self.table.insert(peer.ip(), self.max_per_address)
-            {
-                return (stream, connection);
+            if let Some((stream, peer)) = self.pending.take() {
+                return (stream, self.table.insert(peer.ip()));
             }
         }
     }
 
     /// The present limit on connections.
-    fn limit(&mut self) -> usize {
+    fn limit(&self) -> usize {
         match self.reduced_limit {
             Some((limit, until)) if Instant::now() < until => limit,
-            _ => {
-                self.reduced_limit = None;
-                self.max_connections
-            }
+            _ => self.max_connections,
         }
     }
 
@@ -89,9 +80,9 @@ impl Acceptor {
 
     /// Lowers the limit when there is no file descriptor for another connection, and closes connections down to it.
     fn reduce_limit(&mut self, error: &io::Error) {
-        let open = self.table.len();
-        let limit = self.limit().min(open.saturating_sub(SPARE_DESCRIPTORS.max(open / 16))).max(1);
-        if self.reduced_limit.is_none_or(|(before, _)| limit < before) {
+        let (open, before) = (self.table.len(), self.limit());
+        let limit = before.min(open.saturating_sub(SPARE_DESCRIPTORS.max(open / 16))).max(1);
+        if limit < before {
             let error = error as &dyn std::error::Error;
             tracing::warn!(
                 error,

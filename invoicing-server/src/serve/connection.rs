@@ -6,8 +6,9 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
-use http_body::Body as _;
+use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -15,12 +16,13 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::bodies::{ArrivingBody, UnsentBody};
-use super::connection_table::ConnectionGuard;
+use super::connection_table::{BodyGuard, ConnectionGuard};
 use super::framing;
 use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
 use super::stream::Stream;
+use crate::api::body::ReadableBody;
+use crate::api::capacity::guarded_bytes;
 use crate::api::service::{ApiService, Body};
 
 /// The service with its limits, shared by all connections.
@@ -86,7 +88,7 @@ impl Connection {
     async fn answer(
         self: Arc<Self>,
         request: Option<Request<Incoming>>,
-    ) -> Result<Response<UnsentBody>, Infallible> {
+    ) -> Result<Response<Body>, Infallible> {
         self.has_begun.store(true, Ordering::Relaxed);
         self.stream.head_is_read();
         // `_request_guard` is declared before the body, so that it is dropped after it.
@@ -95,24 +97,24 @@ impl Connection {
             // The connection must close: `serve_connection` drops this future when it is polled next.
             None => pending().await,
         };
-        let response = match request.map(|request| request.map(|body| ArrivingBody::new(body, body_guard))) {
-            Some(request) => self.answer_well_framed(request).await,
+        let response = match request {
+            Some(request) => self.answer_well_framed(request.map(|body| arriving(body, body_guard))).await,
             None => too_many_headers(),
         };
         // Bytes that have arrived since belong to the body of this request, not to the next head.
         self.stream.head_is_read();
-        Ok(response.map(|body| {
-            let bytes = body.size_hint().lower();
-            let time = self.server.limits.answer_time(usize::try_from(bytes).unwrap_or(usize::MAX));
-            UnsentBody::new(body, self.guard.begin_response(Instant::now() + time))
+        Ok(response.map(|bytes| {
+            let deadline = Instant::now() + self.server.limits.answer_time(bytes.len());
+            // The guard is dropped when hyper has sent and dropped the bytes.
+            Full::new(guarded_bytes(bytes, self.guard.begin_response(deadline)))
         }))
     }
 
     /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
     /// of this one's body.
-    async fn answer_well_framed(&self, request: Request<ArrivingBody>) -> Response<Body> {
-        let service = self.server.service.clone();
-        let Err(error) = framing::check(&request) else { return service.answer(request).await };
+    async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Bytes> {
+        let service = &self.server.service;
+        let Err(error) = framing::check(&request) else { return service.answer_in_bytes(request).await };
         let closes = request.version() < Version::HTTP_2;
         let mut response = service.refuse(request, error).await;
         if closes {
@@ -122,9 +124,19 @@ impl Connection {
     }
 }
 
+/// The body of a request. Its guard is dropped when the last byte has arrived, and after an error.
+fn arriving(body: Incoming, guard: BodyGuard) -> impl ReadableBody {
+    // `fuse` drops the body with this closure at its end. The closure itself does nothing.
+    let keep_guard = move |error| {
+        let _guard = &guard;
+        error
+    };
+    body.map_err(keep_guard).fuse()
+}
+
 /// The response that hyper itself sends over HTTP/1.
-fn too_many_headers() -> Response<Body> {
-    let mut response = Response::new(Body::default());
+fn too_many_headers() -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
     *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
     response
 }

@@ -2,6 +2,7 @@
 //!
 //! The table only counts and chooses: a connection is notified, and ends itself.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
@@ -36,17 +37,18 @@ pub(super) struct ConnectionTable {
 struct Inner {
     /// Logical clock: increases with every change, so that its values order the changes.
     clock: u64,
+    /// The number of connections that have not ended, with those that were asked to close.
+    open: usize,
+    /// The open connections that were not asked to close.
     connections: HashMap<u64, ConnectionState>,
     /// Connections that only wait for their peer, in the order of closing.
     idle: BTreeMap<IdleKey, u64>,
     /// Responses that are being sent, by their deadline.
     unsent_responses: BTreeMap<(Instant, u64), u64>,
-    /// Connections that were asked to close and have not ended.
-    closing: usize,
     per_address: HashMap<IpAddr, usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct ConnectionState {
     /// Requests that are being served.
     requests: usize,
@@ -55,14 +57,13 @@ struct ConnectionState {
     /// Whether a request has been answered.
     has_answered: bool,
     idle: Option<IdleKey>,
-    is_closing: bool,
     close: Arc<Notify>,
 }
 
 impl ConnectionTable {
     /// The number of open connections.
     pub(super) fn len(&self) -> usize {
-        self.inner.lock().connections.len()
+        self.inner.lock().open
     }
 
     /// Waits until a connection has ended or becomes idle.
@@ -73,8 +74,12 @@ impl ConnectionTable {
     /// Closes as many idle connections as needed for one more among `limit`. Whether there is room already.
     pub(super) fn make_room(&self, limit: usize) -> bool {
         let mut inner = self.inner.lock();
-        while inner.connections.len() - inner.closing >= limit && inner.close_first_idle() {}
-        inner.connections.len() < limit
+        while inner.connections.len() >= limit
+            && let Some((_, id)) = inner.idle.pop_first()
+        {
+            inner.close(id);
+        }
+        inner.open < limit
     }
 
     /// Closes the connections with a response past its deadline.
@@ -90,39 +95,21 @@ impl ConnectionTable {
 
     /// Whether fewer than `limit` connections come from this address.
     pub(super) fn has_room_for(&self, address: IpAddr, limit: Option<usize>) -> bool {
-        limit.is_none_or(|limit| {
-            self.inner.lock().per_address.get(&network(address)).is_none_or(|count| *count < limit.max(1))
-        })
+        let count = self.inner.lock().per_address.get(&network(address)).copied().unwrap_or(0);
+        limit.is_none_or(|limit| count < limit.max(1))
     }
 
-    /// Adds a connection; `None` where `limit` connections come from its address.
-    pub(super) fn insert(
-        self: &Arc<Self>,
-        address: IpAddr,
-        limit: Option<usize>,
-    ) -> Option<Arc<ConnectionGuard>> {
-        let address = limit.map(|_| network(address));
+    /// Adds a connection.
+    pub(super) fn insert(self: &Arc<Self>, address: IpAddr) -> Arc<ConnectionGuard> {
+        let (address, state) = (network(address), ConnectionState::default());
+        let close = Arc::clone(&state.close);
         let mut inner = self.inner.lock();
-        if let (Some(address), Some(limit)) = (address, limit) {
-            let count = inner.per_address.entry(address).or_default();
-            if *count >= limit.max(1) {
-                return None;
-            }
-            *count += 1;
-        }
         let id = inner.tick();
-        let close = Arc::new(Notify::new());
-        let state = ConnectionState {
-            requests: 0,
-            arriving_bodies: 0,
-            has_answered: false,
-            idle: None,
-            is_closing: false,
-            close: Arc::clone(&close),
-        };
+        inner.open += 1;
+        *inner.per_address.entry(address).or_default() += 1;
         inner.connections.insert(id, state);
-        inner.update_idle(id);
-        Some(Arc::new(ConnectionGuard { table: Arc::clone(self), id, close, address }))
+        inner.change(id, |_| {});
+        Arc::new(ConnectionGuard { table: Arc::clone(self), id, close, address })
     }
 }
 
@@ -132,10 +119,11 @@ impl Inner {
         self.clock
     }
 
-    /// Recomputes whether a connection is idle, after each change to it.
-    fn update_idle(&mut self, id: u64) -> bool {
+    /// Changes a connection, and its place in the order of closing. Whether it is idle then; `None` once it is closing.
+    fn change(&mut self, id: u64, change: impl FnOnce(&mut ConnectionState)) -> Option<bool> {
         let now = self.tick();
-        let Some(connection) = self.connections.get_mut(&id) else { return false };
+        let connection = self.connections.get_mut(&id)?;
+        change(connection);
         let idle = connection.waits_for().map(|waits_for| (waits_for, now));
         let before = std::mem::replace(&mut connection.idle, idle);
         if let Some(before) = before {
@@ -144,38 +132,29 @@ impl Inner {
         if let Some(idle) = idle {
             self.idle.insert(idle, id);
         }
-        idle.is_some()
+        Some(idle.is_some())
     }
 
-    fn close_first_idle(&mut self) -> bool {
-        let Some((_, id)) = self.idle.pop_first() else { return false };
-        self.close(id);
-        true
-    }
-
+    /// Asks a connection to close.
     fn close(&mut self, id: u64) {
-        if let Some(connection) = self.connections.get_mut(&id)
-            && !connection.is_closing
-        {
-            connection.is_closing = true;
+        if let Some(connection) = self.remove(id) {
             connection.close.notify_one();
-            self.closing += 1;
-            self.update_idle(id);
         }
     }
 
-    /// Changes a connection. Whether it is idle afterwards.
-    fn change(&mut self, id: u64, change: impl FnOnce(&mut ConnectionState)) -> bool {
-        self.connections.get_mut(&id).map(change);
-        self.update_idle(id)
+    fn remove(&mut self, id: u64) -> Option<ConnectionState> {
+        let connection = self.connections.remove(&id)?;
+        if let Some(idle) = connection.idle {
+            self.idle.remove(&idle);
+        }
+        Some(connection)
     }
 }
 
 impl ConnectionState {
-    /// `None` while the server works for the connection, or once it is closing.
+    /// `None` while the server works for the connection.
     fn waits_for(&self) -> Option<WaitsFor> {
         match (self.requests, self.arriving_bodies) {
-            _ if self.is_closing => None,
             (0, _) if self.has_answered => Some(WaitsFor::NextRequest),
             (0, _) => Some(WaitsFor::FirstRequest),
             (requests, arriving) => (requests == arriving).then_some(WaitsFor::RequestBody),
@@ -189,7 +168,7 @@ pub(super) struct ConnectionGuard {
     table: Arc<ConnectionTable>,
     id: u64,
     close: Arc<Notify>,
-    address: Option<IpAddr>,
+    address: IpAddr,
 }
 
 impl ConnectionGuard {
@@ -200,14 +179,10 @@ impl ConnectionGuard {
 
     /// Registers a request whose head has arrived. `None` where the connection must close.
     pub(super) fn begin_request(self: &Arc<Self>) -> Option<(RequestGuard, BodyGuard)> {
-        let mut inner = self.table.inner.lock();
-        if inner.connections.get(&self.id).is_none_or(|connection| connection.is_closing) {
-            return None;
-        }
-        inner.change(self.id, |connection| {
+        self.table.inner.lock().change(self.id, |connection| {
             connection.requests += 1;
             connection.arriving_bodies += 1;
-        });
+        })?;
         Some((RequestGuard(Arc::clone(self)), BodyGuard(Arc::clone(self))))
     }
 
@@ -220,7 +195,8 @@ impl ConnectionGuard {
     }
 
     fn change(&self, change: impl FnOnce(&mut ConnectionState)) {
-        if self.table.inner.lock().change(self.id, change) {
+        let is_idle = self.table.inner.lock().change(self.id, change);
+        if is_idle == Some(true) {
             self.table.changed.notify_one();
         }
     }
@@ -229,18 +205,12 @@ impl ConnectionGuard {
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let mut inner = self.table.inner.lock();
-        if let Some(connection) = inner.connections.remove(&self.id) {
-            inner.closing -= usize::from(connection.is_closing);
-            if let Some(idle) = connection.idle {
-                inner.idle.remove(&idle);
-            }
-        }
-        if let Some(address) = self.address
-            && let Some(count) = inner.per_address.get_mut(&address)
-        {
-            *count -= 1;
-            if *count == 0 {
-                inner.per_address.remove(&address);
+        inner.open -= 1;
+        inner.remove(self.id);
+        if let Entry::Occupied(mut count) = inner.per_address.entry(self.address) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
             }
         }
         drop(inner);

@@ -79,7 +79,13 @@ impl TargetPolicy {
             return Err(TargetError::Port);
         }
         self.check_host(&url.host().ok_or(TargetError::NoHost)?)?;
-        TargetUrl::try_from(url)
+        let text = String::from(url);
+        // Percent-encoding lengthens: a character may become twelve.
+        if text.len() > MAX_URL_CHARS {
+            return Err(TargetError::TooLong);
+        }
+        let uri = text.parse().map_err(|_| TargetError::Malformed)?;
+        Ok(TargetUrl { text, uri })
     }
 
     /// Whether this address may be connected to.
@@ -157,20 +163,6 @@ impl TargetUrl {
     /// The same URL for the HTTP client.
     pub(crate) fn uri(&self) -> &Uri {
         &self.uri
-    }
-}
-
-impl TryFrom<Url> for TargetUrl {
-    type Error = TargetError;
-
-    fn try_from(url: Url) -> Result<Self, TargetError> {
-        let text = String::from(url);
-        // Percent-encoding lengthens: a character may become twelve.
-        if text.len() > MAX_URL_CHARS {
-            return Err(TargetError::TooLong);
-        }
-        let uri = text.parse().map_err(|_| TargetError::Malformed)?;
-        Ok(Self { text, uri })
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a URL to a connection: policy, TCP, TLS, and one time limit around all of them.
 //!
-//! Three layers. [`Connector`] bounds the time and classifies the failure. Within it, hyper-rustls puts TLS around
-//! [`PolicyConnector`], which connects only to what the policy permits.
+//! The one place where an address becomes a connection. [`Connector`] refuses what needs no lookup to be refused.
+//! Names go to a [`CheckedResolver`], which returns only addresses that the policy permits.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -9,25 +9,43 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use http::Uri;
-use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use http::uri::Scheme;
+use hyper_rustls::MaybeHttpsStream;
 use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioIo;
 use invoicing_core::FailureClass;
+use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
 use super::TransportError;
-use super::failure_class::{BoxError, ConnectError, tls_class};
-use super::policy_connector::{PolicyConnector, Route};
+use super::failure_class::{ConnectError, classify, tls_class};
 use super::resolver::{CheckedResolver, Resolve};
 use super::tunnel::{TcpOrTls, TunnelConnector};
 use crate::forward_proxy::ForwardProxy;
 use crate::target::TargetPolicy;
 
 /// Connects to permitted targets, with TLS for `https` URLs.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Connector {
-    https: HttpsConnector<PolicyConnector>,
+    policy: TargetPolicy,
+    route: Route,
+    tls: Arc<ClientConfig>,
     limit: Duration,
+}
+
+/// How a permitted address is reached.
+#[derive(Clone)]
+enum Route {
+    Direct(HttpConnector<CheckedResolver>),
+    Proxy(Box<TunnelConnector>),
+}
+
+/// A forward proxy, and whether it resolves names in place of this process.
+pub(super) struct ProxyOptions {
+    pub(super) proxy: ForwardProxy,
+    pub(super) resolves_names: bool,
 }
 
 impl Connector {
@@ -38,38 +56,51 @@ impl Connector {
         roots: RootCertStore,
         limit: Duration,
     ) -> Result<Self, TransportError> {
-        let tls = Arc::new(tls(roots)?);
+        let tls = Arc::new(tls_config(roots)?);
         let names = CheckedResolver { policy, resolver };
         let route = match proxy {
             Some(ProxyOptions { proxy, resolves_names }) => {
                 let names = (!resolves_names).then_some(names);
                 Route::Proxy(Box::new(TunnelConnector::new(proxy, names, Arc::clone(&tls), limit)))
             }
-            None => Route::Direct(tcp_connector(names, limit)),
+            None => Route::Direct(names.tcp_connector(limit)),
         };
-        Ok(Self { https: HttpsConnector::from((PolicyConnector { policy, route }, tls)), limit })
+        Ok(Self { policy, route, tls, limit })
+    }
+
+    /// A connection to the target, without a time limit.
+    async fn connect(self, uri: Uri) -> Result<MaybeHttpsStream<TcpOrTls>, ConnectError> {
+        // hyper-util asks the resolver for names only, and connects to address literals without asking.
+        if !self.policy.permits_uri(&uri) {
+            return Err(ConnectError::refused());
+        }
+        let tls_name = (uri.scheme() != Some(&Scheme::HTTP)).then(|| server_name(&uri)).transpose()?;
+        let tcp = match self.route {
+            // Keeps the class that the resolver gave. Other errors are of the network, or a limit that ran out.
+            Route::Direct(mut tcp) => match tcp.call(uri).await {
+                Ok(tcp) => MaybeHttpsStream::Http(tcp),
+                Err(error) => return Err(ConnectError::new(classify(&error), error)),
+            },
+            Route::Proxy(tunnel) => tunnel.connect(uri).await?,
+        };
+        let Some(name) = tls_name else { return Ok(MaybeHttpsStream::Http(tcp)) };
+        let handshake = TlsConnector::from(self.tls).connect(name, TokioIo::new(tcp)).await;
+        handshake.map(TokioIo::new).map(MaybeHttpsStream::Https).map_err(tls_error)
     }
 }
 
-/// A forward proxy, and whether it resolves names in place of this process.
-pub(super) struct ProxyOptions {
-    pub(super) proxy: ForwardProxy,
-    pub(super) resolves_names: bool,
+/// The name that the certificate must carry.
+fn server_name(uri: &Uri) -> Result<ServerName<'static>, ConnectError> {
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    ServerName::try_from(host.to_owned()).map_err(tls_error)
 }
 
-/// TCP connections to the addresses that the resolver returns.
-fn tcp_connector(names: CheckedResolver, limit: Duration) -> HttpConnector<CheckedResolver> {
-    let mut tcp = HttpConnector::new_with_resolver(names);
-    // The connector otherwise accepts `http` URLs only; TLS is added around it.
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    // Divided evenly among the addresses of a name, so that an unreachable one leaves time for the next.
-    tcp.set_connect_timeout(Some(limit));
-    tcp
+fn tls_error(error: impl std::error::Error + Send + Sync + 'static) -> ConnectError {
+    ConnectError::new(tls_class(&error).unwrap_or(FailureClass::Tls), error)
 }
 
 /// Names the provider: rustls panics if Cargo features enable two and the host has installed none.
-fn tls(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
+fn tls_config(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -82,27 +113,15 @@ impl Service<Uri> for Connector {
     type Error = ConnectError;
     type Future = BoxFuture<'static, Result<Self::Response, ConnectError>>;
 
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
-        self.https.poll_ready(context).map_err(connect_error)
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
         // The attempt's limit does not cover this: the pool goes on opening a connection when the attempt has been
         // served by another one meanwhile.
-        let connecting = tokio::time::timeout(self.limit, self.https.call(uri));
-        Box::pin(async move {
-            match connecting.await {
-                Ok(connected) => connected.map_err(connect_error),
-                Err(elapsed) => Err(ConnectError::new(FailureClass::Timeout, elapsed)),
-            }
-        })
-    }
-}
-
-/// The [`ConnectError`] of [`PolicyConnector`]. Any other error happened after it, in TLS.
-fn connect_error(error: BoxError) -> ConnectError {
-    match error.downcast::<ConnectError>() {
-        Ok(error) => *error,
-        Err(error) => ConnectError::new(tls_class(&*error).unwrap_or(FailureClass::Tls), error),
+        let connecting = tokio::time::timeout(self.limit, self.clone().connect(uri));
+        let timed_out = |elapsed| Err(ConnectError::new(FailureClass::Timeout, elapsed));
+        Box::pin(async move { connecting.await.unwrap_or_else(timed_out) })
     }
 }

@@ -5,7 +5,6 @@
 //! connection stays on the address that passed, even if the name resolves to another one by now.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::pin::Pin;
@@ -13,11 +12,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Shared};
+use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use invoicing_core::FailureClass;
-use parking_lot::{Mutex, MutexGuard};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use parking_lot::Mutex;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tower_service::Service;
 
 use super::failure_class::ConnectError;
@@ -53,15 +54,18 @@ const MAX_LOOKUPS: usize = 128;
 /// A lookup counts as slow after this time.
 const SLOW_AFTER: Duration = Duration::from_secs(1);
 
-/// The result of a lookup, shared by its callers.
+/// The result of a lookup.
 type Answer = Result<Vec<IpAddr>, Arc<io::Error>>;
+
+/// A lookup in progress, which all callers of the name wait for.
+type SharedLookup = Shared<BoxFuture<'static, Answer>>;
 
 /// Resolves a name, blocking its thread.
 type BlockingLookup = dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync;
 
 struct Lookups {
     look_up: Box<BlockingLookup>,
-    in_progress: Mutex<HashMap<String, watch::Receiver<Answer>>>,
+    in_progress: Mutex<HashMap<String, SharedLookup>>,
     permits: Arc<Semaphore>,
     slow_permits: Arc<Semaphore>,
 }
@@ -88,70 +92,47 @@ impl Resolve for SystemResolver {
     fn resolve(&self, host: &str) -> Resolving {
         let (lookups, host) = (Arc::clone(&self.0), host.to_owned());
         Box::pin(async move {
-            let in_progress = lookups.in_progress().get(&host).cloned();
-            let mut answer = if let Some(answer) = in_progress {
-                answer
+            let in_progress = lookups.in_progress.lock().get(&host).cloned();
+            let lookup = if let Some(lookup) = in_progress {
+                lookup
             } else {
                 let permit = Arc::clone(&lookups.permits).acquire_owned().await.map_err(io::Error::other)?;
-                LookupTask::spawn_or_join(lookups, host, permit)
+                lookups.start_or_join(&host, permit)
             };
-            answer.changed().await.map_err(io::Error::other)?;
-            answer.borrow().clone().map_err(io::Error::other)
+            lookup.await.map_err(io::Error::other)
         })
     }
 }
 
 impl Lookups {
-    fn in_progress(&self) -> MutexGuard<'_, HashMap<String, watch::Receiver<Answer>>> {
-        self.in_progress.lock()
-    }
-}
-
-/// The lookup of a name. Dropping it removes the name from those in progress, so that a panic does too.
-struct LookupTask {
-    lookups: Arc<Lookups>,
-    host: String,
-}
-
-impl LookupTask {
     /// Starts a lookup, or joins the one that another caller has started while this one waited for its permit.
     #[expect(clippy::disallowed_methods, reason = "ends with its thread, which outlives the attempt")]
-    fn spawn_or_join(
-        lookups: Arc<Lookups>,
-        host: String,
-        permit: OwnedSemaphorePermit,
-    ) -> watch::Receiver<Answer> {
-        let (sender, answer) = watch::channel(Ok(Vec::new()));
-        match lookups.in_progress().entry(host.clone()) {
-            Entry::Occupied(started) => return started.get().clone(),
-            Entry::Vacant(vacant) => {
-                vacant.insert(answer.clone());
-            }
-        }
-        // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its permit.
-        tokio::spawn(Self { lookups, host }.run(permit, sender));
-        answer
+    fn start_or_join(self: Arc<Self>, host: &str, permit: OwnedSemaphorePermit) -> SharedLookup {
+        let start = || {
+            // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its
+            // permit.
+            let task = tokio::spawn(Arc::clone(&self).run(host.to_owned(), permit));
+            task.map(|ended| ended.unwrap_or_else(|error| Err(Arc::new(error.into())))).boxed().shared()
+        };
+        self.in_progress.lock().entry(host.to_owned()).or_insert_with(start).clone()
     }
 
-    async fn run(self, permit: OwnedSemaphorePermit, sender: watch::Sender<Answer>) {
-        let (lookups, host) = (Arc::clone(&self.lookups), self.host.clone());
-        let mut thread = tokio::task::spawn_blocking(move || (lookups.look_up)(&host));
+    async fn run(self: Arc<Self>, host: String, permit: OwnedSemaphorePermit) -> Answer {
+        let mut thread = tokio::task::spawn_blocking({
+            let (lookups, host) = (Arc::clone(&self), host.clone());
+            move || (lookups.look_up)(&host)
+        });
         let (found, _permit) = if let Ok(found) = tokio::time::timeout(SLOW_AFTER, &mut thread).await {
             (found, permit)
         } else {
             // Without a free slow permit the lookup keeps its own: together they bound the threads that are busy.
-            let slow_permit = Arc::clone(&self.lookups.slow_permits).try_acquire_owned();
+            let slow_permit = Arc::clone(&self.slow_permits).try_acquire_owned();
             let permit = slow_permit.unwrap_or(permit);
             (thread.await, permit)
         };
-        // The outer error is a panic of the lookup. Without callers left there is nothing to report to.
-        let _ = sender.send_replace(found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new));
-    }
-}
-
-impl Drop for LookupTask {
-    fn drop(&mut self) {
-        self.lookups.in_progress().remove(&self.host);
+        self.in_progress.lock().remove(&host);
+        // The outer error is a panic of the lookup.
+        found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new)
     }
 }
 
@@ -183,6 +164,17 @@ impl Service<Name> for CheckedResolver {
 }
 
 impl CheckedResolver {
+    /// TCP connections to the addresses of names.
+    pub(super) fn tcp_connector(self, limit: Duration) -> HttpConnector<Self> {
+        let mut tcp = HttpConnector::new_with_resolver(self);
+        // The connector otherwise accepts `http` URLs only; TLS is added around it.
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        // Divided evenly among the addresses of a name, so that an unreachable one leaves time for the next.
+        tcp.set_connect_timeout(Some(limit));
+        tcp
+    }
+
     /// The addresses of a name: at least one, and all of them permitted.
     pub(super) async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, ConnectError> {
         let dns = |error: io::Error| ConnectError::new(FailureClass::Dns, error);

@@ -1,6 +1,6 @@
 //! `Retry-After` of a response: seconds, or a date (RFC 9110, section 10.2.3).
 
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use http::HeaderMap;
 use http::header::RETRY_AFTER;
@@ -12,20 +12,10 @@ const LONGEST: u64 = 86_400;
 /// The seconds that a receiver asks to be left alone, at most a day. A date that has passed asks for 0; a value that
 /// is neither form asks for nothing.
 pub(super) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<u64> {
-    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    Some(seconds(text).or_else(|| seconds_until(text, now))?.min(LONGEST))
-}
-
-/// Digits only, however many: what does not fit counts as very long.
-fn seconds(text: &str) -> Option<u64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().unwrap_or(u64::MAX))
-}
-
-fn seconds_until(date: &str, now: Timestamp) -> Option<u64> {
-    let at = httpdate::parse_http_date(date).ok()?.duration_since(UNIX_EPOCH).ok()?.as_secs();
-    let now = u64::try_from(now.as_seconds()).unwrap_or(0);
-    Some(at.saturating_sub(now))
+    let value = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    // In whole seconds, as dates are.
+    let now = UNIX_EPOCH + Duration::from_secs(now.as_seconds().try_into().unwrap_or(0));
+    Some(invoicing_core::retry_after::parse(value, now)?.as_secs().min(LONGEST))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use http::uri::Scheme;
+use http::uri::{InvalidUri, Scheme};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::proxy::Tunnel;
@@ -52,11 +52,8 @@ impl TunnelConnector {
         // The proxy may be in a private network: every address is permitted.
         let any = TargetPolicy { allow_http: true, allow_private: true };
         let system = CheckedResolver { policy: any, resolver: Arc::new(SystemResolver::default()) };
-        let mut tcp = HttpConnector::new_with_resolver(system);
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(limit));
-        let tunnel = Tunnel::new(proxy.uri().clone(), HttpsConnector::from((tcp, tls)));
+        let connector = HttpsConnector::from((system.tcp_connector(limit), tls));
+        let tunnel = Tunnel::new(proxy.uri().clone(), connector);
         let tunnel = match proxy.authorization() {
             Some(authorization) => tunnel.with_auth(authorization),
             None => tunnel,
@@ -69,18 +66,16 @@ impl TunnelConnector {
         let default = if uri.scheme() == Some(&Scheme::HTTP) { 80 } else { 443 };
         let port = uri.port_u16().unwrap_or(default);
         let host = uri.host().unwrap_or_default();
-        let addresses = match (address_literal(&uri), &self.names) {
-            (Some(address), _) => vec![address],
-            (None, Some(names)) => names.addresses(host).await?,
-            (None, None) => return self.open(&format!("{host}:{port}")).await,
+        let (first, fallback) = match (address_literal(&uri), &self.names) {
+            (Some(address), _) => (SocketAddr::new(address, port).to_string(), None),
+            (None, Some(names)) => first_and_fallback(&names.addresses(host).await?, port)?,
+            (None, None) => (format!("{host}:{port}"), None),
         };
-        let (first, second) = first_and_fallback(&addresses)?;
-        let first = SocketAddr::new(first, port).to_string();
-        let Some(second) = second else { return self.open(&first).await };
+        let Some(fallback) = fallback else { return self.open(&first).await };
         // Half of the time, so that the fallback has the other half if the proxy does not answer.
         match tokio::time::timeout(self.limit / 2, self.open(&first)).await {
             Ok(Ok(connected)) => Ok(connected),
-            Ok(Err(_)) | Err(_) => self.open(&SocketAddr::new(second, port).to_string()).await,
+            Ok(Err(_)) | Err(_) => self.open(&fallback).await,
         }
     }
 
@@ -88,8 +83,8 @@ impl TunnelConnector {
     async fn open(&mut self, authority: &str) -> Result<TcpOrTls, ConnectError> {
         let failed = |error| ConnectError::new(FailureClass::Proxy, error);
         // Only the host and the port of this URI are sent to the proxy.
-        let uri = Uri::builder().scheme(Scheme::HTTPS).authority(authority).path_and_query("/").build();
-        let uri = uri.map_err(|error| ConnectError::new(FailureClass::Unsendable, error))?;
+        let uri = format!("https://{authority}/").parse();
+        let uri = uri.map_err(|error: InvalidUri| ConnectError::new(FailureClass::Unsendable, error))?;
         poll_fn(|context| self.tunnel.poll_ready(context)).await.map_err(failed)?;
         self.tunnel.call(uri).await.map_err(failed)
     }
@@ -97,8 +92,9 @@ impl TunnelConnector {
 
 /// The address to ask for first, and the one to ask for if that fails. The second is of the other family if there is
 /// one, because a proxy may reach one family only. Two at most, so that an attempt is never a burst on the proxy.
-fn first_and_fallback(addresses: &[IpAddr]) -> Result<(IpAddr, Option<IpAddr>), ConnectError> {
+fn first_and_fallback(addresses: &[IpAddr], port: u16) -> Result<(String, Option<String>), ConnectError> {
     let [first, rest @ ..] = addresses else { return Err(ConnectError::refused()) };
-    let other = rest.iter().find(|address| address.is_ipv4() != first.is_ipv4());
-    Ok((*first, other.or(rest.first()).copied()))
+    let other = rest.iter().find(|address| address.is_ipv4() != first.is_ipv4()).or(rest.first());
+    let authority = |address: &IpAddr| SocketAddr::new(*address, port).to_string();
+    Ok((authority(first), other.map(authority)))
 }
