@@ -229,12 +229,12 @@ impl Builder {
             keys: Arc::new(KeyCache::new(max_age)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
-        let documents = Documents::new(renderer, document_store, signer);
+        let documents = Documents::new(renderer, document_store);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
             sealer,
-            documents: DocumentService::new(Arc::clone(&store), env.clone(), documents, &settings),
+            documents: DocumentService::new(Arc::clone(&store), env.clone(), documents, signer, &settings),
             target: settings.target,
             numbering: Numbering::default(),
         });

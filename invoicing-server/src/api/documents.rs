@@ -12,10 +12,10 @@ pub(super) async fn download(context: &ApiContext, params: &Params<'_, '_>, head
     let segment = |name| params.get(name).unwrap_or_default();
     let query = head.uri.query().unwrap_or_default();
     let documents = &context.services.documents;
-    let grant = documents.verify_url(segment("company"), segment("upload"), query)?;
-    let download = Download::new(&head.method, &head.headers, grant.sha256);
+    let document = documents.verify_url(segment("company"), segment("upload"), query)?;
+    let download = Download::new(&head.method, &head.headers, document.sha256);
     if download.is_not_modified() {
         return download.not_modified();
     }
-    download.respond(documents.fetch(&grant).await?, &grant.file_name)
+    download.respond(documents.fetch(&document).await?, &document.file_name)
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
-    DocumentStore, Particulars, RenderError, SignedCopy, StoreError, UrlSigner,
+    DocumentStore, Particulars, RenderError, SignedCopy, StoreError,
 };
 
 /// How long an operation waits for the store in all, whichever store it is. Its caller, who may have an HTTP request
@@ -48,40 +48,25 @@ impl Deadline {
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
-    signer: UrlSigner,
     /// Places for renderings: what asks for more would take the memory and the threads of everything else.
     rendering: Arc<Semaphore>,
 }
 
-/// A document that is rendered and not stored yet.
-#[derive(Debug)]
-pub(crate) struct Rendered {
-    file: DocumentFile,
-    sha256: ContentHash,
-    particulars: Particulars,
-}
-
-impl Rendered {
-    /// The key under which it is stored by the upload with this id.
-    pub(crate) fn key(&self, upload: Uuid) -> DocumentKey {
-        DocumentKey { company: self.particulars.company.id, upload }
-    }
-}
-
-/// A document that is stored. The transaction that refers to it has to finish its upload.
+/// A rendered document. The transaction that refers to it has to finish its upload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frozen {
     pub(crate) document: StoredDocument,
+    pub(crate) size_bytes: u64,
     /// What the document says besides the quote.
     pub(crate) particulars: Particulars,
 }
 
-/// Key and properties of a document in the store.
+/// A document in the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredDocument {
     pub(crate) key: DocumentKey,
+    /// Hash that the bytes must have.
     pub(crate) sha256: ContentHash,
-    pub(crate) size_bytes: u64,
     /// Name under which it is offered: `DEV-2026-0042.pdf`.
     pub(crate) file_name: String,
 }
@@ -89,79 +74,76 @@ pub(crate) struct StoredDocument {
 /// The frozen copy that a signature is about.
 #[derive(Debug, Clone)]
 pub(crate) struct SentCopy {
-    pub(crate) file_name: String,
-    pub(crate) sha256: ContentHash,
+    pub(crate) document: StoredDocument,
     pub(crate) bytes: Bytes,
 }
 
-impl SentCopy {
-    fn as_signed(&self) -> SignedCopy<'_> {
-        SignedCopy { file_name: &self.file_name, sha256: self.sha256, bytes: &self.bytes }
-    }
-}
-
 impl Documents {
-    /// Puts the three parts together.
-    pub(crate) fn new(
-        renderer: Arc<dyn DocumentRenderer>,
-        store: Arc<dyn DocumentStore>,
-        signer: UrlSigner,
-    ) -> Self {
+    /// Puts both parts together.
+    pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
         let cores = available_parallelism().map_or(1, usize::from);
-        Self { renderer, store, signer, rendering: Arc::new(Semaphore::new(cores)) }
+        Self { renderer, store, rendering: Arc::new(Semaphore::new(cores)) }
     }
 
-    /// Signs and verifies the URLs under which documents are served.
-    pub(crate) fn signer(&self) -> &UrlSigner {
-        &self.signer
-    }
-
-    /// Renders the quote as it stands. As many at once as there are processors; the others wait.
+    /// Renders the quote as it stands, for an upload with this id. As many at once as there are processors; the others
+    /// wait.
     pub(crate) async fn render(
         &self,
+        upload: Uuid,
         particulars: Particulars,
         quote: Quote,
         signed: Option<SentCopy>,
-    ) -> Result<Rendered, RenderError> {
+    ) -> Result<(Frozen, Bytes), RenderError> {
         let place = Arc::clone(&self.rendering).acquire_owned().await.map_err(RenderError::new)?;
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when the caller has stopped waiting.
             let _place = place;
-            let input = DocumentInput::new(&particulars, &quote, signed.as_ref().map(SentCopy::as_signed));
-            let bytes = Bytes::from(renderer.render(&input)?);
-            let sha256 = ContentHash::of(&bytes);
-            let file = DocumentFile { bytes, file_name: file_name(&quote.summary.number) };
-            Ok(Rendered { file, sha256, particulars })
+            let signed_copy = signed.as_ref().map(|SentCopy { document, bytes }| SignedCopy {
+                file_name: &document.file_name,
+                sha256: document.sha256,
+                bytes,
+            });
+            let bytes = Bytes::from(renderer.render(&DocumentInput {
+                company: &particulars.company,
+                quote: &quote,
+                client_address: particulars.client_address.as_deref(),
+                work_site: particulars.work_site.as_deref(),
+                issued_on: particulars.issued_on,
+                signed_copy,
+            })?);
+            let document = StoredDocument {
+                key: DocumentKey { company: particulars.company.id, upload },
+                sha256: ContentHash::of(&bytes),
+                file_name: file_name(&quote.summary.number),
+            };
+            Ok((Frozen { document, size_bytes: bytes.len() as u64, particulars }, bytes))
         });
         // A renderer that panics fails this document, not the process.
         rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))
     }
 
-    /// Stores a document under a key whose upload has begun.
+    /// Stores a document whose upload has begun.
     ///
     /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the document.
     pub(crate) async fn put(
         &self,
-        key: DocumentKey,
-        rendered: Rendered,
+        document: &StoredDocument,
+        bytes: Bytes,
         deadline: &mut Deadline,
-    ) -> Result<Frozen, StoreError> {
-        let Rendered { file, sha256, particulars } = rendered;
-        let (size_bytes, file_name) = (file.bytes.len() as u64, file.file_name.clone());
-        deadline.wait_for(self.store.put(key, file)).await?;
-        Ok(Frozen { document: StoredDocument { key, sha256, size_bytes, file_name }, particulars })
+    ) -> Result<(), StoreError> {
+        let file = DocumentFile { bytes, file_name: document.file_name.clone() };
+        deadline.wait_for(self.store.put(document.key, file)).await
     }
 
     /// The frozen bytes, checked against their hash.
     pub(crate) async fn fetch(
         &self,
-        key: DocumentKey,
-        sha256: ContentHash,
+        document: &StoredDocument,
         deadline: &mut Deadline,
     ) -> Result<Bytes, StoreError> {
-        let bytes = deadline.wait_for(self.store.get(key)).await?;
-        if ContentHash::of(&bytes) == sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
+        let bytes = deadline.wait_for(self.store.get(document.key)).await?;
+        if ContentHash::of(&bytes) == document.sha256 { Ok(bytes) } else { Err(StoreError::Corrupt) }
     }
 
     /// Checks that the document is in the store and has the size that it was frozen with.
@@ -186,12 +168,11 @@ impl Documents {
     /// A URL of the store itself, good for [`DOCUMENT_URL_VALID_MS`]; `None` where the store makes none.
     pub(crate) async fn presign(
         &self,
-        key: DocumentKey,
-        file_name: &str,
+        StoredDocument { key, file_name, .. }: &StoredDocument,
         deadline: &mut Deadline,
     ) -> Result<Option<String>, StoreError> {
         let valid = Duration::from_millis(DOCUMENT_URL_VALID_MS.unsigned_abs());
-        match deadline.wait_for(self.store.presign(key, file_name.to_owned(), valid)).await {
+        match deadline.wait_for(self.store.presign(*key, file_name.clone(), valid)).await {
             Err(StoreError::Refused(_)) => Ok(None),
             signed => signed,
         }
@@ -223,44 +204,46 @@ mod tests {
 
     fn documents() -> (Documents, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::new());
-        (Documents::new(Arc::new(PdfRenderer::new()), store.clone(), UrlSigner::new(&[7; 32])), store)
+        (Documents::new(Arc::new(PdfRenderer::new()), store.clone()), store)
     }
 
     fn key(upload: u128) -> DocumentKey {
         DocumentKey { company: company().id, upload: Uuid::from_u128(upload) }
     }
 
-    async fn freeze(documents: &Documents, upload: u128) -> Result<StoredDocument, Error> {
+    async fn freeze(documents: &Documents, upload: u128) -> Result<Frozen, Error> {
         let particulars = Particulars {
             company: company(),
             client_address: Some("1 rue Haute".into()),
             work_site: None,
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         };
-        let rendered = documents.render(particulars, quote(), None).await?;
-        let key = rendered.key(Uuid::from_u128(upload));
-        Ok(documents.put(key, rendered, &mut Deadline::new()).await?.document)
+        let upload = Uuid::from_u128(upload);
+        let (frozen, bytes) = documents.render(upload, particulars, quote(), None).await?;
+        documents.put(&frozen.document, bytes, &mut Deadline::new()).await?;
+        Ok(frozen)
     }
 
-    async fn fetch(documents: &Documents, frozen: &StoredDocument) -> Result<Bytes, StoreError> {
-        documents.fetch(frozen.key, frozen.sha256, &mut Deadline::new()).await
+    async fn fetch(documents: &Documents, frozen: &Frozen) -> Result<Bytes, StoreError> {
+        documents.fetch(&frozen.document, &mut Deadline::new()).await
     }
 
-    async fn check(documents: &Documents, frozen: &StoredDocument) -> Result<(), StoreError> {
-        documents.check_available(frozen.key, frozen.size_bytes, &mut Deadline::new()).await
+    async fn check(documents: &Documents, frozen: &Frozen) -> Result<(), StoreError> {
+        documents.check_available(frozen.document.key, frozen.size_bytes, &mut Deadline::new()).await
     }
 
     #[tokio::test]
     async fn a_frozen_document_is_fetched_unchanged_and_each_upload_has_its_own() {
         let (documents, store) = documents();
         let frozen = freeze(&documents, 1).await.unwrap();
-        assert_eq!((frozen.file_name.as_str(), frozen.key), ("DEV-2026-0042.pdf", key(1)));
+        let document = &frozen.document;
+        assert_eq!((document.file_name.as_str(), document.key), ("DEV-2026-0042.pdf", key(1)));
         let bytes = fetch(&documents, &frozen).await.unwrap();
-        assert_eq!(ContentHash::of(&bytes), frozen.sha256);
+        assert_eq!(ContentHash::of(&bytes), document.sha256);
         assert_eq!(bytes.len() as u64, frozen.size_bytes);
         check(&documents, &frozen).await.unwrap();
         let again = freeze(&documents, 2).await.unwrap();
-        assert_eq!(again, StoredDocument { key: key(2), ..frozen });
+        assert_eq!(again.document, StoredDocument { key: key(2), ..document.clone() });
         assert_eq!(store.keys(), [key(1), key(2)]);
     }
 
@@ -281,13 +264,14 @@ mod tests {
         let (documents, store) = documents();
         store.hang(true);
         let begun = tokio::time::Instant::now();
-        let (key, hash, deadline) = (key(1), ContentHash::of(b"x"), &mut Deadline::new());
+        let (key, sha256, deadline) = (key(1), ContentHash::of(b"x"), &mut Deadline::new());
+        let document = StoredDocument { key, sha256, file_name: "a.pdf".into() };
         let slow = async {
             tokio::time::sleep(Duration::from_secs(4)).await;
             Ok(())
         };
         deadline.wait_for(slow).await.unwrap();
-        assert!(matches!(documents.fetch(key, hash, deadline).await, Err(StoreError::TimedOut)));
+        assert!(matches!(documents.fetch(&document, deadline).await, Err(StoreError::TimedOut)));
         assert!(matches!(documents.check_available(key, 1, deadline).await, Err(StoreError::TimedOut)));
         assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
         let begun = tokio::time::Instant::now();
@@ -299,10 +283,11 @@ mod tests {
     async fn a_missing_or_damaged_document_is_not_available() {
         let (documents, store) = documents();
         let frozen = freeze(&documents, 1).await.unwrap();
-        let missing = StoredDocument { key: key(2), ..frozen.clone() };
+        let elsewhere = StoredDocument { key: key(2), ..frozen.document.clone() };
+        let missing = Frozen { document: elsewhere, ..frozen.clone() };
         assert!(matches!(check(&documents, &missing).await, Err(StoreError::NotFound)));
         assert!(matches!(fetch(&documents, &missing).await, Err(StoreError::NotFound)));
-        store.damage(frozen.sha256);
+        store.damage(frozen.document.sha256);
         assert!(matches!(check(&documents, &frozen).await, Err(StoreError::Corrupt)));
         assert!(matches!(fetch(&documents, &frozen).await, Err(StoreError::Corrupt)));
         assert!(matches!(freeze(&documents, 1).await, Err(Error::StorageUnavailable(_))));
@@ -317,7 +302,7 @@ mod tests {
             }
         }
         let store = Arc::new(MemoryStore::new());
-        let documents = Documents::new(Arc::new(Panics), store.clone(), UrlSigner::new(&[7; 32]));
+        let documents = Documents::new(Arc::new(Panics), store.clone());
         assert!(matches!(freeze(&documents, 1).await, Err(Error::Internal(_))));
         assert_eq!(store.count(), 0);
     }
@@ -339,7 +324,7 @@ mod tests {
             }
         }
         let (renderer, store) = (Arc::new(Counts::default()), Arc::new(MemoryStore::new()));
-        let documents = Documents::new(renderer.clone(), store.clone(), UrlSigner::new(&[7; 32]));
+        let documents = Documents::new(renderer.clone(), store.clone());
         // An abandoned rendering keeps its place until it is done.
         for _ in 0..8 {
             let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents, 1)).await;

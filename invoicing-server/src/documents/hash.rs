@@ -31,23 +31,14 @@ impl FromStr for ContentHash {
     type Err = NotAHash;
 
     fn from_str(text: &str) -> Result<Self, NotAHash> {
-        let (pairs, []) = text.as_bytes().as_chunks::<2>() else {
-            return Err(NotAHash);
-        };
-        let pairs: &[[u8; 2]; 32] = pairs.try_into().map_err(|_| NotAHash)?;
+        let (high, low) = text.split_at_checked(32).ok_or(NotAHash)?;
+        let half = |digits| u128::from_str_radix(digits, 16).map(u128::to_be_bytes).map_err(|_| NotAHash);
         let mut digest = [0; 32];
-        for (byte, [high, low]) in digest.iter_mut().zip(pairs) {
-            *byte = nibble(*high)? << 4 | nibble(*low)?;
-        }
-        Ok(Self(digest))
-    }
-}
-
-const fn nibble(digit: u8) -> Result<u8, NotAHash> {
-    match digit {
-        b'0'..=b'9' => Ok(digit - b'0'),
-        b'a'..=b'f' => Ok(digit - b'a' + 10),
-        _ => Err(NotAHash),
+        digest[..16].copy_from_slice(&half(high)?);
+        digest[16..].copy_from_slice(&half(low)?);
+        let hash = Self(digest);
+        // Capitals, signs and missing zeros are read as well, but never written.
+        if hash.to_string() == text { Ok(hash) } else { Err(NotAHash) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A store for tests, with failures on demand.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use super::{ContentHash, DocumentFile, DocumentKey, DocumentStore, StoreError};
 
-type Contents = HashMap<DocumentKey, Bytes>;
+type Contents = BTreeMap<DocumentKey, Bytes>;
 
 /// Documents in memory, for tests. It forgets them when it is dropped.
 #[derive(Debug, Default)]
@@ -38,27 +38,19 @@ impl MemoryStore {
 
     /// How many documents there are.
     pub fn count(&self) -> usize {
-        self.contents(|documents| documents.len())
+        self.documents.lock().len()
     }
 
     /// The keys of all documents, in order.
     pub fn keys(&self) -> Vec<DocumentKey> {
-        let mut keys = self.contents(|documents| documents.keys().copied().collect::<Vec<_>>());
-        keys.sort_unstable();
-        keys
+        self.documents.lock().keys().copied().collect()
     }
 
     /// Damages every document with this hash: its last byte is cut off.
     pub fn damage(&self, hash: ContentHash) {
-        self.contents(|documents| {
-            for bytes in documents.values_mut().filter(|bytes| ContentHash::of(bytes) == hash) {
-                bytes.truncate(bytes.len().saturating_sub(1));
-            }
-        });
-    }
-
-    fn contents<T>(&self, work: impl FnOnce(&mut Contents) -> T) -> T {
-        work(&mut self.documents.lock())
+        for bytes in self.documents.lock().values_mut().filter(|bytes| ContentHash::of(bytes) == hash) {
+            bytes.truncate(bytes.len().saturating_sub(1));
+        }
     }
 
     fn answer<T: Send + 'static>(
@@ -72,7 +64,7 @@ impl MemoryStore {
             let error = io::Error::other("the test wants the document store to fail");
             return future::ready(Err(StoreError::Unavailable(error.into()))).boxed();
         }
-        future::ready(self.contents(work)).boxed()
+        future::ready(work(&mut self.documents.lock())).boxed()
     }
 }
 

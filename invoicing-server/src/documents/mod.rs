@@ -30,5 +30,5 @@ pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, Storage
 pub(crate) use content_disposition::content_disposition;
 pub(crate) use freeze::{Deadline, Documents, Frozen, SentCopy, StoredDocument};
 pub(crate) use render::Particulars;
-pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, Grant, UrlSigner};
+pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};
 pub(crate) use store::CONTENT_TYPE;

@@ -39,24 +39,6 @@ pub struct DocumentInput<'a> {
     pub signed_copy: Option<SignedCopy<'a>>,
 }
 
-impl<'a> DocumentInput<'a> {
-    /// The input for a renderer.
-    pub(crate) fn new(
-        particulars: &'a Particulars,
-        quote: &'a Quote,
-        signed_copy: Option<SignedCopy<'a>>,
-    ) -> Self {
-        Self {
-            company: &particulars.company,
-            quote,
-            client_address: particulars.client_address.as_deref(),
-            work_site: particulars.work_site.as_deref(),
-            issued_on: particulars.issued_on,
-            signed_copy,
-        }
-    }
-}
-
 /// The frozen document that a signature refers to: the one that was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SignedCopy<'a> {

@@ -9,10 +9,11 @@ use super::Quotes;
 use crate::Error;
 use crate::config::Settings;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Grant, Particulars,
-    SentCopy, StoredDocument,
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Particulars, SentCopy,
+    StoreError, StoredDocument, UrlSigner,
 };
 use crate::env::Env;
+use crate::store::documents::DocumentRow;
 use crate::store::{Store, Tables};
 
 /// A frozen document.
@@ -34,12 +35,27 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] while the quote is in DRAFT, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        self.0.services.documents.link(self.0.id, id).await
+        let service = &self.0.services.documents;
+        let (document, size_bytes) = service.latest_document(self.0.id, id).await?;
+        let mut deadline = Deadline::new();
+        service.documents.check_available(document.key, size_bytes, &mut deadline).await?;
+        let (url, expires_at) = service.url(&document, &mut deadline).await?;
+        Ok(DocumentLink {
+            url,
+            expires_at,
+            document_type: "pdf".to_owned(),
+            file_name: document.file_name,
+            content_type: CONTENT_TYPE.to_owned(),
+            size_bytes,
+            sha256: document.sha256.to_string(),
+        })
     }
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        self.0.services.documents.open(self.0.id, id).await
+        let latest = self.0.services.documents.latest_copy(self.0.id, id, &mut Deadline::new()).await?;
+        let SentCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
+        Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 }
 
@@ -48,6 +64,7 @@ pub(crate) struct DocumentService {
     store: Arc<Store>,
     env: Env,
     documents: Documents,
+    signer: UrlSigner,
     /// What URLs begin with, without a slash at the end.
     base_url: String,
     /// Whether URLs lead to the document store itself, where it can sign them.
@@ -55,9 +72,15 @@ pub(crate) struct DocumentService {
 }
 
 impl DocumentService {
-    pub(crate) fn new(store: Arc<Store>, env: Env, documents: Documents, settings: &Settings) -> Self {
+    pub(crate) fn new(
+        store: Arc<Store>,
+        env: Env,
+        documents: Documents,
+        signer: UrlSigner,
+        settings: &Settings,
+    ) -> Self {
         let base_url = settings.base_url.trim_end_matches('/').to_owned();
-        Self { store, env, documents, base_url, presigned_urls: settings.documents.presigned_urls }
+        Self { store, env, documents, signer, base_url, presigned_urls: settings.documents.presigned_urls }
     }
 
     /// Renders and stores a document for a transaction that is about to refer to it.
@@ -71,104 +94,84 @@ impl DocumentService {
         signed: Option<SentCopy>,
         deadline: &mut Deadline,
     ) -> Result<Frozen, Error> {
-        let rendered = self.documents.render(particulars, quote.clone(), signed).await?;
-        let key = rendered.key(self.env.uuid());
-        let began = self.store.write_company(key.company, async move |mut tx| {
+        let upload = self.env.uuid();
+        let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
+        let began = self.store.write_company(frozen.document.key.company, async move |mut tx| {
             let now = tx.now();
-            tx.uploads().begin(key.upload, now).await
+            tx.uploads().begin(upload, now).await
         });
         began.await?;
-        Ok(self.documents.put(key, rendered, deadline).await?)
+        self.documents.put(&frozen.document, bytes, deadline).await?;
+        Ok(frozen)
     }
 
-    /// The latest frozen copy, read and checked, and what it says besides the quote.
-    ///
-    /// A signature is about these bytes: a quote whose copy cannot be read cannot be signed.
-    pub(super) async fn sent_copy(
+    /// The latest frozen copy, read and checked.
+    pub(super) async fn latest_copy(
         &self,
         company: CompanyId,
         quote: QuoteId,
         deadline: &mut Deadline,
-    ) -> Result<(SentCopy, Particulars), Error> {
-        let StoredDocument { key, sha256, file_name, .. } = self.latest_document(company, quote).await?;
-        let particulars = self
-            .store
-            .read(company, async move |mut tx| tx.documents().latest_particulars(quote).await)
-            .await?;
-        let bytes = self.documents.fetch(key, sha256, deadline).await?;
-        Ok((SentCopy { file_name, sha256, bytes }, particulars))
+    ) -> Result<SentCopy, Error> {
+        let (document, _) = self.latest_document(company, quote).await?;
+        let bytes = self.documents.fetch(&document, deadline).await?;
+        Ok(SentCopy { document, bytes })
     }
 
-    async fn link(&self, company: CompanyId, quote: QuoteId) -> Result<DocumentLink, Error> {
-        let StoredDocument { key, sha256, size_bytes, file_name } =
-            self.latest_document(company, quote).await?;
-        let mut deadline = Deadline::new();
-        self.documents.check_available(key, size_bytes, &mut deadline).await?;
-        let grant = Grant { key, sha256, file_name };
-        let (url, expires_at) = self.url(&grant, &mut deadline).await?;
-        Ok(DocumentLink {
-            url,
-            expires_at,
-            document_type: "pdf".to_owned(),
-            file_name: grant.file_name,
-            content_type: CONTENT_TYPE.to_owned(),
-            size_bytes,
-            sha256: sha256.to_string(),
-        })
-    }
-
-    async fn open(&self, company: CompanyId, quote: QuoteId) -> Result<OpenedDocument, Error> {
-        let StoredDocument { key, sha256, file_name, .. } = self.latest_document(company, quote).await?;
-        let bytes = self.documents.fetch(key, sha256, &mut Deadline::new()).await?;
-        Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
-    }
-
-    async fn latest_document(&self, company: CompanyId, quote: QuoteId) -> Result<StoredDocument, Error> {
+    /// The latest document of a quote, and its size in bytes.
+    async fn latest_document(
+        &self,
+        company: CompanyId,
+        quote: QuoteId,
+    ) -> Result<(StoredDocument, u64), Error> {
         let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
-        let document = match latest {
+        let DocumentRow { upload, sha256, size_bytes, file_name } = match latest {
             (QuoteStatus::Draft, _) => return Err(Error::DocumentUnavailable),
-            (_, Some(document)) => document,
+            (_, Some(row)) => row,
             (status, None) => {
                 let cause = format!("{status} without a frozen document");
                 return Err(Error::bad_row("document", "sha256", quote, cause));
             }
         };
-        let sha256 = document.sha256.parse();
-        Ok(StoredDocument {
-            key: DocumentKey { company, upload: document.upload },
-            sha256: sha256.map_err(|cause| Error::bad_row("document", "sha256", quote, cause))?,
-            size_bytes: document.size_bytes,
-            file_name: document.file_name,
-        })
+        let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", quote, cause))?;
+        Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
     }
 
     /// A URL that gives access to a document without a key, and the instant at which it expires.
-    async fn url(&self, grant: &Grant, deadline: &mut Deadline) -> Result<(String, Timestamp), Error> {
+    async fn url(
+        &self,
+        document: &StoredDocument,
+        deadline: &mut Deadline,
+    ) -> Result<(String, Timestamp), Error> {
         let now = self.env.now();
         if self.presigned_urls
-            && let Some(url) = self.documents.presign(grant.key, &grant.file_name, deadline).await?
+            && let Some(url) = self.documents.presign(document, deadline).await?
         {
             // Stores count from the whole second in which they sign.
             let second = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
             return Ok((url, second.plus_millis(DOCUMENT_URL_VALID_MS)));
         }
         let expires_at = now.plus_millis(DOCUMENT_URL_VALID_MS);
-        let path = self.documents.signer().sign(grant, expires_at);
+        let path = self.signer.sign(document, expires_at);
         Ok((format!("{}{path}", self.base_url), expires_at))
     }
 
     /// What a signed URL gives access to. Not found unless it is exactly as it was signed and has not expired.
-    pub(crate) fn verify_url(&self, company: &str, upload: &str, query: &str) -> Result<Grant, Error> {
-        self.documents.signer().verify(company, upload, query, self.env.now()).ok_or(Error::NotFound)
+    pub(crate) fn verify_url(
+        &self,
+        company: &str,
+        upload: &str,
+        query: &str,
+    ) -> Result<StoredDocument, Error> {
+        self.signer.verify(company, upload, query, self.env.now()).ok_or(Error::NotFound)
     }
 
     /// The document behind a signed URL.
-    pub(crate) async fn fetch(&self, grant: &Grant) -> Result<Bytes, Error> {
-        Ok(self.documents.fetch(grant.key, grant.sha256, &mut Deadline::new()).await?)
+    pub(crate) async fn fetch(&self, document: &StoredDocument) -> Result<Bytes, Error> {
+        Ok(self.documents.fetch(document, &mut Deadline::new()).await?)
     }
 
     /// Deletes a document that no record refers to.
-    pub(super) async fn delete(&self, key: DocumentKey) -> Result<(), crate::documents::StoreError> {
+    pub(super) async fn delete(&self, key: DocumentKey) -> Result<(), StoreError> {
         self.documents.delete(key).await
     }
 }

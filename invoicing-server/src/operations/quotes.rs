@@ -69,7 +69,7 @@ impl Quotes<'_> {
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
             let valid_until = preview.summary.valid_until;
             Ok(FrozenChange {
-                document: Some(self.freeze(&before, &preview).await?),
+                document: Some(self.freeze(before.particulars(&preview), &preview).await?),
                 proof: None,
                 decide: move |quote: &Quote, change: &CompanyChange| {
                     Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
@@ -84,7 +84,7 @@ impl Quotes<'_> {
         self.change_frozen(id, |before| async move {
             let preview = before.quote.accept(before.change.stamp)?.record;
             let document = match before.quote.summary.status {
-                QuoteStatus::Draft => Some(self.freeze(&before, &preview).await?),
+                QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview).await?),
                 _ => None,
             };
             let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.stamp)?);

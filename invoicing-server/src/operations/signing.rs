@@ -16,7 +16,7 @@ use crate::documents::{ContentHash, Deadline};
 use crate::env::Env;
 use crate::secret::sha256;
 use crate::store::signatures::ProofRecord;
-use crate::store::{CompanyChange, ServiceTables};
+use crate::store::{CompanyChange, ServiceTables, Tables};
 
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
@@ -87,11 +87,14 @@ impl SigningLinks {
             .change_frozen(id, |before| async move {
                 before.quote.check_signable(before.change.today())?;
                 let mut deadline = Deadline::new();
-                let (sent, particulars) = documents.sent_copy(company.id(), id, &mut deadline).await?;
-                if shown.is_some_and(|shown| shown != sent.sha256) {
+                // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
+                let sent = documents.latest_copy(company.id(), id, &mut deadline).await?;
+                if shown.is_some_and(|shown| shown != sent.document.sha256) {
                     return Err(Conflict::new("the quote was sent again since its document was shown").into());
                 }
-                let sha256 = sent.sha256.to_string();
+                let said = company.read(async move |mut tx| tx.documents().latest_particulars(id).await);
+                let particulars = said.await?;
+                let sha256 = sent.document.sha256.to_string();
                 let block = signature_block(env, &before.quote, evidence, &sha256);
                 let change = &before.change;
                 let preview = before.quote.sign(block.clone(), change.stamp, change.today())?.record;

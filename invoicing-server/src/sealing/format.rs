@@ -58,7 +58,7 @@ pub(super) fn open(key: &SealingKey, data: &AssociatedData, sealed: &str) -> Opt
 }
 
 fn cipher(key: &SealingKey) -> XChaCha20Poly1305 {
-    XChaCha20Poly1305::new(key.bytes().into())
+    XChaCha20Poly1305::new((&*key.bytes).into())
 }
 
 /// The bytes that are authenticated. Each part follows its length, so that no two sets of parts give the same bytes.

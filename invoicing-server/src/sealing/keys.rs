@@ -1,5 +1,6 @@
 //! The keys that a host supplies.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use base64::Engine;
@@ -31,7 +32,7 @@ const LENIENT: GeneralPurposeConfig =
 #[derive(Clone)]
 pub struct SealingKey {
     id: String,
-    bytes: Zeroizing<[u8; 32]>,
+    pub(super) bytes: Zeroizing<[u8; 32]>,
 }
 
 /// Why a value is not a sealing key. The text never quotes the key.
@@ -80,10 +81,6 @@ impl SealingKey {
     /// The id of the key.
     pub fn id(&self) -> &str {
         &self.id
-    }
-
-    pub(super) fn bytes(&self) -> &[u8; 32] {
-        &self.bytes
     }
 }
 
@@ -152,11 +149,9 @@ impl SealingKeys {
 
     /// An id that occurs more than once.
     pub(crate) fn repeated_id(&self) -> Option<&str> {
-        let ids = || self.keys.iter().map(SealingKey::id).chain(self.lost.iter().map(String::as_str));
-        ids()
-            .enumerate()
-            .find(|(index, id)| ids().take(*index).any(|earlier| earlier == *id))
-            .map(|(_, id)| id)
+        let mut ids = self.keys.iter().map(SealingKey::id).chain(self.lost.iter().map(String::as_str));
+        let mut seen = HashSet::new();
+        ids.find(|id| !seen.insert(*id))
     }
 }
 

@@ -4,10 +4,9 @@ use std::fmt;
 use std::rc::Rc;
 
 use invoicing_core::Invalid;
-use krilla::tagging::Tag;
-use krilla::tagging::TagKind;
+use krilla::tagging::{Tag, TagKind};
 
-use super::pagination::{Block, BlockLine, BlockRule, Edge, Ink, LEFT, MAX_PAGES, Paginator, RIGHT, TooLong};
+use super::pagination::{Block, BlockLine, BlockRule, Edge, Ink, LEFT, Paginator, RIGHT, Text};
 use super::sanitize::Rule;
 use super::tags::{NodeId, Tags};
 use super::typesetter::{Line, Lines, Style, Typesetter};
@@ -18,6 +17,10 @@ pub(super) const WIDTH: f32 = RIGHT - LEFT;
 
 /// Height of Inter's capitals, in sizes. Text is centred in its line by this height, as readers see it.
 const CAPITALS: f32 = 0.727;
+
+/// Look of the headings below the table, and the room above them.
+pub(super) const HEADING: Look = Look::new(9.5).bold();
+const ABOVE_HEADING: f32 = 16.0;
 
 /// How a text looks.
 #[derive(Debug, Clone, Copy)]
@@ -105,15 +108,8 @@ impl Column {
                 Side::Right => self.x + self.width - line.width,
             };
             let baseline = self.end + f32::midpoint(height, look.style.size * CAPITALS);
-            self.slots.push(BlockLine {
-                x,
-                top: self.end,
-                height,
-                baseline,
-                line: Rc::clone(line),
-                ink: look.ink,
-                node: Some(node),
-            });
+            let text = Text { x, baseline, line: Rc::clone(line), ink: look.ink, node: Some(node) };
+            self.slots.push(BlockLine { top: self.end, height, text });
             self.end += height;
         }
     }
@@ -128,22 +124,13 @@ pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> 
     }
     for slot in block.columns.iter_mut().flatten() {
         slot.top += padding;
-        slot.baseline += padding;
+        slot.text.baseline += padding;
     }
     block.height += 2.0 * padding;
     block
 }
 
 impl Block {
-    pub(super) fn gap(self, gap: f32) -> Self {
-        Self { gap, ..self }
-    }
-
-    /// Keeps the block on one page with the next one.
-    pub(super) fn keep_with_next(self) -> Self {
-        Self { keeps_with_next: true, ..self }
-    }
-
     /// A line across, from one place to another.
     pub(super) fn rule(mut self, (x, end): (f32, f32), edge: Edge, ink: Ink) -> Self {
         self.marks.push(BlockRule { x, width: end - x, edge, ink });
@@ -199,7 +186,7 @@ impl Composer<'_> {
     ) -> Result<(), RenderError> {
         let mut lines = self.lines(field, text, look.style, None)?;
         let mut look = look;
-        let width = lines.iter().map(|line| line.width).fold(0.0, f32::max);
+        let width = widest(&lines);
         if width > column.width {
             let factor = column.width / width;
             let size = look.style.size * factor;
@@ -211,31 +198,36 @@ impl Composer<'_> {
         Ok(())
     }
 
-    /// Adds a text in an element of its own to a column.
+    /// Adds a text to a column, as a paragraph of its own.
     pub(super) fn put_in(
         &mut self,
         column: &mut Column,
         text: (Field, &str),
         look: Look,
         parent: NodeId,
-        kind: impl Into<TagKind>,
     ) -> Result<(), RenderError> {
-        let node = self.tags.add(Some(parent), kind);
+        let node = self.tags.add(Some(parent), Tag::P);
         self.put(column, text, look, node)
     }
 
-    /// Adds a block to the pages.
-    pub(super) fn push(&mut self, block: Block) -> Result<(), RenderError> {
-        self.pages.push(block).map_err(too_long)
+    /// A heading across the page.
+    pub(super) fn heading(&mut self, text: &str) -> Result<(), RenderError> {
+        let heading = self.heading_in(Column::new(LEFT, WIDTH), text, HEADING, 2.0)?;
+        self.pages.push(heading)
     }
 
-    /// A heading that stays with the next block, and its entry in the outline.
-    pub(super) fn heading(&mut self, text: &str, gap: f32, look: Look) -> Result<(), RenderError> {
+    /// A heading in a column, which stays with the next block, and its entry in the outline.
+    pub(super) fn heading_in(
+        &mut self,
+        mut column: Column,
+        text: &str,
+        look: Look,
+        padding: f32,
+    ) -> Result<Block, RenderError> {
         let node = self.tags.add(None, heading(2, text));
-        self.tags.outline(node, 1, text.to_owned());
-        let mut column = Column::new(LEFT, WIDTH);
+        self.tags.outline(node, text.to_owned());
         self.put(&mut column, (Field::Own, text), look, node)?;
-        self.push(block([column], 2.0).gap(gap).keep_with_next())
+        Ok(Block { gap: ABOVE_HEADING, keeps_with_next: true, ..block([column], padding) })
     }
 
     /// A text across the page. No page ends with its first line only, or begins with its last line only.
@@ -246,9 +238,9 @@ impl Composer<'_> {
         for (index, line) in lines.iter().enumerate() {
             let mut column = Column::new(LEFT, WIDTH);
             column.add(std::slice::from_ref(line), look, Side::Left, node);
-            let block = block([column], 0.0).gap(if index == 0 { gap } else { 0.0 });
-            let keep = last > 0 && (index == 0 || index + 1 == last);
-            self.push(if keep { block.keep_with_next() } else { block })?;
+            let gap = if index == 0 { gap } else { 0.0 };
+            let keeps_with_next = last > 0 && (index == 0 || index + 1 == last);
+            self.pages.push(Block { gap, keeps_with_next, ..block([column], 0.0) })?;
         }
         Ok(())
     }
@@ -260,6 +252,7 @@ pub(super) fn heading(level: u16, title: &str) -> TagKind {
     Tag::Hn(level, Some(title.to_owned())).into()
 }
 
-pub(super) fn too_long(_: TooLong) -> RenderError {
-    RenderError::Text(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")))
+/// The width of the widest line.
+pub(super) fn widest(lines: &[Rc<Line>]) -> f32 {
+    lines.iter().map(|line| line.width).fold(0.0, f32::max)
 }

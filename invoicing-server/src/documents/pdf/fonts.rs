@@ -4,6 +4,7 @@
 //! used, because the same input must give the same bytes everywhere.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use krilla::text::Font;
@@ -16,21 +17,15 @@ pub(super) const REGULAR: FontWeight = FontWeight::new(400.0);
 /// Weight of emphasised text.
 pub(super) const BOLD: FontWeight = FontWeight::new(600.0);
 
-macro_rules! font {
-    ($name:literal) => {
-        include_bytes!(concat!(env!("CARGO_MANIFEST_DIR"), "/fonts/", $name, ".ttf"))
-    };
-}
-
-static INTER: &[u8] = font!("Inter-Regular");
-static INTER_BOLD: &[u8] = font!("Inter-SemiBold");
+static INTER: &[u8] = include_bytes!("../../../fonts/Inter-Regular.ttf");
+static INTER_BOLD: &[u8] = include_bytes!("../../../fonts/Inter-SemiBold.ttf");
 /// Tried in this order: letters before pictures.
 static FALLBACKS: [&[u8]; 5] = [
-    font!("NotoSans-Regular"),
-    font!("NotoSansHebrew-Regular"),
-    font!("NotoSansArabic-Regular"),
-    font!("NotoEmoji-Regular"),
-    font!("NotoSansSymbols2-Regular"),
+    include_bytes!("../../../fonts/NotoSans-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoSansHebrew-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoSansArabic-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoEmoji-Regular.ttf"),
+    include_bytes!("../../../fonts/NotoSansSymbols2-Regular.ttf"),
 ];
 
 /// The bytes are not a font that a document can embed.
@@ -39,19 +34,15 @@ static FALLBACKS: [&[u8]; 5] = [
 #[non_exhaustive]
 pub struct NotAFont;
 
-/// Parsed fonts, in the order in which they are tried.
+/// Parsed fonts.
 #[derive(Clone)]
 pub(super) struct Fonts {
-    context: FontContext,
-    families: Vec<FontFamilyName<'static>>,
-    faces: Vec<Face>,
-}
-
-#[derive(Clone)]
-struct Face {
-    /// The id under which the layout knows this font's bytes.
-    blob: u64,
-    font: Font,
+    /// The context for layouts, which change its cache: each document has a copy.
+    pub(super) context: FontContext,
+    /// The font families in the order in which they are tried, Inter first.
+    pub(super) families: Vec<FontFamilyName<'static>>,
+    /// The fonts as they are drawn, by the id under which a layout knows their bytes.
+    pub(super) faces: HashMap<u64, Font>,
 }
 
 impl Fonts {
@@ -61,7 +52,7 @@ impl Fonts {
             let options = CollectionOptions { shared: false, system_fonts: false };
             let context =
                 FontContext { collection: Collection::new(options), source_cache: SourceCache::default() };
-            let mut fonts = Fonts { context, families: Vec::new(), faces: Vec::new() };
+            let mut fonts = Fonts { context, families: Vec::new(), faces: HashMap::new() };
             let inter = [(INTER, REGULAR), (INTER_BOLD, BOLD)];
             for (bytes, weight) in inter {
                 fonts.add(Arc::new(bytes), "text", weight).expect("a font of this crate");
@@ -91,10 +82,8 @@ impl Fonts {
         let id = blob.id();
         let names = FontInfoOverride {
             family_name: Some(family),
-            width: None,
-            style: None,
             weight: Some(weight),
-            axes: None,
+            ..FontInfoOverride::default()
         };
         let registered = self.context.collection.register_fonts(blob, Some(names));
         // A variable font or a collection holds several designs, and nothing says which one to use.
@@ -106,27 +95,7 @@ impl Fonts {
         if !self.families.contains(&name) {
             self.families.push(name);
         }
-        self.faces.push(Face { blob: id, font });
+        self.faces.insert(id, font);
         Ok(())
-    }
-
-    /// The context for layouts. A copy, because lookups change its cache.
-    pub(super) fn context(&self) -> FontContext {
-        self.context.clone()
-    }
-
-    /// The font families, Inter first.
-    pub(super) fn families(&self) -> &[FontFamilyName<'static>] {
-        &self.families
-    }
-
-    /// Which face the layout's font is.
-    pub(super) fn face(&self, blob: u64) -> Option<usize> {
-        self.faces.iter().position(|face| face.blob == blob)
-    }
-
-    /// The face as it is drawn.
-    pub(super) fn font(&self, face: usize) -> Font {
-        self.faces[face].font.clone()
     }
 }

@@ -1,7 +1,7 @@
 //! Numbers and dates in French notation.
 
 use chrono::{Datelike, NaiveDate};
-use invoicing_core::{Money, Percent, Quantity, UnitPrice};
+use invoicing_core::{Percent, Quantity};
 use rust_decimal::Decimal;
 
 /// Separates a number from its unit, without a line break.
@@ -26,20 +26,10 @@ const MONTHS: [&str; 12] = [
     "décembre",
 ];
 
-/// `1 234,50 €`. Currencies other than the euro are shown by their code.
-pub(super) fn money(amount: Money, currency: &str) -> String {
-    amount_of(amount.get(), currency)
-}
-
-/// As [`money`], for an amount that was computed here.
-pub(super) fn amount_of(amount: Decimal, currency: &str) -> String {
+/// `1 234,50 €`: at least two decimals, more where a price has more. Currencies other than the euro are shown by their code.
+pub(super) fn amount(amount: Decimal, currency: &str) -> String {
     let sign = if currency == "EUR" { "€" } else { currency };
     format!("{}{NO_BREAK_SPACE}{sign}", decimal(amount, 2))
-}
-
-/// At least two decimals, more where the price has more.
-pub(super) fn unit_price(price: UnitPrice, currency: &str) -> String {
-    amount_of(price.get(), currency)
 }
 
 /// As many decimals as needed.
@@ -101,19 +91,19 @@ mod tests {
             ("999", "999,00 €"),
             ("9999999999999.99", "9 999 999 999 999,99 €"),
         ];
-        for (amount, expected) in cases {
+        for (value, expected) in cases {
             let written =
-                money(amount.parse().unwrap(), "EUR").replace([NO_BREAK_SPACE, NARROW_NO_BREAK_SPACE], " ");
+                amount(value.parse().unwrap(), "EUR").replace([NO_BREAK_SPACE, NARROW_NO_BREAK_SPACE], " ");
             assert_eq!(written, expected);
         }
-        assert_eq!(money(Money::from(5), "CHF"), "5,00\u{a0}CHF");
-        assert_eq!(amount_of(Decimal::new(-0, 2), "EUR"), "0,00\u{a0}€");
+        assert_eq!(amount(Decimal::from(5), "CHF"), "5,00\u{a0}CHF");
+        assert_eq!(amount(Decimal::new(-0, 2), "EUR"), "0,00\u{a0}€");
     }
 
     #[test]
     fn prices_quantities_and_rates_have_as_many_decimals_as_needed() {
-        assert_eq!(unit_price("12".parse().unwrap(), "EUR"), "12,00\u{a0}€");
-        assert_eq!(unit_price("0.1234".parse().unwrap(), "EUR"), "0,1234\u{a0}€");
+        assert_eq!(amount("12".parse().unwrap(), "EUR"), "12,00\u{a0}€");
+        assert_eq!(amount("0.1234".parse().unwrap(), "EUR"), "0,1234\u{a0}€");
         assert_eq!(quantity("-1500.25".parse().unwrap()), "−1\u{202f}500,25");
         assert_eq!(quantity("3".parse().unwrap()), "3");
         assert_eq!(percent("5.5".parse().unwrap()), "5,5\u{a0}%");
@@ -126,9 +116,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_written_amount_reads_back(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
-            let amount = Money::new(Decimal::new(cents, 2)).unwrap();
-            let written = money(amount, "EUR").replace(['\u{a0}', '\u{202f}', '€'], "").replace(',', ".").replace('−', "-");
-            prop_assert_eq!(written.parse::<Money>().unwrap(), amount);
+            let written = amount(Decimal::new(cents, 2), "EUR").replace(['\u{a0}', '\u{202f}', '€'], "").replace(',', ".").replace('−', "-");
+            prop_assert_eq!(written.parse::<Decimal>().unwrap(), Decimal::new(cents, 2));
         }
     }
 }

@@ -3,7 +3,7 @@
 use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
-use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading};
+use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading, widest};
 use super::french;
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
@@ -31,29 +31,29 @@ pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
     let section = to.tags.add(None, Tag::Div);
     let (title, title_width) = title(to, input.quote, section)?;
     let issuer = issuer(to, input.company, section, WIDTH - title_width - GUTTER)?;
-    to.push(block([title, issuer], 0.0).keep_with_next())?;
+    to.pages.push(Block { keeps_with_next: true, ..block([title, issuer], 0.0) })?;
     let rule = Block { height: 16.0, ..Block::default() };
-    to.push(rule.rule((LEFT, RIGHT), Edge::Bottom(1.5), Ink::Accent))?;
+    to.pages.push(rule.rule((LEFT, RIGHT), Edge::Bottom(1.5), Ink::Accent))?;
 
     let facts = to.tags.add(None, Tag::Div);
     let dates = dates(to, input, facts)?;
     let mut site = Column::new(SITE.0, SITE.1);
     if let Some(address) = input.work_site {
-        to.put_in(&mut site, (Field::Own, "Chantier"), LABEL, facts, Tag::P)?;
-        to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts, Tag::P)?;
+        to.put_in(&mut site, (Field::Own, "Chantier"), LABEL, facts)?;
+        to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts)?;
     }
     let client = client(to, input, facts)?;
-    to.push(block([dates, site, client], 0.0).gap(20.0))
+    to.pages.push(Block { gap: 20.0, ..block([dates, site, client], 0.0) })
 }
 
 /// The title at the right, as wide as it is.
 fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32), RenderError> {
     let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));
-    to.tags.outline(node, 0, super::writer::title(number.1));
+    to.tags.outline(node, super::writer::title(number.1));
     let word = to.lines(Field::Own, "Devis", TITLE.style, None)?;
     let lines = to.lines(number.0, number.1, NUMBER.style, Some(WIDTH * 0.45))?;
-    let width = word.iter().chain(lines.iter()).map(|line| line.width).fold(0.0, f32::max);
+    let width = widest(&word).max(widest(&lines));
     let mut column = Column::new(RIGHT - width, width);
     column.add(&word, TITLE, Side::Right, node);
     column.add(&lines, NUMBER, Side::Right, node);
@@ -69,7 +69,7 @@ fn issuer(
     let identity = &company.identity;
     let mut column = Column::new(LEFT, width);
     column.space(6.0);
-    to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent, Tag::P)?;
+    to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent)?;
     column.space(3.0);
     let siret = identity.siret.as_deref().map(french::siret);
     let details = [
@@ -81,7 +81,7 @@ fn issuer(
     ];
     for (field, label, value) in details {
         let Some(value) = value else { continue };
-        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent)?;
     }
     Ok(column)
 }
@@ -91,8 +91,8 @@ fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Re
     let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.summary.valid_until)];
     for (label, day) in facts {
         let Some(day) = day else { continue };
-        to.put_in(&mut column, (Field::Own, label), LABEL, parent, Tag::P)?;
-        to.put_in(&mut column, (Field::Own, &french::date(day)), VALUE, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
+        to.put_in(&mut column, (Field::Own, &french::date(day)), VALUE, parent)?;
         column.space(7.0);
     }
     Ok(column)
@@ -101,15 +101,15 @@ fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Re
 fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
     let head = &input.quote.summary;
     let mut column = Column::new(CLIENT, RIGHT - CLIENT);
-    to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent, Tag::P)?;
-    to.put_in(&mut column, (Field::Named("clientName"), &head.client_name), STRONG, parent, Tag::P)?;
+    to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent)?;
+    to.put_in(&mut column, (Field::Named("clientName"), &head.client_name), STRONG, parent)?;
     if let Some(address) = input.client_address {
-        to.put_in(&mut column, (Field::Named("client.address"), address), VALUE, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Named("client.address"), address), VALUE, parent)?;
     }
     if let Some(email) = &head.client_email {
         column.space(2.0);
         let text = format!("E-mail : {email}");
-        to.put_in(&mut column, (Field::Named("clientEmail"), &text), DETAIL, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Named("clientEmail"), &text), DETAIL, parent)?;
     }
     Ok(column)
 }

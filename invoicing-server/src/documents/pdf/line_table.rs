@@ -1,14 +1,15 @@
 //! The table of a quote: its lines by lot and section, with subtotals.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use invoicing_core::Line;
+use indexmap::IndexMap;
 use krilla::tagging::{TableHeaderScope, Tag};
 use rust_decimal::Decimal;
 
-use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, too_long};
+use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, widest};
 use super::french;
-use super::line_groups::{Lot, Section, by_lot_and_section};
+use super::line_groups::{IndexedLine, Sections, by_lot_and_section, total_ht};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::{DocumentInput, RenderError};
@@ -40,214 +41,194 @@ const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
     let currency = input.quote.summary.currency.as_str();
     let lots = by_lot_and_section(&input.quote.lines);
-    let grid = Grid::measured(to, &lots, currency)?;
+    let columns = columns(widths(to, &lots, currency)?);
     let root = to.tags.add(None, Tag::Table);
-    let head = grid.head(to, root)?;
-    to.push(Block { repeats: true, ..head.gap(20.0).keep_with_next() })?;
+    let head = to.tags.add(Some(root), Tag::THead);
     let body = to.tags.add(Some(root), Tag::TBody);
-    let mut table = Table { grid, body, currency };
-    for (index, lot) in lots.iter().enumerate() {
-        table.lot(to, lot, index == 0)?;
+    let mut table = Table { to, columns, body, currency };
+    table.head(head)?;
+    for (index, (name, sections)) in lots.iter().enumerate() {
+        table.lot(*name, sections, index == 0)?;
     }
-    to.pages.end_repetition().map_err(too_long)
+    to.pages.end_repetition()
 }
 
-/// Left edges and widths of the columns.
-struct Grid([(f32, f32); 6]);
-
-impl Grid {
-    /// Each column is as wide as its widest text; the description gets the rest.
-    fn measured(to: &mut Composer<'_>, lots: &[Lot<'_>], currency: &str) -> Result<Self, RenderError> {
-        let mut widths = [0.0_f32; 6];
-        for (width, label) in widths.iter_mut().zip(LABELS) {
-            *width = to
-                .lines(Field::Own, label, HEAD.style, None)?
-                .iter()
-                .map(|line| line.width)
-                .fold(0.0, f32::max);
-        }
-        let sections = || lots.iter().flat_map(|lot| &lot.sections);
-        for (index, line) in sections().flat_map(|section| &section.lines) {
-            for (width, (field, text)) in widths[1..].iter_mut().zip(figures(*index, line, currency)) {
-                let lines = to.lines(field, &text, FIGURES.style, None)?;
-                *width = lines.iter().map(|line| line.width).fold(*width, f32::max);
-            }
-        }
-        let sums = lots.iter().map(Lot::total_ht).chain(sections().map(Section::total_ht));
-        for sum in sums {
-            let text = french::amount_of(sum, currency);
-            let lines = to.lines(Field::Named("currency"), &text, SUBTOTAL_FIGURES.style, None)?;
-            widths[5] = lines.iter().map(|line| line.width).fold(widths[5], f32::max);
-        }
-        widths[2] = widths[2].min(UNIT);
-        Ok(Self::of(widths))
+/// The widest text of each column.
+fn widths(
+    to: &mut Composer<'_>,
+    lots: &IndexMap<Option<&str>, Sections<'_>>,
+    currency: &str,
+) -> Result<[f32; 6], RenderError> {
+    let mut widths = [0.0_f32; 6];
+    let mut widen = |place: usize, (field, text): (Field, &str), look: Look| {
+        let lines = to.lines(field, text, look.style, None)?;
+        widths[place] = widths[place].max(widest(&lines));
+        Ok::<_, RenderError>(())
+    };
+    for (place, label) in LABELS.into_iter().enumerate() {
+        widen(place, (Field::Own, label), HEAD)?;
     }
-
-    fn of([_, quantity, unit, price, rate, total]: [f32; 6]) -> Self {
-        // Units keep their width: they are broken into lines, while a figure has to stay on one.
-        let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
-        let scale = (room / (quantity + price + rate + total)).min(1.0);
-        let widths = [quantity * scale, unit, price * scale, rate * scale, total * scale];
-        let description = WIDTH - widths.iter().sum::<f32>() - 5.0 * GUTTER;
-        let mut columns = [(LEFT, description); 6];
-        let mut x = LEFT + description;
-        for (column, width) in columns[1..].iter_mut().zip(widths) {
-            *column = (x + GUTTER, width);
-            x += GUTTER + width;
+    let sections = || lots.values().flat_map(IndexMap::values);
+    for line in sections().flatten() {
+        // A description takes the width that is left.
+        for (place, (field, text)) in texts(line, currency).into_iter().enumerate().skip(1) {
+            widen(place, (field, &text), FIGURES)?;
         }
-        Self(columns)
     }
-
-    /// Figures are right-aligned, so that their digits line up; texts are left-aligned.
-    fn side(column: usize) -> Side {
-        if matches!(column, 0 | 2) { Side::Left } else { Side::Right }
+    let sums_of_lots = lots.values().map(|sections| total_ht(sections.values().flatten()));
+    for sum in sums_of_lots.chain(sections().map(total_ht)) {
+        widen(5, (Field::Named("currency"), &french::amount(sum, currency)), SUBTOTAL_FIGURES)?;
     }
-
-    /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
-    fn cell(
-        &self,
-        to: &mut Composer<'_>,
-        place: usize,
-        (field, text): (Field, &str),
-        look: Look,
-        node: NodeId,
-    ) -> Result<Column, RenderError> {
-        let (x, width) = self.0[place];
-        let mut column = Column::new(x, width);
-        match Self::side(place) {
-            Side::Left => to.put(&mut column, (field, text), look, node)?,
-            Side::Right => to.put_figure(&mut column, (field, text), look, node)?,
-        }
-        Ok(column)
-    }
-
-    fn head(&self, to: &mut Composer<'_>, table: NodeId) -> Result<Block, RenderError> {
-        let section = to.tags.add(Some(table), Tag::THead);
-        let row = to.tags.add(Some(section), Tag::TR);
-        let mut columns = Vec::new();
-        for (index, label) in LABELS.into_iter().enumerate() {
-            let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
-            columns.push(self.cell(to, index, (Field::Own, label), HEAD, cell)?);
-        }
-        Ok(block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text))
-    }
+    widths[2] = widths[2].min(UNIT);
+    Ok(widths)
 }
 
-/// The texts of a line's columns after the description, each with its field.
-fn figures(index: usize, line: &Line, currency: &str) -> [(Field, String); 5] {
-    let own = |text| (Field::Named("currency"), text);
+/// Left edges and widths of the columns: each is as wide as its widest text, and the description gets the rest.
+fn columns([_, quantity, unit, price, rate, total]: [f32; 6]) -> [(f32, f32); 6] {
+    // Units keep their width: they are broken into lines, while a figure has to stay on one.
+    let room = WIDTH - DESCRIPTION - unit - 5.0 * GUTTER;
+    let scale = (room / (quantity + price + rate + total)).min(1.0);
+    let widths = [quantity * scale, unit, price * scale, rate * scale, total * scale];
+    let description = WIDTH - widths.iter().sum::<f32>() - 5.0 * GUTTER;
+    let mut columns = [(LEFT, description); 6];
+    let mut x = LEFT + description;
+    for (column, width) in columns[1..].iter_mut().zip(widths) {
+        *column = (x + GUTTER, width);
+        x += GUTTER + width;
+    }
+    columns
+}
+
+/// Figures are right-aligned, so that their digits line up; texts are left-aligned.
+fn side(place: usize) -> Side {
+    if matches!(place, 0 | 2) { Side::Left } else { Side::Right }
+}
+
+/// The texts of a line's columns, each with its field.
+fn texts<'q>((index, line): &IndexedLine<'q>, currency: &str) -> [(Field, Cow<'q, str>); 6] {
+    let own = |text| (Field::Named("currency"), Cow::Owned(text));
     [
+        (Field::Line(*index, "description"), line.description.as_str().into()),
         own(french::quantity(line.quantity)),
-        (Field::Line(index, "unit"), line.unit.clone().unwrap_or_default()),
-        own(french::unit_price(line.unit_price, currency)),
+        (Field::Line(*index, "unit"), line.unit.as_deref().unwrap_or_default().into()),
+        own(french::amount(line.unit_price.get(), currency)),
         own(french::percent(line.tva_rate)),
-        own(french::money(line.total_ht, currency)),
+        own(french::amount(line.total_ht.get(), currency)),
     ]
 }
 
-struct Table<'q> {
-    grid: Grid,
+/// The table while it is composed.
+struct Table<'t, 'f> {
+    to: &'t mut Composer<'f>,
+    /// Left edges and widths.
+    columns: [(f32, f32); 6],
     body: NodeId,
-    currency: &'q str,
+    currency: &'t str,
 }
 
-impl Table<'_> {
-    fn lot(&mut self, to: &mut Composer<'_>, lot: &Lot<'_>, is_first: bool) -> Result<(), RenderError> {
-        let field = Field::Line(lot.sections[0].lines[0].0, "lot");
+impl Table<'_, '_> {
+    fn head(&mut self, section: NodeId) -> Result<(), RenderError> {
+        let row = self.to.tags.add(Some(section), Tag::TR);
+        let mut columns = Vec::new();
+        for (place, label) in LABELS.into_iter().enumerate() {
+            let cell = self.to.tags.add(Some(row), Tag::TH(TableHeaderScope::Column));
+            columns.push(self.cell(place, (Field::Own, label), HEAD, cell)?);
+        }
+        let head = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.8), Ink::Text);
+        self.to.pages.push(Block { gap: 20.0, keeps_with_next: true, repeats: true, ..head })
+    }
+
+    fn lot(&mut self, lot: Option<&str>, sections: &Sections<'_>, is_first: bool) -> Result<(), RenderError> {
         // After a lot, lines without one need a heading, or they would seem to belong to that lot.
-        if let Some(name) = lot.name.or((!is_first).then_some(OUTSIDE)) {
-            let cell = self.group(to, (field, name), LOT, 14.0)?;
-            to.tags.outline(cell, 1, name.to_owned());
+        if let Some(name) = lot.or((!is_first).then_some(OUTSIDE)) {
+            let first = sections[0][0].0;
+            let cell = self.group((Field::Line(first, "lot"), name), LOT, 14.0)?;
+            self.to.tags.outline(cell, name.to_owned());
         }
-        let last = lot.sections.len() - 1;
-        for (index, section) in lot.sections.iter().enumerate() {
-            let closes_lot = index == last && lot.name.is_some();
-            self.section(to, section, closes_lot)?;
+        for (index, (name, lines)) in sections.iter().enumerate() {
+            let closes_lot = index + 1 == sections.len() && lot.is_some();
+            self.section(*name, lines, closes_lot)?;
         }
-        match lot.name {
-            Some(name) => self.subtotal(to, name, lot.total_ht(), false, Ink::Accent),
-            None => Ok(()),
-        }
+        let Some(name) = lot else { return Ok(()) };
+        self.subtotal(name, total_ht(sections.values().flatten()), false, Ink::Accent)
     }
 
     fn section(
         &mut self,
-        to: &mut Composer<'_>,
-        section: &Section<'_>,
+        section: Option<&str>,
+        lines: &[IndexedLine<'_>],
         closes_lot: bool,
     ) -> Result<(), RenderError> {
-        if let Some(name) = section.name {
-            let field = Field::Line(section.lines[0].0, "section");
-            self.group(to, (field, name), SECTION, 8.0)?;
+        if let Some(name) = section {
+            self.group((Field::Line(lines[0].0, "section"), name), SECTION, 8.0)?;
         }
-        let last = section.lines.len() - 1;
-        for (place, (index, line)) in section.lines.iter().enumerate() {
+        for (place, line) in lines.iter().enumerate() {
             // The last row stays with its subtotal, which would say nothing at the top of a page.
-            let keep = place == last && (section.name.is_some() || closes_lot);
-            self.row(to, *index, line, keep)?;
+            let is_last = place + 1 == lines.len();
+            self.row(line, is_last && (section.is_some() || closes_lot))?;
         }
-        match section.name {
-            Some(name) => self.subtotal(to, name, section.total_ht(), closes_lot, Ink::Text),
-            None => Ok(()),
-        }
+        let Some(name) = section else { return Ok(()) };
+        self.subtotal(name, total_ht(lines), closes_lot, Ink::Text)
     }
 
     /// The name of a lot or section across the table.
-    fn group(
-        &mut self,
-        to: &mut Composer<'_>,
-        text: (Field, &str),
-        look: Look,
-        gap: f32,
-    ) -> Result<NodeId, RenderError> {
-        let row = to.tags.add(Some(self.body), Tag::TR);
-        let cell = to.tags.add(Some(row), Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS)));
+    fn group(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<NodeId, RenderError> {
+        let row = self.to.tags.add(Some(self.body), Tag::TR);
+        let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
+        let cell = self.to.tags.add(Some(row), scope);
         let mut column = Column::new(LEFT, WIDTH);
-        to.put(&mut column, text, look, cell)?;
-        to.push(block([column], 3.0).gap(gap).keep_with_next())?;
+        self.to.put(&mut column, text, look, cell)?;
+        self.to.pages.push(Block { gap, keeps_with_next: true, ..block([column], 3.0) })?;
         Ok(cell)
     }
 
-    fn row(
-        &mut self,
-        to: &mut Composer<'_>,
-        index: usize,
-        line: &Line,
-        keep: bool,
-    ) -> Result<(), RenderError> {
-        let row = to.tags.add(Some(self.body), Tag::TR);
-        let description = (Field::Line(index, "description"), line.description.clone());
-        let cells = std::iter::once(description).chain(figures(index, line, self.currency));
+    fn row(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<(), RenderError> {
+        let row = self.to.tags.add(Some(self.body), Tag::TR);
         let mut columns = Vec::with_capacity(6);
-        for (place, (field, text)) in cells.enumerate() {
-            let cell = to.tags.add(Some(row), Tag::TD);
-            let look = if Grid::side(place) == Side::Left { TEXT } else { FIGURES };
-            columns.push(self.grid.cell(to, place, (field, &text), look, cell)?);
+        for (place, (field, text)) in texts(line, self.currency).into_iter().enumerate() {
+            let cell = self.to.tags.add(Some(row), Tag::TD);
+            let look = if side(place) == Side::Left { TEXT } else { FIGURES };
+            columns.push(self.cell(place, (field, &text), look, cell)?);
         }
-        let block = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
-        to.push(if keep { block.keep_with_next() } else { block })
+        let row = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
+        self.to.pages.push(Block { keeps_with_next, ..row })
+    }
+
+    /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
+    fn cell(
+        &mut self,
+        place: usize,
+        text: (Field, &str),
+        look: Look,
+        node: NodeId,
+    ) -> Result<Column, RenderError> {
+        let (x, width) = self.columns[place];
+        let mut column = Column::new(x, width);
+        match side(place) {
+            Side::Left => self.to.put(&mut column, text, look, node)?,
+            Side::Right => self.to.put_figure(&mut column, text, look, node)?,
+        }
+        Ok(column)
     }
 
     fn subtotal(
         &mut self,
-        to: &mut Composer<'_>,
         name: &str,
         sum: Decimal,
-        keep: bool,
+        keeps_with_next: bool,
         ink: Ink,
     ) -> Result<(), RenderError> {
-        let row = to.tags.add(Some(self.body), Tag::TR);
+        let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
-        let label = to.tags.add(Some(row), scope);
-        let cell = to.tags.add(Some(row), Tag::TD);
-        let width = self.grid.0[5].0 - GUTTER - LEFT;
+        let label = self.to.tags.add(Some(row), scope);
+        let cell = self.to.tags.add(Some(row), Tag::TD);
+        let width = self.columns[5].0 - GUTTER - LEFT;
         let mut left = Column::new(LEFT, width);
         // Not the field of the name: it has been checked as the heading of the group.
-        let lines = to.lines(Field::Own, &format!("Sous-total {name}"), SUBTOTAL.style, Some(width))?;
+        let lines = self.to.lines(Field::Own, &format!("Sous-total {name}"), SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
-        let sum = french::amount_of(sum, self.currency);
-        let right = self.grid.cell(to, 5, (Field::Own, &sum), SUBTOTAL_FIGURES.ink(ink), cell)?;
-        let block = block([left, right], PADDING);
-        to.push(if keep { block.keep_with_next() } else { block })
+        let sum = french::amount(sum, self.currency);
+        let right = self.cell(5, (Field::Own, &sum), SUBTOTAL_FIGURES.ink(ink), cell)?;
+        self.to.pages.push(Block { keeps_with_next, ..block([left, right], PADDING) })
     }
 }

@@ -8,9 +8,7 @@ use super::french;
 use super::pagination::Ink;
 use crate::documents::{DocumentInput, RenderError};
 
-const HEADING: Look = Look::new(9.5).bold();
 const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
-const GAP: f32 = 16.0;
 
 /// Mentions that depend on rates, retention and insurance, then the conditions.
 pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
@@ -31,13 +29,13 @@ pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Resu
         insurance.map(|cover| (Field::Named("company.insurance"), format!("Assurance décennale : {cover}"))),
     );
     if !mentions.is_empty() {
-        to.heading("Mentions", GAP, HEADING)?;
+        to.heading("Mentions")?;
         for (field, mention) in &mentions {
             to.paragraph((*field, mention), SMALL, 3.0)?;
         }
     }
     if let Some(conditions) = &identity.terms {
-        to.heading("Conditions", GAP, HEADING)?;
+        to.heading("Conditions")?;
         to.paragraph((Field::Named("company.terms"), conditions), SMALL, 2.0)?;
     }
     Ok(())

@@ -26,14 +26,13 @@ mod totals;
 mod typesetter;
 mod writer;
 
-use std::rc::Rc;
 use std::sync::Arc;
 
-use self::composer::{Composer, Field, Look, WIDTH, too_long};
+use self::composer::{Composer, Field, Look, WIDTH};
 use self::fonts::Fonts;
 use self::pagination::{Ink, Page, Paginator};
 use self::tags::Tags;
-use self::typesetter::{Line, Typesetter};
+use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
@@ -95,7 +94,7 @@ impl PdfRenderer {
         totals::totals(&mut composer, input)?;
         mentions::mentions(&mut composer, input)?;
         signature::signature(&mut composer, input)?;
-        let pages = std::mem::replace(&mut composer.pages, Paginator::new()).finish().map_err(too_long)?;
+        let pages = composer.pages.finish()?;
         let footer = footer(&mut composer, input, pages.len())?;
         Ok((pages, composer.tags, footer))
     }
@@ -104,31 +103,27 @@ impl PdfRenderer {
 impl DocumentRenderer for PdfRenderer {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
         let (pages, tags, footer) = self.compose(input)?;
-        Writer { fonts: &self.fonts, accent: self.accent, tags }.write(input, &pages, &footer)
+        Writer { accent: self.accent, tags, outline: None }.write(input, &pages, &footer)
     }
 }
 
 /// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for it is cut.
 fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer, RenderError> {
-    let mut number = |text: &str| first(to, text);
-    let numbers = (1..=pages)
-        .map(|page| number(&format!(" — page {page} / {pages}")))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut line = |text: &str| {
+        let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
+        lines.into_iter().next().ok_or_else(|| RenderError::new("the footer is empty"))
+    };
+    let numbers = (1..=pages).map(|page| line(&format!(" — page {page} / {pages}")));
+    let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
     let full = format!("Devis {} — {}", input.quote.summary.number, input.company.name);
-    let mut text = first(to, &full)?;
+    let mut text = line(&full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {
         // By an eighth, so that a long name takes few layouts.
         kept -= kept.div_ceil(8);
         let cut: String = full.chars().take(kept).collect();
-        text = first(to, &format!("{}…", cut.trim_end()))?;
+        text = line(&format!("{}…", cut.trim_end()))?;
     }
     Ok(Footer { text, numbers })
-}
-
-/// The only line of a text of the footer.
-fn first(to: &mut Composer<'_>, text: &str) -> Result<Rc<Line>, RenderError> {
-    let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
-    lines.first().cloned().ok_or_else(|| RenderError::new("the footer is empty"))
 }

@@ -8,8 +8,11 @@
 
 use std::rc::Rc;
 
+use invoicing_core::Invalid;
+
 use super::tags::NodeId;
 use super::typesetter::Line;
+use crate::documents::RenderError;
 
 /// A4 in points (ISO 216).
 pub(super) const PAGE: (f32, f32) = (595.28, 841.89);
@@ -26,7 +29,7 @@ const LESS_THAN_A_LINE: f32 = 1.0;
 /// Largest gap between a repeated block at the top of a page and the first block below it.
 const BELOW_REPEATED: f32 = 5.0;
 /// Far more than any real quote has. Bounds the memory that a text of line breaks can take.
-pub(super) const MAX_PAGES: usize = 2_000;
+const MAX_PAGES: usize = 2_000;
 
 /// Colours by their purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,17 +42,12 @@ pub(super) enum Ink {
     Hairline,
 }
 
-/// A line of text in a block. Lengths count from the top left of the block.
+/// A line of text in a block. Heights count from the top of the block.
 #[derive(Debug, Clone)]
 pub(super) struct BlockLine {
-    pub(super) x: f32,
     pub(super) top: f32,
     pub(super) height: f32,
-    pub(super) baseline: f32,
-    pub(super) line: Rc<Line>,
-    pub(super) ink: Ink,
-    /// The element of the structure that it belongs to; none for a repeated line, which is not read aloud again.
-    pub(super) node: Option<NodeId>,
+    pub(super) text: Text,
 }
 
 /// A filled rectangle in a block: a horizontal rule, or a side of a box.
@@ -90,7 +88,7 @@ pub(super) struct Block {
 impl Block {
     /// The block as it is repeated: visible, but not part of the structure.
     fn repeated(mut block: Self) -> Self {
-        block.columns.iter_mut().flatten().for_each(|line| line.node = None);
+        block.columns.iter_mut().flatten().for_each(|line| line.text.node = None);
         Self { gap: 0.0, ..block }
     }
 
@@ -108,13 +106,12 @@ impl Block {
         }
         let mut first = Self { gap: self.gap, padding: self.padding, ..Self::default() };
         for (column, taken) in self.columns.iter_mut().zip(taken) {
-            let rest = column.split_off(taken);
-            first.columns.push(std::mem::replace(column, rest));
+            first.columns.push(column.drain(..taken).collect());
             // The rest starts at the top of its own block.
             let up = column.first().map_or(0.0, |line| line.top - self.padding);
             for line in column {
                 line.top -= up;
-                line.baseline -= up;
+                line.text.baseline -= up;
             }
         }
         // The rule on top stays with the first part, the one at the bottom with the rest; sides go with both.
@@ -138,6 +135,7 @@ pub(super) struct Text {
     pub(super) baseline: f32,
     pub(super) line: Rc<Line>,
     pub(super) ink: Ink,
+    /// The element of the structure that it belongs to; none for a repeated line, which is not read aloud again.
     pub(super) node: Option<NodeId>,
 }
 
@@ -172,10 +170,6 @@ pub(super) struct Page {
     pub(super) extents: Vec<Extent>,
 }
 
-/// The document has more than [`MAX_PAGES`] pages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TooLong;
-
 /// Fills pages with blocks, from top to bottom.
 #[derive(Debug)]
 pub(super) struct Paginator {
@@ -196,26 +190,26 @@ impl Paginator {
     }
 
     /// Adds a block below the others.
-    pub(super) fn push(&mut self, block: Block) -> Result<(), TooLong> {
+    pub(super) fn push(&mut self, block: Block) -> Result<(), RenderError> {
         let keeps_with_next = block.keeps_with_next;
         self.chain.push(block);
         if keeps_with_next { Ok(()) } else { self.place_chain() }
     }
 
     /// Ends the repetition of a block, for pages that start from now on.
-    pub(super) fn end_repetition(&mut self) -> Result<(), TooLong> {
+    pub(super) fn end_repetition(&mut self) -> Result<(), RenderError> {
         self.place_chain()?;
         self.repeated = None;
         Ok(())
     }
 
     /// The filled pages.
-    pub(super) fn finish(mut self) -> Result<Vec<Page>, TooLong> {
+    pub(super) fn finish(&mut self) -> Result<Vec<Page>, RenderError> {
         self.place_chain()?;
-        Ok(self.pages)
+        Ok(std::mem::take(&mut self.pages))
     }
 
-    fn place_chain(&mut self) -> Result<(), TooLong> {
+    fn place_chain(&mut self) -> Result<(), RenderError> {
         let mut chain = std::mem::take(&mut self.chain);
         // A chain that does not fit starts on a new page, so that it is split as late as possible.
         if !self.page_is_empty && self.count_fitting(&mut chain) < chain.len() {
@@ -281,13 +275,13 @@ impl Paginator {
         let top = self.y + block.gap;
         let bottom = top + block.height;
         let Some(page) = self.pages.last_mut() else { return };
-        page.texts.extend(block.columns.iter().flatten().map(|line| Text {
-            x: line.x,
-            baseline: top + line.baseline,
-            line: Rc::clone(&line.line),
-            ink: line.ink,
-            node: line.node,
-        }));
+        page.texts.extend(
+            block
+                .columns
+                .iter()
+                .flatten()
+                .map(|line| Text { baseline: top + line.text.baseline, ..line.text.clone() }),
+        );
         page.rectangles.extend(block.marks.iter().map(|mark| {
             let (y, height) = match mark.edge {
                 Edge::Top(height) => (top, height),
@@ -302,14 +296,14 @@ impl Paginator {
             top,
             bottom,
             keeps_with_next: block.keeps_with_next,
-            repeated: block.columns.iter().flatten().all(|line| line.node.is_none()),
+            repeated: block.columns.iter().flatten().all(|line| line.text.node.is_none()),
         });
         self.y = bottom;
     }
 
-    fn next_page(&mut self) -> Result<(), TooLong> {
+    fn next_page(&mut self) -> Result<(), RenderError> {
         if self.pages.len() == MAX_PAGES {
-            return Err(TooLong);
+            return Err(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")).into());
         }
         self.pages.push(Page::default());
         (self.y, self.page_is_empty) = (TOP, true);

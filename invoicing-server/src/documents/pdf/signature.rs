@@ -4,15 +4,13 @@ use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
-use super::composer::{Column, Composer, Field, Look, WIDTH, block, heading};
+use super::composer::{Column, Composer, Field, HEADING, Look, WIDTH, block};
 use super::french;
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
 use crate::documents::{DocumentInput, RenderError};
 
-const HEADING: Look = Look::new(9.5).bold();
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look::new(8.5);
-const GAP: f32 = 16.0;
 
 /// Height of the two boxes of an unsigned quote, and the gap between them.
 const BOX_HEIGHT: f32 = 74.0;
@@ -35,7 +33,7 @@ pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Res
 }
 
 fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
-    to.heading("Bon pour accord", GAP, HEADING)?;
+    to.heading("Bon pour accord")?;
     let parent = to.tags.add(None, Tag::Div);
     let width = (WIDTH - BOX_GUTTER) / 2.0;
     let labels = ["Date, et mention manuscrite « Bon pour accord »", "Nom et signature du client"];
@@ -44,7 +42,7 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
     for (x, label) in [LEFT, LEFT + width + BOX_GUTTER].into_iter().zip(labels) {
         let mut column = Column::new(x + 9.0, width - 18.0);
         column.space(7.0);
-        to.put_in(&mut column, (Field::Own, label), LABEL, parent, Tag::P)?;
+        to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
         columns.push(column);
         let side = |x, width, edge| BlockRule { x, width, edge, ink: Ink::Hairline };
         marks.push(side(x, width, Edge::Top(SIDE)));
@@ -52,7 +50,7 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
         marks.push(side(x, SIDE, Edge::Side));
         marks.push(side(x + width - SIDE, SIDE, Edge::Side));
     }
-    to.push(Block { marks, height: BOX_HEIGHT, gap: 4.0, ..block(columns, 0.0) })
+    to.pages.push(Block { marks, height: BOX_HEIGHT, gap: 4.0, ..block(columns, 0.0) })
 }
 
 fn signed(
@@ -60,12 +58,9 @@ fn signed(
     input: &DocumentInput<'_>,
     signature: &SignatureBlock,
 ) -> Result<(), RenderError> {
-    let title = "Signature électronique";
-    let node = to.tags.add(None, heading(2, title));
-    to.tags.outline(node, 1, title.to_owned());
-    let mut column = Column::new(LEFT + INDENT, WIDTH - INDENT);
-    to.put(&mut column, (Field::Own, title), HEADING.ink(Ink::Accent), node)?;
-    to.push(beside_bar(block([column], 3.0)).gap(GAP).keep_with_next())?;
+    let column = Column::new(LEFT + INDENT, WIDTH - INDENT);
+    let title = to.heading_in(column, "Signature électronique", HEADING.ink(Ink::Accent), 3.0)?;
+    to.pages.push(beside_bar(title))?;
 
     let mut rows = vec![
         ("Signé par", Field::Named("signedByName"), signature.signed_by_name.clone()),
@@ -91,8 +86,7 @@ fn signed(
         let mut right = Column::new(LEFT + LABELS + 6.0, WIDTH - LABELS - 6.0);
         let value_node = to.tags.add(Some(parent), Tag::Span);
         to.put(&mut right, (field, &text), VALUE, value_node)?;
-        let block = beside_bar(block([left, right], 1.5));
-        to.push(if index == last { block } else { block.keep_with_next() })?;
+        to.pages.push(beside_bar(Block { keeps_with_next: index < last, ..block([left, right], 1.5) }))?;
     }
     Ok(())
 }

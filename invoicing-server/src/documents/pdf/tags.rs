@@ -10,8 +10,8 @@ pub(super) struct NodeId(usize);
 struct Node {
     kind: TagKind,
     parts: Vec<Part>,
-    /// The entry in the outline that leads here: its depth and its title.
-    outline: Option<(usize, String)>,
+    /// The title of the entry in the outline that leads here.
+    outline: Option<String>,
 }
 
 #[derive(Debug)]
@@ -40,12 +40,12 @@ impl Tags {
     }
 
     /// Lists the element in the outline.
-    pub(super) fn outline(&mut self, NodeId(node): NodeId, depth: usize, title: String) {
-        self.nodes[node].outline = Some((depth, title));
+    pub(super) fn outline(&mut self, NodeId(node): NodeId, title: String) {
+        self.nodes[node].outline = Some(title);
     }
 
-    /// Adds drawn content to an element. Returns the entry in the outline the first time, if the element has one.
-    pub(super) fn drawn(&mut self, NodeId(node): NodeId, content: Identifier) -> Option<(usize, String)> {
+    /// Adds drawn content to an element. Returns its title in the outline the first time, if it has one.
+    pub(super) fn drawn(&mut self, NodeId(node): NodeId, content: Identifier) -> Option<String> {
         let node = &mut self.nodes[node];
         node.parts.push(Part::Content(content));
         node.outline.take()

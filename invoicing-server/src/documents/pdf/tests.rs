@@ -337,7 +337,7 @@ fn an_accent_is_placed_higher_on_a_taller_letter() {
     let mut set = Typesetter::new(&fonts);
     let mut height = |letter: &str| {
         let lines = set.lines(letter, FOOTER.style, None).unwrap();
-        lines[0].runs[0].glyphs.last().unwrap().y
+        lines[0].runs[0].glyphs.last().unwrap().y_offset
     };
     let (small, capital) = (height("x\u{302}"), height("X\u{302}"));
     assert!(capital > small + 0.1, "{small} {capital}");

@@ -3,9 +3,9 @@
 use invoicing_core::VatShare;
 use krilla::tagging::{TableHeaderScope, Tag};
 
-use super::composer::{Column, Composer, Field, Look, Side, block};
+use super::composer::{Column, Composer, Field, Look, Side, block, widest};
 use super::french;
-use super::pagination::{Edge, Ink, RIGHT};
+use super::pagination::{Block, Edge, Ink, RIGHT};
 use crate::documents::{DocumentInput, RenderError};
 
 /// Left edge of the totals.
@@ -36,16 +36,17 @@ pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
         let cell = to.tags.add(Some(tr), Tag::TD);
         let figures = row.look.figures();
         let amount = to.lines(Field::Named("currency"), &row.amount, figures.style, None)?;
-        let width = amount.iter().map(|line| line.width).fold(0.0, f32::max);
+        let width = widest(&amount);
         let mut left = Column::new(X, RIGHT - X - width - GUTTER);
         to.put(&mut left, (Field::Own, &row.label), row.look.ink(label_ink(row.look.ink)), label)?;
         let mut right = Column::new(RIGHT - width, width);
         right.add(&amount, figures, Side::Right, cell);
-        let mut block = block([left, right], 3.0).gap(if index == 0 { 16.0 } else { 0.0 });
-        if let Some((height, ink)) = row.rule {
-            block = block.rule((X, RIGHT), Edge::Top(height), ink);
-        }
-        to.push(if index == last { block } else { block.keep_with_next() })?;
+        let gap = if index == 0 { 16.0 } else { 0.0 };
+        let block = Block { gap, keeps_with_next: index < last, ..block([left, right], 3.0) };
+        to.pages.push(match row.rule {
+            Some((height, ink)) => block.rule((X, RIGHT), Edge::Top(height), ink),
+            None => block,
+        })?;
     }
     Ok(())
 }
@@ -59,19 +60,20 @@ fn rows(input: &DocumentInput<'_>) -> Vec<Row> {
     let (head, terms) = (&input.quote.summary, &input.quote.detail);
     let currency = head.currency.as_str();
     let row = |label: String, amount, look| Row { label, amount, look, rule: None };
-    let mut rows = vec![row("Total HT".to_owned(), french::money(head.total_ht, currency), STRONG)];
+    let mut rows = vec![row("Total HT".to_owned(), french::amount(head.total_ht.get(), currency), STRONG)];
     for VatShare { tva_rate, base_ht, amount_tva } in &terms.vat_breakdown {
-        let label = format!("TVA {} sur {}", french::percent(*tva_rate), french::money(*base_ht, currency));
-        rows.push(row(label, french::money(*amount_tva, currency), PLAIN));
+        let label =
+            format!("TVA {} sur {}", french::percent(*tva_rate), french::amount(base_ht.get(), currency));
+        rows.push(row(label, french::amount(amount_tva.get(), currency), PLAIN));
     }
-    let total = row("Total TTC".to_owned(), french::money(head.total_ttc, currency), GRAND);
+    let total = row("Total TTC".to_owned(), french::amount(head.total_ttc.get(), currency), GRAND);
     rows.push(Row { rule: Some((1.0, Ink::Accent)), ..total });
     if !terms.retention_rate.is_zero() {
         let label = format!("Retenue de garantie {}", french::percent(terms.retention_rate));
-        let retained = row(label, french::amount_of(-terms.retention_amount.get(), currency), PLAIN);
+        let retained = row(label, french::amount(-terms.retention_amount.get(), currency), PLAIN);
         rows.push(Row { rule: Some((0.4, Ink::Hairline)), ..retained });
         let rest = head.total_ttc.get() - terms.retention_amount.get();
-        rows.push(row("Net à payer hors retenue".to_owned(), french::amount_of(rest, currency), STRONG));
+        rows.push(row("Net à payer hors retenue".to_owned(), french::amount(rest, currency), STRONG));
     }
     rows
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
-use krilla::text::GlyphId;
+use krilla::text::{Font, GlyphId, KrillaGlyph};
 use parley::layout::{Alignment, AlignmentOptions, Layout, Run as ParleyRun};
 use parley::style::{FontFamily, FontFeature, FontFeatures, OverflowWrap, StyleProperty};
 use parley::{FontContext, LayoutContext};
@@ -36,7 +36,7 @@ pub(super) struct Style {
 }
 
 /// One line of a text.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Line {
     /// The paragraph that the line is from.
     pub(super) text: Rc<str>,
@@ -50,54 +50,12 @@ pub(super) struct Line {
 /// Glyphs of one font.
 #[derive(Debug, Clone)]
 pub(super) struct Run {
-    pub(super) face: usize,
+    pub(super) font: Font,
     /// From the line's beginning.
     pub(super) x: f32,
     pub(super) size: f32,
-    pub(super) glyphs: Vec<Glyph>,
-}
-
-/// A glyph. Lengths are in sizes of the font.
-#[derive(Debug, Clone)]
-pub(super) struct Glyph {
-    id: u32,
-    advance: f32,
-    x: f32,
-    /// Upwards from the baseline.
-    pub(super) y: f32,
-    /// The text of the glyph, in bytes of the paragraph.
-    start: u32,
-    end: u32,
-}
-
-impl krilla::text::Glyph for Glyph {
-    fn glyph_id(&self) -> GlyphId {
-        GlyphId::new(self.id)
-    }
-
-    fn text_range(&self) -> Range<usize> {
-        self.start as usize..self.end as usize
-    }
-
-    fn x_advance(&self, size: f32) -> f32 {
-        self.advance * size
-    }
-
-    fn x_offset(&self, size: f32) -> f32 {
-        self.x * size
-    }
-
-    fn y_offset(&self, size: f32) -> f32 {
-        self.y * size
-    }
-
-    fn y_advance(&self, _: f32) -> f32 {
-        0.0
-    }
-
-    fn location(&self) -> Option<krilla::surface::Location> {
-        None
-    }
+    /// Each with its text as bytes of the paragraph.
+    pub(super) glyphs: Vec<KrillaGlyph>,
 }
 
 /// Typesets texts. One per document.
@@ -107,18 +65,17 @@ pub(super) struct Typesetter<'f> {
     layouts: LayoutContext<()>,
     layout: Layout<()>,
     /// Lines of short texts, by size, width and flags, then by text.
-    cache: HashMap<[u32; 3], HashMap<String, SharedLines>>,
+    cache: HashMap<[u32; 3], HashMap<String, Lines>>,
 }
 
 /// The lines of a text. Equal texts share them.
 pub(super) type Lines = Vec<Rc<Line>>;
-type SharedLines = Rc<[Rc<Line>]>;
 
 impl<'f> Typesetter<'f> {
     pub(super) fn new(fonts: &'f Fonts) -> Self {
         Self {
             fonts,
-            context: fonts.context(),
+            context: fonts.context.clone(),
             layouts: LayoutContext::new(),
             layout: Layout::new(),
             cache: HashMap::new(),
@@ -132,27 +89,27 @@ impl<'f> Typesetter<'f> {
         let mut lines = Vec::new();
         for paragraph in sanitize(text)?.trim_end().split('\n').map(str::trim_end) {
             if !paragraph.is_empty() {
-                lines.extend(self.cached(paragraph, style, width)?.iter().map(Rc::clone));
+                lines.extend(self.cached(paragraph, style, width)?);
             } else if lines.last().is_some_and(|line: &Rc<Line>| !line.runs.is_empty()) {
-                lines.push(Rc::new(Line { text: "".into(), runs: Vec::new(), x: 0.0, width: 0.0 }));
+                lines.push(Rc::default());
             }
         }
         Ok(lines)
     }
 
     /// The lines of a paragraph, from the cache if it is short.
-    fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<SharedLines, Rule> {
+    fn cached(&mut self, text: &str, style: Style, width: Option<f32>) -> Result<Lines, Rule> {
         if text.len() > MAX_CACHED {
-            return Ok(self.paragraph(text, style, width)?.into());
+            return self.paragraph(text, style, width);
         }
         // Bit patterns, because a float is not a key.
         let flags = u32::from(style.bold) | u32::from(style.tabular) << 1;
         let style_key = [style.size.to_bits(), width.unwrap_or(f32::MAX).to_bits(), flags];
         if let Some(lines) = self.cache.get(&style_key).and_then(|lines| lines.get(text)) {
-            return Ok(Rc::clone(lines));
+            return Ok(lines.clone());
         }
-        let lines: SharedLines = self.paragraph(text, style, width)?.into();
-        self.cache.entry(style_key).or_default().insert(text.to_owned(), Rc::clone(&lines));
+        let lines = self.paragraph(text, style, width)?;
+        self.cache.entry(style_key).or_default().insert(text.to_owned(), lines.clone());
         Ok(lines)
     }
 
@@ -175,8 +132,8 @@ impl<'f> Typesetter<'f> {
             let begin = x;
             let glyphs = glyphs(&run, &mut x)?;
             if !glyphs.is_empty() {
-                let face = self.fonts.face(run.font().data.id()).expect("a registered font");
-                runs.push(Run { face, x: begin, size: run.font_size(), glyphs });
+                let font = self.fonts.faces[&run.font().data.id()].clone();
+                runs.push(Run { font, x: begin, size: run.font_size(), glyphs });
             }
         }
         let width = metrics.advance - metrics.trailing_whitespace;
@@ -186,7 +143,7 @@ impl<'f> Typesetter<'f> {
     fn lay_out(&mut self, text: &str, style: Style, width: Option<f32>) {
         let features: &[FontFeature] =
             if style.tabular { &[NO_CONTEXTUAL_ALTERNATES, TABULAR] } else { &[NO_CONTEXTUAL_ALTERNATES] };
-        let families = FontFamily::List(Cow::Borrowed(self.fonts.families()));
+        let families = FontFamily::List(Cow::Borrowed(&self.fonts.families));
         let mut builder = self.layouts.ranged_builder(&mut self.context, text, 1.0, false);
         builder.push_default(StyleProperty::FontFamily(families));
         builder.push_default(StyleProperty::FontSize(style.size));
@@ -213,43 +170,34 @@ impl<'f> Typesetter<'f> {
 
 /// The glyphs of a run from left to right; advances `x` to the end of the run. `Err` is the range of text without a
 /// glyph.
-fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<Glyph>, Range<usize>> {
+fn glyphs(run: &ParleyRun<'_, ()>, x: &mut f32) -> Result<Vec<KrillaGlyph>, Range<usize>> {
     let size = run.font_size();
-    let mut glyphs = Vec::<Glyph>::new();
+    let mut glyphs = Vec::<KrillaGlyph>::new();
     // From right to left, the continuations of a ligature come before its glyph: this is the end of its text.
     let mut ligature_end = None;
     for cluster in run.visual_clusters() {
-        let text = cluster.text_range();
-        let (start, end) = (offset(text.start), offset(text.end));
+        let mut text = cluster.text_range();
         // Each glyph must cover the text of its whole ligature, so that text copied from the file is complete.
         if cluster.is_ligature_continuation() {
             if run.is_rtl() {
-                ligature_end = ligature_end.max(Some(end));
-            } else if let Some(first) = glyphs.last().map(|glyph| glyph.start) {
-                glyphs
-                    .iter_mut()
-                    .rev()
-                    .take_while(|glyph| glyph.start == first)
-                    .for_each(|glyph| glyph.end = end);
+                ligature_end = ligature_end.max(Some(text.end));
+            } else if let Some(first) = glyphs.last().map(|glyph| glyph.text_range.start) {
+                let ligature = glyphs.iter_mut().rev().take_while(|glyph| glyph.text_range.start == first);
+                ligature.for_each(|glyph| glyph.text_range.end = text.end);
             }
             continue;
         }
-        let end = ligature_end.take().unwrap_or(end);
+        text.end = ligature_end.take().unwrap_or(text.end);
         for glyph in cluster.glyphs() {
             // Glyph 0 is the empty box of a font.
             if glyph.id == 0 {
-                return Err(start as usize..end as usize);
+                return Err(text);
             }
             *x += glyph.advance;
             // krilla takes lengths in sizes of the font, and y upwards; parley gives points, and y downwards.
             let [advance, x, y] = [glyph.advance, glyph.x, -glyph.y].map(|length| length / size);
-            glyphs.push(Glyph { id: glyph.id, advance, x, y, start, end });
+            glyphs.push(KrillaGlyph::new(GlyphId::new(glyph.id), advance, x, y, 0.0, text.clone(), None));
         }
     }
     Ok(glyphs)
-}
-
-/// An offset into a paragraph, whose length `sanitize` bounds its length.
-fn offset(byte: usize) -> u32 {
-    u32::try_from(byte).unwrap_or(u32::MAX)
 }

@@ -5,8 +5,8 @@
 
 use std::rc::Rc;
 
-use chrono::{Datelike, Timelike};
-use invoicing_core::{ProofParts, SignatureBlock, Timestamp};
+use chrono::{Datelike, NaiveTime, Timelike};
+use invoicing_core::ProofParts;
 use krilla::color::rgb;
 use krilla::configure::{Accessibility, Archival, ConfigurationBuilder};
 use krilla::destination::XyzDestination;
@@ -21,12 +21,11 @@ use krilla::tagging::{Artifact, ArtifactType, ContentTag};
 use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
-use super::fonts::Fonts;
 use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
 use super::sanitize::sanitize;
 use super::tags::Tags;
 use super::typesetter::Line;
-use crate::documents::{DocumentInput, RenderError, SignedCopy};
+use crate::documents::{DocumentInput, RenderError};
 
 /// Red, green and blue of text, of secondary text, and of lines between rows.
 const TEXT: [u8; 3] = [24, 28, 34];
@@ -48,13 +47,14 @@ pub(super) struct Footer {
 }
 
 /// Writes pages into a file.
-pub(super) struct Writer<'a> {
-    pub(super) fonts: &'a Fonts,
+pub(super) struct Writer {
     pub(super) accent: [u8; 3],
     pub(super) tags: Tags,
+    /// The outline so far: the entry of the document's title, and below it all others.
+    pub(super) outline: Option<OutlineNode>,
 }
 
-impl Writer<'_> {
+impl Writer {
     /// The finished file.
     pub(super) fn write(
         mut self,
@@ -69,73 +69,75 @@ impl Writer<'_> {
             .map_err(|error| RenderError::new(format!("{error:?}")))?;
         let mut document =
             Document::new_with(SerializeSettings { configuration, ..SerializeSettings::default() });
-        let mut outline = Vec::new();
         for (index, page) in pages.iter().enumerate() {
             let size =
                 PageSettings::from_wh(PAGE.0, PAGE.1).ok_or_else(|| RenderError::new("no page size"))?;
             let mut target = document.start_page_with(size);
             let mut surface = target.surface();
-            self.page(&mut surface, page, index, &mut outline);
+            self.page(&mut surface, page, index);
             self.footer(&mut surface, footer, index);
             surface.finish();
             target.finish();
         }
-        document.set_outline(nested(outline));
+        let mut outline = Outline::new();
+        self.outline.into_iter().for_each(|entry| outline.push_child(entry));
+        document.set_outline(outline);
         document.set_tag_tree(self.tags.tree());
         document.set_metadata(metadata(input));
         attach(&mut document, input)?;
         document.finish().map_err(|error| RenderError::new(format!("{error}: {error:?}")))
     }
 
-    fn page(&mut self, surface: &mut Surface<'_>, page: &Page, index: usize, outline: &mut Vec<Entry>) {
+    fn page(&mut self, surface: &mut Surface<'_>, page: &Page, index: usize) {
         if !page.rectangles.is_empty() {
-            surface.start_tagged(ContentTag::Artifact(Artifact::with_kind(ArtifactType::Layout)));
+            surface.start_tagged(artifact(ArtifactType::Layout));
             for rectangle in &page.rectangles {
                 self.rectangle(surface, rectangle);
             }
             surface.end_tagged();
         }
         for texts in page.texts.chunk_by(|a, b| a.node == b.node) {
-            let Some(node) = texts[0].node else {
-                surface.start_tagged(ContentTag::Artifact(Artifact::with_kind(ArtifactType::Header)));
-                for text in texts {
-                    self.text(surface, text);
-                }
-                surface.end_tagged();
-                continue;
-            };
-            let content = surface.start_tagged(ContentTag::Other);
+            let node = texts[0].node;
+            let tag = node.map_or_else(|| artifact(ArtifactType::Header), |_| ContentTag::Other);
+            let content = surface.start_tagged(tag);
             for text in texts {
                 self.text(surface, text);
             }
             surface.end_tagged();
-            if let Some((depth, title)) = self.tags.drawn(node, content) {
-                let y = (texts[0].baseline - 24.0).max(0.0);
-                outline.push(Entry { depth, title, page: index, y });
+            if let Some(title) = node.and_then(|node| self.tags.drawn(node, content)) {
+                let top = Point::from_xy(0.0, (texts[0].baseline - 24.0).max(0.0));
+                self.list(&title, XyzDestination::new(index, top));
             }
         }
     }
 
+    /// Adds an entry to the outline.
+    fn list(&mut self, title: &str, destination: XyzDestination) {
+        let entry = OutlineNode::new(tidy(title), destination).with_open(true);
+        match &mut self.outline {
+            Some(root) => root.push_child(entry),
+            // The title of the document is drawn first.
+            None => self.outline = Some(entry),
+        }
+    }
+
     fn footer(&self, surface: &mut Surface<'_>, footer: &Footer, index: usize) {
-        surface.start_tagged(ContentTag::Artifact(Artifact::with_kind(ArtifactType::Footer)));
+        surface.start_tagged(artifact(ArtifactType::Footer));
         self.rectangle(surface, &FOOTER_RULE);
         let mut x = LEFT;
         for line in [&footer.text, &footer.numbers[index]] {
-            self.line(surface, line, x, FOOTER, Ink::Muted);
-            x += line.width;
+            let (line, width) = (Rc::clone(line), line.width);
+            self.text(surface, &Text { x, baseline: FOOTER, line, ink: Ink::Muted, node: None });
+            x += width;
         }
         surface.end_tagged();
     }
 
-    fn text(&self, surface: &mut Surface<'_>, text: &Text) {
-        self.line(surface, &text.line, text.x, text.baseline, text.ink);
-    }
-
-    fn line(&self, surface: &mut Surface<'_>, line: &Line, x: f32, baseline: f32, ink: Ink) {
-        surface.set_fill(Some(self.fill(ink)));
+    fn text(&self, surface: &mut Surface<'_>, Text { x, baseline, line, ink, .. }: &Text) {
+        surface.set_fill(Some(self.fill(*ink)));
         for run in &line.runs {
-            let start = Point::from_xy(x + run.x, baseline);
-            surface.draw_glyphs(start, &run.glyphs, self.fonts.font(run.face), &line.text, run.size, false);
+            let start = Point::from_xy(x + run.x, *baseline);
+            surface.draw_glyphs(start, &run.glyphs, run.font.clone(), &line.text, run.size, false);
         }
     }
 
@@ -162,30 +164,9 @@ impl Writer<'_> {
     }
 }
 
-/// An entry of the outline.
-struct Entry {
-    depth: usize,
-    title: String,
-    page: usize,
-    y: f32,
-}
-
-/// The outline, two levels deep.
-fn nested(entries: Vec<Entry>) -> Outline {
-    let mut roots = Vec::<OutlineNode>::new();
-    for Entry { depth, title, page, y } in entries {
-        let node =
-            OutlineNode::new(tidy(&title), XyzDestination::new(page, Point::from_xy(0.0, y))).with_open(true);
-        match roots.last_mut() {
-            Some(root) if depth > 0 => root.push_child(node),
-            _ => roots.push(node),
-        }
-    }
-    let mut outline = Outline::new();
-    for root in roots {
-        outline.push_child(root);
-    }
-    outline
+/// What a screen reader leaves out.
+fn artifact(kind: ArtifactType) -> ContentTag<'static> {
+    ContentTag::Artifact(Artifact::with_kind(kind))
 }
 
 /// The title under which a reader lists the document.
@@ -211,29 +192,18 @@ fn metadata(input: &DocumentInput<'_>) -> Metadata {
 /// The creation date: the instant of the signature, of sending, or the start of the document's day.
 fn created(input: &DocumentInput<'_>) -> DateTime {
     let signed = input.quote.detail.signature.as_ref().map(|signature| signature.signed_at);
-    match signed.or(input.quote.summary.sent_at) {
-        Some(instant) => date_time(instant),
-        None => day(DateTime::new(u16::try_from(input.issued_on.year()).unwrap_or(0)), &input.issued_on)
-            .hour(0)
-            .minute(0)
-            .second(0)
-            .utc_offset_hour(0),
-    }
-}
-
-fn date_time(instant: Timestamp) -> DateTime {
-    let utc = instant.to_chrono();
+    let utc = match signed.or(input.quote.summary.sent_at) {
+        Some(instant) => instant.to_chrono(),
+        None => input.issued_on.and_time(NaiveTime::MIN).and_utc(),
+    };
     let small = |value: u32| u8::try_from(value).unwrap_or(0);
-    day(DateTime::new(u16::try_from(utc.year()).unwrap_or(0)), &utc)
+    DateTime::new(u16::try_from(utc.year()).unwrap_or(0))
+        .month(small(utc.month()))
+        .day(small(utc.day()))
         .hour(small(utc.hour()))
         .minute(small(utc.minute()))
         .second(small(utc.second()))
         .utc_offset_hour(0)
-}
-
-fn day(year: DateTime, date: &impl Datelike) -> DateTime {
-    let small = |value: u32| u8::try_from(value).unwrap_or(0);
-    year.month(small(date.month())).day(small(date.day()))
 }
 
 /// The content of `proof.json`: the parts of the signature and their fingerprint.
@@ -241,7 +211,7 @@ fn day(year: DateTime, date: &impl Datelike) -> DateTime {
 #[serde(rename_all = "camelCase")]
 struct Proof<'a> {
     #[serde(flatten)]
-    parts: ProofParts<'a>,
+    parts: Option<ProofParts<'a>>,
     proof_fingerprint: &'a str,
 }
 
@@ -250,7 +220,11 @@ fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<(), Rend
     let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.signed_copy) else {
         return Ok(());
     };
-    let proof = proof(input, signature, copy)?;
+    let proof = serde_json::to_vec_pretty(&Proof {
+        parts: input.quote.proof_parts(&copy.sha256.to_string()),
+        proof_fingerprint: &signature.proof_fingerprint,
+    });
+    let proof = proof.map_err(RenderError::new)?;
     let files = [
         (copy.file_name, "application/pdf", "Le devis tel qu’il a été signé", copy.bytes.to_vec()),
         ("proof.json", "application/json", "La preuve de la signature", proof),
@@ -270,24 +244,4 @@ fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<(), Rend
         document.embed_file(file).ok_or_else(|| RenderError::new("two attachments have one name"))?;
     }
     Ok(())
-}
-
-fn proof(
-    input: &DocumentInput<'_>,
-    signature: &SignatureBlock,
-    copy: &SignedCopy<'_>,
-) -> Result<Vec<u8>, RenderError> {
-    let proof = Proof {
-        parts: ProofParts {
-            accepted_text: &signature.accepted_text,
-            document_sha256: &copy.sha256.to_string(),
-            number: &input.quote.summary.number,
-            quote_id: input.quote.summary.id,
-            signed_at: signature.signed_at,
-            signed_by_email: &signature.signed_by_email,
-            signed_by_name: &signature.signed_by_name,
-        },
-        proof_fingerprint: &signature.proof_fingerprint,
-    };
-    serde_json::to_vec_pretty(&proof).map_err(RenderError::new)
 }

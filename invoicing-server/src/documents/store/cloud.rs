@@ -2,6 +2,7 @@
 //!
 //! Each is a feature of its own. All of them use the TLS of the rest of the crate, rustls with aws-lc.
 
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -86,40 +87,14 @@ impl ObjectStorage {
     }
 }
 
-type Options = (String, String);
-
 /// A builder with every option, by `object_store`'s names.
-macro_rules! configured {
-    ($builder:ty, $url:expr, $options:expr) => {{
-        let mut builder = <$builder>::new().with_url($url);
-        for (name, value) in $options {
-            let key = name.to_ascii_lowercase().parse().map_err(|_| StorageSetupError::Option(name))?;
-            builder = builder.with_config(key, value);
-        }
-        builder
-    }};
-}
-
-#[cfg(feature = "s3")]
-pub(super) fn s3(
-    url: &str,
-    options: impl Iterator<Item = Options>,
-) -> Result<ObjectStorage, StorageSetupError> {
-    ObjectStorage::s3(configured!(AmazonS3Builder, url, options))
-}
-
-#[cfg(feature = "gcs")]
-pub(super) fn gcs(
-    url: &str,
-    options: impl Iterator<Item = Options>,
-) -> Result<ObjectStorage, StorageSetupError> {
-    ObjectStorage::gcs(configured!(GoogleCloudStorageBuilder, url, options))
-}
-
-#[cfg(feature = "azure")]
-pub(super) fn azure(
-    url: &str,
-    options: impl Iterator<Item = Options>,
-) -> Result<ObjectStorage, StorageSetupError> {
-    ObjectStorage::azure(configured!(MicrosoftAzureBuilder, url, options))
+pub(super) fn configured<B, K: FromStr>(
+    builder: B,
+    mut options: impl Iterator<Item = (String, String)>,
+    set: impl Fn(B, K, String) -> B,
+) -> Result<B, StorageSetupError> {
+    options.try_fold(builder, |builder, (name, value)| match name.to_ascii_lowercase().parse() {
+        Ok(key) => Ok(set(builder, key, value)),
+        Err(_) => Err(StorageSetupError::Option(name)),
+    })
 }

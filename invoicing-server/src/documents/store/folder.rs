@@ -12,40 +12,24 @@ use object_store::local::LocalFileSystem;
 
 use super::{StorageSetupError, StoreError};
 
-/// The root of a store.
-#[derive(Debug, Clone)]
-pub(super) struct Folder {
-    root: PathBuf,
+/// Opens the folder and the store in it; makes it where it is missing, for its owner only.
+pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageSetupError> {
+    let made = make(&root).and_then(|()| fs::canonicalize(&root));
+    let root = made.map_err(|source| StorageSetupError::Folder { path: root, source })?;
+    let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true);
+    Ok((root, store))
 }
 
-impl Folder {
-    /// Opens the folder and the store in it; makes it where it is missing, for its owner only.
-    pub(super) fn open(root: PathBuf) -> Result<(Self, LocalFileSystem), StorageSetupError> {
-        let made = make(&root).and_then(|()| fs::canonicalize(&root));
-        let root = made.map_err(|source| StorageSetupError::Folder { path: root, source })?;
-        let store = LocalFileSystem::new_with_prefix(&root)?.with_fsync(true);
-        Ok((Self { root }, store))
-    }
-
-    /// Returns when every folder from the one of `location` up to the root is on disk.
-    pub(super) async fn flush(&self, location: &object_store::path::Path) -> Result<(), StoreError> {
-        let root = self.root.clone();
-        let below = location.to_string();
-        let work = move || {
-            let mut folder = root.join(below);
-            while folder != root && folder.pop() {
-                match sync(&folder) {
-                    // Nothing was ever put there, so there was nothing to delete.
-                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    done => done?,
-                }
-            }
-            Ok(())
-        };
-        let done: io::Result<()> =
-            tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
-        done.map_err(|error| StoreError::Unavailable(error.into()))
-    }
+/// Returns when every folder from the one of `location` up to the root is on disk.
+pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
+    let (root, file) = (root.to_owned(), root.join(location.as_ref()));
+    let work = move || {
+        let folders = file.ancestors().skip(1).take_while(|folder| folder.starts_with(&root));
+        // A missing folder: nothing was ever put there, so there was nothing to delete.
+        sync(folders, io::ErrorKind::NotFound)
+    };
+    let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
+    done.map_err(|error| StoreError::Unavailable(error.into()))
 }
 
 fn make(root: &Path) -> io::Result<()> {
@@ -54,17 +38,19 @@ fn make(root: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.recursive(true).create(root)?;
     // Also for an existing folder: its creator may have failed before this point.
-    for folder in root.ancestors().skip(1).filter(|folder| *folder != Path::new("")) {
-        match sync(folder) {
-            // Of a folder that cannot be read, nothing in it was made by us.
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => break,
+    let above = root.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
+    // In a folder that cannot be read, nothing was made by us.
+    sync(above, io::ErrorKind::PermissionDenied)
+}
+
+/// Forces folders to disk, except those that cannot be opened for this reason.
+fn sync<'p>(folders: impl Iterator<Item = &'p Path>, except: io::ErrorKind) -> io::Result<()> {
+    // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself or not at all.
+    for folder in folders.filter(|_| cfg!(unix)) {
+        match File::open(folder).and_then(|folder| folder.sync_all()) {
+            Err(error) if error.kind() == except => {}
             done => done?,
         }
     }
     Ok(())
-}
-
-fn sync(folder: &Path) -> io::Result<()> {
-    // Elsewhere a folder cannot be opened as a file, and renaming is durable by itself or not at all.
-    if cfg!(unix) { File::open(folder)?.sync_all() } else { Ok(()) }
 }

@@ -10,8 +10,7 @@ use object_store::path::Path;
 use object_store::{Attribute, Attributes, Error, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
 use super::error::StorageSetupError;
-use super::folder::Folder;
-use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError};
+use super::{CONTENT_TYPE, DocumentFile, DocumentKey, DocumentStore, StoreError, folder};
 use crate::documents::content_disposition::content_disposition;
 
 /// Documents as objects named `<company>/<ab>/<upload>.pdf`, where `ab` are the last two digits of the upload's id.
@@ -28,7 +27,8 @@ pub struct ObjectStorage {
     prefix: Path,
     #[cfg(feature = "cloud")]
     pub(super) signer: Option<Arc<dyn object_store::signer::Signer>>,
-    folder: Option<Folder>,
+    /// Where the store is a folder of this machine.
+    folder: Option<PathBuf>,
 }
 
 /// Not the store itself, which may show what it signs with.
@@ -54,8 +54,8 @@ impl ObjectStorage {
 
     /// A folder of this machine. It is made where it is missing, for its owner only.
     pub fn folder(path: impl Into<PathBuf>) -> Result<Self, StorageSetupError> {
-        let (folder, store) = Folder::open(path.into())?;
-        Ok(Self { folder: Some(folder), ..Self::new(Arc::new(store)) })
+        let (root, store) = folder::open(path.into())?;
+        Ok(Self { folder: Some(root), ..Self::new(Arc::new(store)) })
     }
 
     /// Puts everything below this path, `documents/2026`.
@@ -91,11 +91,12 @@ impl ObjectStorage {
             let options = PutOptions { mode: PutMode::Create, attributes, ..PutOptions::default() };
             self.store.put_opts(location, file.bytes.clone().into(), options).await.map(drop)
         };
-        if self.folder.is_some() {
-            return put(Attributes::new()).await;
-        }
-        match put(attributes(&file.file_name)).await {
-            // Not every store of the host's choice keeps attributes, and none of ours is read again.
+        let attributes = Attributes::from_iter([
+            (Attribute::ContentType, CONTENT_TYPE.to_owned()),
+            (Attribute::ContentDisposition, content_disposition(&file.file_name)),
+        ]);
+        match put(attributes).await {
+            // A folder keeps no attributes, nor does every store of the host's choice; none of ours is read again.
             Err(Error::NotImplemented { .. } | Error::NotSupported { .. }) => put(Attributes::new()).await,
             done => done,
         }
@@ -115,17 +116,10 @@ impl ObjectStorage {
 
     async fn flush(&self, location: &Path) -> Result<(), StoreError> {
         match &self.folder {
-            Some(folder) => folder.flush(location).await,
+            Some(root) => folder::flush(root, location).await,
             None => Ok(()),
         }
     }
-}
-
-fn attributes(file_name: &str) -> Attributes {
-    Attributes::from_iter([
-        (Attribute::ContentType, CONTENT_TYPE.to_owned()),
-        (Attribute::ContentDisposition, content_disposition(file_name)),
-    ])
 }
 
 impl DocumentStore for ObjectStorage {

@@ -3,9 +3,17 @@
 use std::sync::Arc;
 
 use object_store::ObjectStoreScheme;
+#[cfg(feature = "s3")]
+use object_store::aws::AmazonS3Builder;
+#[cfg(feature = "azure")]
+use object_store::azure::MicrosoftAzureBuilder;
+#[cfg(feature = "gcs")]
+use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::memory::InMemory;
 use url::Url;
 
+#[cfg(feature = "cloud")]
+use super::cloud::configured;
 use super::error::StorageSetupError;
 use super::object::ObjectStorage;
 
@@ -28,23 +36,33 @@ impl ObjectStorage {
         let parsed = Url::parse(url).map_err(|_| unknown())?;
         let (scheme, path) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
         let mut options = options.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value.into()));
-        match scheme {
+        let store = match scheme {
             ObjectStoreScheme::Local => {
                 no_more(&mut options)?;
-                Self::folder(parsed.to_file_path().map_err(|()| unknown())?)
+                return Self::folder(parsed.to_file_path().map_err(|()| unknown())?);
             }
             ObjectStoreScheme::Memory => {
                 no_more(&mut options)?;
-                Self::new(Arc::new(InMemory::new())).below(path.as_ref())
+                Self::new(Arc::new(InMemory::new()))
             }
             #[cfg(feature = "s3")]
-            ObjectStoreScheme::AmazonS3 => super::cloud::s3(url, options)?.below(path.as_ref()),
+            ObjectStoreScheme::AmazonS3 => {
+                let builder = AmazonS3Builder::new().with_url(url);
+                Self::s3(configured(builder, options, AmazonS3Builder::with_config)?)?
+            }
             #[cfg(feature = "gcs")]
-            ObjectStoreScheme::GoogleCloudStorage => super::cloud::gcs(url, options)?.below(path.as_ref()),
+            ObjectStoreScheme::GoogleCloudStorage => {
+                let builder = GoogleCloudStorageBuilder::new().with_url(url);
+                Self::gcs(configured(builder, options, GoogleCloudStorageBuilder::with_config)?)?
+            }
             #[cfg(feature = "azure")]
-            ObjectStoreScheme::MicrosoftAzure => super::cloud::azure(url, options)?.below(path.as_ref()),
-            _ => Err(unknown()),
-        }
+            ObjectStoreScheme::MicrosoftAzure => {
+                let builder = MicrosoftAzureBuilder::new().with_url(url);
+                Self::azure(configured(builder, options, MicrosoftAzureBuilder::with_config)?)?
+            }
+            _ => return Err(unknown()),
+        };
+        store.below(path.as_ref())
     }
 }
 

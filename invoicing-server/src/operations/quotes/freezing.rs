@@ -29,7 +29,7 @@ pub(in crate::operations) struct Snapshot {
 
 impl Snapshot {
     /// What a document that is frozen now says besides the quote.
-    fn particulars(&self, quote: &Quote) -> Particulars {
+    pub(super) fn particulars(&self, quote: &Quote) -> Particulars {
         particulars(&self.change, quote, self.client_address.clone(), self.work_site.clone())
     }
 }
@@ -102,11 +102,7 @@ impl Quotes<'_> {
     }
 
     /// A document without a signature.
-    pub(super) async fn freeze(&self, before: &Snapshot, quote: &Quote) -> Result<Frozen, Error> {
-        self.freeze_with(before.particulars(quote), quote).await
-    }
-
-    pub(super) async fn freeze_with(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
+    pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
         self.0.services.documents.freeze(particulars, quote, None, &mut Deadline::new()).await
     }
 
@@ -160,14 +156,14 @@ pub(super) async fn finish_upload(
     id: QuoteId,
     frozen: &Frozen,
 ) -> Result<bool, Error> {
-    let Frozen { document, particulars } = frozen;
+    let Frozen { document, size_bytes, particulars } = frozen;
     if !tx.uploads().finish(document.key.upload).await? {
         return Ok(false);
     }
     let row = DocumentRow {
         upload: document.key.upload,
         sha256: document.sha256.to_string(),
-        size_bytes: document.size_bytes,
+        size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
     };
     let stamp = tx.stamp();

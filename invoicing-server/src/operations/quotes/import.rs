@@ -135,7 +135,7 @@ impl Quotes<'_> {
         let preview = incoming.quote(id, &then, &client, &number)?;
         let (address, work_site) = (client.address.clone(), incoming.internal.work_site.clone());
         let particulars = particulars(&then, &preview.record, address, work_site);
-        let frozen = self.freeze_with(particulars, &preview.record).await?;
+        let frozen = self.freeze(particulars, &preview.record).await?;
         let internal = incoming.internal.clone();
         self.0
             .write(async move |mut tx| {
