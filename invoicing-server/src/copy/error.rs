@@ -45,7 +45,7 @@ pub enum CopyError {
     Target(#[source] OpenError),
     /// PostgreSQL did not do its part, or did not answer. The same call goes on where this one was.
     #[error("PostgreSQL did not take the copy")]
-    Postgres(#[source] sqlx::Error),
+    Postgres(#[from] sqlx::Error),
     /// The PostgreSQL database has records that no copy of this source has put there: at least one in this table. A
     /// copy needs a database that no service was opened on yet. Nothing was changed.
     #[error("the PostgreSQL database is not empty: there is something in table {0}")]
