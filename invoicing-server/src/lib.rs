@@ -57,7 +57,7 @@ pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
-pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
+pub use dispatch::transport::{Resolve, Resolving, TransportBuilder};
 pub use dispatch::{DispatchReport, Dispatcher};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
@@ -75,7 +75,7 @@ pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use invoicing::{Builder, Invoicing};
 /// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
-pub use open_error::OpenError;
+pub use open_error::{OpenError, TransportError};
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use crate::Error;
 use crate::config::SettingError;
-use crate::dispatch::transport::TransportError;
 use crate::documents::StorageSetupError;
 use crate::sealing::SealingError;
-use crate::store::DatabaseError;
 
 /// Why the service cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +24,7 @@ pub enum OpenError {
     },
     /// The database cannot be opened or migrated.
     #[error("the database cannot be opened")]
-    Database(#[source] sqlx::Error),
+    Database(#[from] sqlx::Error),
     /// A copy into this database has begun and not ended. See `copy_to_postgres`.
     #[error("the database is being copied into, and the copy is not complete")]
     Copying,
@@ -67,17 +65,17 @@ pub enum OpenError {
     Setting(#[from] SettingError),
 }
 
-impl From<DatabaseError> for OpenError {
-    fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::InUse(path) => Self::InUse(path),
-            DatabaseError::Lock { path, source } => Self::Lock { path, source },
-            DatabaseError::Sql(source) => Self::Database(source),
-            DatabaseError::Copying => Self::Copying,
-            DatabaseError::Encoding(encoding) => Self::Encoding(encoding),
-            DatabaseError::TooNew { found, known } => Self::TooNew { found, known },
-            DatabaseError::BeforeRelease { found } => Self::BeforeRelease { found },
-            DatabaseError::Setting(error) => Self::Setting(error),
-        }
-    }
+/// Why the HTTP client that delivers webhooks cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum TransportError {
+    /// A root certificate is not a certificate that can be trusted.
+    #[error("a root certificate cannot be used")]
+    RootCertificate(#[source] rustls::Error),
+    /// No certificate authority of the operating system can be read. The log has the reasons. (Only with the feature
+    /// `platform-roots`.)
+    #[error("the operating system has no certificate authorities")]
+    PlatformRoots,
+    /// The TLS library refuses its settings.
+    #[error("TLS cannot be set up")]
+    Tls(#[source] rustls::Error),
 }

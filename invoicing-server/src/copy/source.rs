@@ -60,7 +60,7 @@ impl Source {
         if !path.is_file() {
             return Err(CopyError::NoSource(path.to_owned()));
         }
-        let lock = sqlite::lock(path).await.map_err(|error| CopyError::Locked(error.into()))?;
+        let lock = sqlite::lock(path).await.map_err(CopyError::Locked)?;
         let connection = Self::connect(path).await.map_err(CopyError::Source)?;
         let mut source = Self { connection, _lock: lock };
         let found = source.schema().await.map_err(CopyError::Source)?;

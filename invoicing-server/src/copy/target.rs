@@ -96,7 +96,7 @@ impl Target {
 
     /// Makes the tables and begins a copy. From here on no service opens the database.
     pub(super) async fn begin_copy(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
-        postgres::migrate(&mut self.connection).await.map_err(|error| CopyError::Target(error.into()))?;
+        postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
         // A service that is just opening either finds the table or has left something.
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;

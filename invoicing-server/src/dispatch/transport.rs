@@ -44,6 +44,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::config::ATTEMPT_TIMEOUT_MS;
 use crate::forward_proxy::ForwardProxy;
+use crate::open_error::TransportError;
 use crate::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, ProxyOptions};
 use resolver::SystemResolver;
@@ -241,21 +242,6 @@ impl TransportBuilder {
             .build(connector);
         Ok(Transport { client })
     }
-}
-
-/// Why the HTTP client that delivers webhooks cannot be built.
-#[derive(Debug, thiserror::Error)]
-pub enum TransportError {
-    /// A root certificate is not a certificate that can be trusted.
-    #[error("a root certificate cannot be used")]
-    RootCertificate(#[source] rustls::Error),
-    /// No certificate authority of the operating system can be read. The log has the reasons. (Only with the feature
-    /// `platform-roots`.)
-    #[error("the operating system has no certificate authorities")]
-    PlatformRoots,
-    /// The TLS library refuses its settings.
-    #[error("TLS cannot be set up")]
-    Tls(#[source] rustls::Error),
 }
 
 #[cfg(test)]

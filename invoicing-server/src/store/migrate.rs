@@ -1,6 +1,6 @@
 //! Brings the schema up to date. Migrations only go forward.
 
-use super::DatabaseError;
+use crate::open_error::OpenError;
 
 /// In order. Never edited once released.
 const SQLITE: &[&str] = &[include_str!("../../migrations/sqlite/0001_initial.sql")];
@@ -26,11 +26,11 @@ const fn newest(migrations: &[&str]) -> i64 {
 }
 
 /// Version of the first migration to run on a database whose newest one is `found`.
-fn next(found: Option<i64>, known: i64) -> Result<i64, DatabaseError> {
+fn next(found: Option<i64>, known: i64) -> Result<i64, OpenError> {
     match found {
         None => Ok(FIRST),
-        Some(found) if found < FIRST => Err(DatabaseError::BeforeRelease { found }),
-        Some(found) if found > known => Err(DatabaseError::TooNew { found, known }),
+        Some(found) if found < FIRST => Err(OpenError::BeforeRelease { found }),
+        Some(found) if found > known => Err(OpenError::TooNew { found, known }),
         Some(found) => Ok(found + 1),
     }
 }
@@ -48,7 +48,7 @@ macro_rules! migrate {
     }};
 }
 
-pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), DatabaseError> {
+pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<(), OpenError> {
     let mut tx = sqlx::Connection::begin_with(connection, "BEGIN IMMEDIATE").await?;
     migrate!(tx, SQLITE);
     tx.commit().await?;
@@ -57,10 +57,10 @@ pub(super) async fn sqlite(connection: &mut sqlx::SqliteConnection) -> Result<()
 
 /// Nodes that start together take the lock in turn: the first one migrates, the others find the schema up to date.
 #[cfg(feature = "postgres")]
-pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), DatabaseError> {
+pub(crate) async fn postgres(connection: &mut sqlx::PgConnection) -> Result<(), OpenError> {
     let encoding: String = sqlx::query_scalar("SHOW server_encoding").fetch_one(&mut *connection).await?;
     if encoding != "UTF8" {
-        return Err(DatabaseError::Encoding(encoding));
+        return Err(OpenError::Encoding(encoding));
     }
     let mut tx = sqlx::Connection::begin(connection).await?;
     // A migration may take longer than any limit for operations.

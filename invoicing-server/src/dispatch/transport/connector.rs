@@ -15,12 +15,12 @@ use invoicing_core::FailureClass;
 use rustls::{ClientConfig, RootCertStore};
 use tower_service::Service;
 
-use super::TransportError;
 use super::failure_class::{BoxError, ConnectError, tls_class};
 use super::policy_connector::{PolicyConnector, Route};
 use super::resolver::{CheckedResolver, Resolve};
 use super::tunnel::{TcpOrTls, TunnelConnector};
 use crate::forward_proxy::ForwardProxy;
+use crate::open_error::TransportError;
 use crate::target::TargetPolicy;
 
 /// Connects to permitted targets, with TLS for `https` URLs.

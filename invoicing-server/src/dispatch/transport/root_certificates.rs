@@ -21,7 +21,7 @@ mod platform {
     use rustls::RootCertStore;
     use rustls::pki_types::CertificateDer;
 
-    use crate::dispatch::transport::TransportError;
+    use crate::open_error::TransportError;
 
     /// The operating system's list, read from its files. Unreadable certificates are logged and left out: systems
     /// carry odd ones that no receiver needs.
