@@ -67,20 +67,23 @@ impl Env {
         Self { correction: Arc::default(), ..self }
     }
 
-    /// The correction in milliseconds; `None` for a clock that does not follow the database.
+    /// Corrects the clock by so many milliseconds, if it follows the database; whether it does.
     #[cfg(feature = "postgres")]
-    pub(crate) fn correction(&self) -> Option<Arc<AtomicI64>> {
-        self.clock.follows_database().then(|| Arc::clone(&self.correction))
+    pub(crate) fn correct(&self, millis: i64) -> bool {
+        let follows = self.clock.follows_database();
+        if follows {
+            self.correction.fetch_add(millis, Ordering::Relaxed);
+        }
+        follows
     }
 
     /// A new `UUIDv7`, greater than every earlier one of this environment. Records sorted by id are therefore sorted by
     /// creation, also within a millisecond (RFC 9562, section 6.2).
     pub fn uuid(&self) -> Uuid {
         let now = u64::try_from(self.now().as_millis()).unwrap_or(0) << 12;
-        let next = |last: u64| Some(now.max(last + 1));
-        let last =
-            self.last_id.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).unwrap_or_else(|last| last);
-        let id = now.max(last + 1);
+        let next = |last: u64| now.max(last + 1);
+        let last = self.last_id.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |last| Some(next(last)));
+        let id = next(last.unwrap_or_else(|last| last));
         self.uuid_of(id >> 12, id)
     }
 

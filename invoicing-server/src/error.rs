@@ -84,12 +84,6 @@ impl From<sqlx::Error> for Error {
     }
 }
 
-/// The connection was lost during the commit, and the status of the transaction was not found out in time.
-#[cfg(feature = "postgres")]
-#[derive(Debug, thiserror::Error)]
-#[error("the outcome of the commit is not known")]
-pub(crate) struct CommitInDoubt;
-
 /// A database's error for one statement. PostgreSQL's detail text is left out: it shows the row, and rows hold secrets.
 #[derive(Debug, thiserror::Error)]
 #[error("the database refused a statement ({code}): {message}")]

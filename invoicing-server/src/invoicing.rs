@@ -32,7 +32,10 @@ use crate::operations::{
 use crate::queue::{NewDelivery, Queue};
 use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
 use crate::store::notification::{Incoming, Notification};
+#[cfg(feature = "postgres")]
+use crate::store::postgres::Postgres;
 use crate::store::sealed::SealedWith;
+use crate::store::sqlite::Sqlite;
 use crate::store::{ServiceTables, Store, settings};
 
 /// Interval between two sweeps of [`Invoicing::run`].
@@ -46,9 +49,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 pub struct Invoicing(Arc<Inner>);
 
 struct Inner {
-    env: Env,
     settings: Settings,
-    store: Arc<Store>,
     services: Arc<Services>,
     access: Arc<Access>,
     sealing: Sealing,
@@ -83,20 +84,14 @@ enum Database {
 }
 
 impl Database {
-    fn check(&self) -> Result<(), SettingError> {
-        match self {
-            Self::Sqlite(_) => Ok(()),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(settings) => settings.check(),
-        }
-    }
-
-    async fn open(&self, env: &Env, queue: &Arc<Queue>) -> Result<Store, OpenError> {
-        let (env, queue) = (env.clone(), Arc::clone(queue));
+    async fn open(&self, env: Env, queue: Arc<Queue>) -> Result<Store, OpenError> {
         Ok(match self {
-            Self::Sqlite(path) => Store::open_sqlite(path, env, queue).await?,
+            Self::Sqlite(path) => Store::Sqlite(Box::new(Sqlite::open(path, env, queue).await?)),
             #[cfg(feature = "postgres")]
-            Self::Postgres(settings) => Store::open_postgres(settings.clone(), env, queue).await?,
+            Self::Postgres(settings) => {
+                settings.check()?;
+                Store::Postgres(Postgres::open(settings.clone(), env, queue).await?)
+            }
         })
     }
 
@@ -112,21 +107,14 @@ impl Database {
         }
     }
 
-    fn counting(&self) -> Counting {
+    /// Where requests are counted, and for how long what was read of a key or a webhook is used. Where one process owns
+    /// the database, both are in its memory. Elsewhere another node may have changed a record, and its notification may
+    /// be lost.
+    fn sharing(&self) -> (Counting, Duration) {
         match self {
-            Self::Sqlite(_) => Counting::Local,
+            Self::Sqlite(_) => (Counting::Local, Duration::MAX),
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Counting::Shared,
-        }
-    }
-
-    /// For how long what was read of a key or a webhook is used: another node may have changed it, and its notification
-    /// may be lost. `MAX` where one process owns the database.
-    fn max_cache_age(&self) -> Duration {
-        match self {
-            Self::Sqlite(_) => Duration::MAX,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Duration::from_secs(5),
+            Self::Postgres(_) => (Counting::Shared, Duration::from_secs(5)),
         }
     }
 }
@@ -205,27 +193,26 @@ impl Builder {
     /// not usable, or when what it holds is sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
-        self.database.check()?;
         let renderer = renderer_or_default(self.renderer)?;
         let env = self.env;
         #[cfg(feature = "postgres")]
         let env = env.with_own_correction();
         let (settings, database) = (self.settings, self.database);
         let queue = Arc::new(Queue::new(&env, settings.dispatch.lease_ms));
-        let store = Arc::new(database.open(&env, &queue).await?);
+        let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
         let sealing = Sealing { store: Arc::clone(&store), sealer: Arc::clone(&sealer) };
         sealing.adopt(self.sealing_keys, || {}).await?;
         let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
         let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
-        let max_age = database.max_cache_age();
+        let (counting, max_age) = database.sharing();
         let endpoints = Arc::new(Endpoints::new(&settings, transport, Arc::clone(&sealer), max_age)?);
         let access = Arc::new(Access {
             store: Arc::clone(&store),
             env: env.clone(),
             quota: settings.quota,
-            counting: database.counting(),
+            counting,
             keys: Arc::new(KeyCache::new(max_age)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
@@ -254,9 +241,7 @@ impl Builder {
                 slot: Mutex::default(),
             }),
             sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
-            env,
             settings,
-            store,
             services,
             access,
             sealing,
@@ -429,7 +414,7 @@ impl Invoicing {
 
     /// Its clock and randomness.
     pub fn env(&self) -> &Env {
-        &self.0.env
+        &self.0.services.env
     }
 
     /// Finishes what is being written and closes the database. Operations fail from then on. Dropping the service
@@ -438,7 +423,7 @@ impl Invoicing {
         if let Err(error) = self.0.access.release_reservations().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "releasing the reserved quota failed");
         }
-        self.0.store.close().await;
+        self.0.services.store.close().await;
     }
 
     #[cfg(test)]

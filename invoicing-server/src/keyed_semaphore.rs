@@ -1,12 +1,11 @@
 //! A semaphore per company, for the work of this process.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
@@ -15,12 +14,13 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) struct KeyedSemaphore {
     permits: u32,
-    companies: Mutex<HashMap<CompanyId, (usize, Arc<Semaphore>)>>,
+    companies: Mutex<HashMap<CompanyId, Arc<Semaphore>>>,
 }
 
 /// Permits of a company, released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Permit<'s> {
+    // In this order: the last user of a semaphore removes it, once its permits are released.
     _permit: OwnedSemaphorePermit,
     _user: User<'s>,
 }
@@ -28,8 +28,9 @@ pub(crate) struct Permit<'s> {
 /// A holder or waiter. The last one of a company removes the entry.
 #[derive(Debug)]
 struct User<'s> {
-    semaphore: &'s KeyedSemaphore,
+    companies: &'s Mutex<HashMap<CompanyId, Arc<Semaphore>>>,
     company: CompanyId,
+    semaphore: Arc<Semaphore>,
 }
 
 impl KeyedSemaphore {
@@ -39,7 +40,7 @@ impl KeyedSemaphore {
 
     /// Waits for a permit, in the order of the calls.
     pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Permit<'_>, Error> {
-        self.wait(self.join(company), 1).await
+        self.acquire_many(company, 1).await
     }
 
     /// As [`Self::acquire`], but not for longer than `limit`.
@@ -58,7 +59,7 @@ impl KeyedSemaphore {
         company: CompanyId,
         limit: Duration,
     ) -> Result<Permit<'_>, Error> {
-        within(limit, self.wait(self.join(company), self.permits)).await
+        within(limit, self.acquire_many(company, self.permits)).await
     }
 
     /// As [`Self::acquire`] where the company has a holder or a waiter; `None` at once where it has none.
@@ -68,28 +69,20 @@ impl KeyedSemaphore {
 
     /// Whether the company has a holder or a waiter.
     pub(crate) fn is_used(&self, company: CompanyId) -> bool {
-        self.all().contains_key(&company)
+        self.companies.lock().contains_key(&company)
     }
 
-    fn join(&self, company: CompanyId) -> (User<'_>, Arc<Semaphore>) {
-        let mut all = self.all();
-        let new = || (0, Arc::new(Semaphore::new(self.permits as usize)));
-        let (users, semaphore) = all.entry(company).or_insert_with(new);
-        *users += 1;
-        (User { semaphore: self, company }, Arc::clone(semaphore))
+    async fn acquire_many(&self, company: CompanyId, permits: u32) -> Result<Permit<'_>, Error> {
+        let user = self.join(company);
+        let permit = Arc::clone(&user.semaphore).acquire_many_owned(permits).await;
+        Ok(Permit { _permit: permit.map_err(Error::internal)?, _user: user })
     }
 
-    async fn wait<'s>(
-        &self,
-        (user, semaphore): (User<'s>, Arc<Semaphore>),
-        permits: u32,
-    ) -> Result<Permit<'s>, Error> {
-        let permit = semaphore.acquire_many_owned(permits).await.map_err(Error::internal)?;
-        Ok(Permit { _permit: permit, _user: user })
-    }
-
-    fn all(&self) -> MutexGuard<'_, HashMap<CompanyId, (usize, Arc<Semaphore>)>> {
-        self.companies.lock()
+    fn join(&self, company: CompanyId) -> User<'_> {
+        let mut companies = self.companies.lock();
+        let new = || Arc::new(Semaphore::new(self.permits as usize));
+        let semaphore = Arc::clone(companies.entry(company).or_insert_with(new));
+        User { companies: &self.companies, company, semaphore }
     }
 }
 
@@ -100,12 +93,10 @@ async fn within<T>(limit: Duration, wait: impl Future<Output = Result<T, Error>>
 
 impl Drop for User<'_> {
     fn drop(&mut self) {
-        let mut all = self.semaphore.all();
-        if let Entry::Occupied(mut entry) = all.entry(self.company) {
-            entry.get_mut().0 -= 1;
-            if entry.get().0 == 0 {
-                entry.remove();
-            }
+        let mut companies = self.companies.lock();
+        // The entry and this user: there is no other one.
+        if Arc::strong_count(&self.semaphore) == 2 {
+            companies.remove(&self.company);
         }
     }
 }
@@ -128,23 +119,23 @@ mod tests {
         assert!(third.as_mut().now_or_never().is_none());
         assert!(fourth.as_mut().now_or_never().is_none());
         let other = semaphore.acquire(b).await.unwrap();
-        assert_eq!(semaphore.all().len(), 2);
+        assert_eq!(semaphore.companies.lock().len(), 2);
         drop(first);
         assert!(fourth.as_mut().now_or_never().is_none(), "out of order");
         let third = third.now_or_never().expect("a permit").unwrap();
         // A dropped waiter gives its place to the next one.
         drop(fourth);
         drop((second, third));
-        assert_eq!(semaphore.all().len(), 1);
+        assert_eq!(semaphore.companies.lock().len(), 1);
         drop(other);
-        assert!(semaphore.all().is_empty(), "an unused company is remembered");
+        assert!(semaphore.companies.lock().is_empty(), "an unused company is remembered");
     }
 
     #[tokio::test]
     async fn all_permits_are_waited_for_in_order_and_an_unused_company_costs_nothing() {
         let (semaphore, company) = (KeyedSemaphore::new(3), CompanyId(Uuid::from_u128(1)));
         assert!(semaphore.acquire_if_used(company).await.unwrap().is_none());
-        assert!(semaphore.all().is_empty());
+        assert!(semaphore.companies.lock().is_empty());
         let one = semaphore.acquire(company).await.unwrap();
         let mut all = Box::pin(semaphore.acquire_all_within(company, LIMIT));
         assert!(all.as_mut().now_or_never().is_none());
@@ -164,6 +155,6 @@ mod tests {
         let refused = semaphore.acquire_within(company, LIMIT).await;
         assert!(matches!(refused, Err(Error::StorageUnavailable(_))));
         drop(held);
-        assert!(semaphore.all().is_empty());
+        assert!(semaphore.companies.lock().is_empty());
     }
 }

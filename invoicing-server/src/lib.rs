@@ -85,6 +85,7 @@ pub use page::{ClientQuery, PageQuery, PageWindow};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
+pub use store::DatabaseError;
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::documents::DocumentRecord;
 pub use store::events::EventRecord;

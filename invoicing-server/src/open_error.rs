@@ -1,7 +1,5 @@
 //! Why [`Builder::open`](crate::Builder::open) fails: the errors of every part that it composes.
 
-use std::path::PathBuf;
-
 use crate::Error;
 use crate::config::SettingError;
 use crate::dispatch::transport::TransportError;
@@ -13,43 +11,9 @@ use crate::store::DatabaseError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// Another process has this database open. A SQLite file belongs to one process at a time.
-    #[error("another process has {} open", .0.display())]
-    InUse(PathBuf),
-    /// The lock file beside the database cannot be created or locked.
-    #[error("the lock file {} cannot be used", path.display())]
-    Lock {
-        /// The lock file.
-        path: PathBuf,
-        /// The operating system's error.
-        source: std::io::Error,
-    },
-    /// The database cannot be opened or migrated.
-    #[error("the database cannot be opened")]
-    Database(#[source] sqlx::Error),
-    /// A copy into this database has begun and not ended. See `copy_to_postgres`.
-    #[error("the database is being copied into, and the copy is not complete")]
-    Copying,
-    /// The PostgreSQL database does not store text in UTF-8, so it cannot hold every name.
-    #[error("the database's encoding is {0}, and must be UTF8")]
-    Encoding(String),
-    /// The database was written by a newer version.
-    #[error("the database has schema {found}, this version knows up to {known}")]
-    TooNew {
-        /// Schema version of the database.
-        found: i64,
-        /// Newest schema version that this code knows.
-        known: i64,
-    },
-    /// The database was written by a development state before the first release. No migration leads from it to a
-    /// released schema: the service needs a new database.
-    #[error(
-        "the database has schema {found} of a development state before the first release; create a new database"
-    )]
-    BeforeRelease {
-        /// Schema version of the database.
-        found: i64,
-    },
+    /// The database cannot be opened.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// The service's own settings in the database cannot be read or written.
     #[error("the service cannot start")]
     Start(#[source] Error),
@@ -65,19 +29,4 @@ pub enum OpenError {
     /// A setting is not usable.
     #[error(transparent)]
     Setting(#[from] SettingError),
-}
-
-impl From<DatabaseError> for OpenError {
-    fn from(error: DatabaseError) -> Self {
-        match error {
-            DatabaseError::InUse(path) => Self::InUse(path),
-            DatabaseError::Lock { path, source } => Self::Lock { path, source },
-            DatabaseError::Sql(source) => Self::Database(source),
-            DatabaseError::Copying => Self::Copying,
-            DatabaseError::Encoding(encoding) => Self::Encoding(encoding),
-            DatabaseError::TooNew { found, known } => Self::TooNew { found, known },
-            DatabaseError::BeforeRelease { found } => Self::BeforeRelease { found },
-            DatabaseError::Setting(error) => Self::Setting(error),
-        }
-    }
 }

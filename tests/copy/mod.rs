@@ -7,7 +7,7 @@ mod host;
 use std::time::Duration;
 
 use invoicing_core::{EventKind, Timestamp};
-use invoicing_server::{ClientQuery, CopyError, CopyReport, Invoicing, OpenError, PageQuery};
+use invoicing_server::{ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher};
 use sqlx::{Connection, PgConnection};
 use webhook_verify::Verifier;
@@ -58,7 +58,10 @@ async fn copied_clients(host: &Host) -> i64 {
 }
 
 async fn clients_of_a_broken_off_copy(host: &Host) -> i64 {
-    assert!(matches!(host.try_on_postgres().await, Err(OpenError::Copying)), "half a copy was opened");
+    assert!(
+        matches!(host.try_on_postgres().await, Err(OpenError::Database(DatabaseError::Copying))),
+        "half a copy was opened"
+    );
     copied_clients(host).await
 }
 
@@ -250,7 +253,7 @@ fn a_source_that_is_in_use_missing_or_of_another_version_is_refused() {
         assert!(matches!(refused(&host).await, CopyError::NoSource(_)));
         assert!(!host.file().exists());
         let invoicing = host.on_sqlite().await;
-        assert!(matches!(refused(&host).await, CopyError::Locked(OpenError::InUse(_))));
+        assert!(matches!(refused(&host).await, CopyError::Locked(DatabaseError::InUse(_))));
         invoicing.close().await;
         let older = "UPDATE invoicing_migration SET version = version - 1";
         host.source.behind().await.run(older, &[]).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use invoicing_server::{Invoicing, MemoryStore, OpenError};
+use invoicing_server::{DatabaseError, Invoicing, MemoryStore, OpenError};
 use invoicing_tests::{Behind, Place, on_each_database};
 
 async fn open(place: &Place) -> Result<Invoicing, OpenError> {
@@ -23,7 +23,10 @@ async fn a_database_of_a_development_state_is_refused_in_words_that_say_so() {
         behind.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[version.into()]).await;
     }
     let refused = open(&place).await.unwrap_err();
-    assert!(matches!(refused, OpenError::BeforeRelease { found } if found == newest), "{refused:?}");
+    assert!(
+        matches!(refused, OpenError::Database(DatabaseError::BeforeRelease { found }) if found == newest),
+        "{refused:?}"
+    );
     assert!(refused.to_string().contains("before the first release"), "{refused}");
     assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
 }
@@ -38,7 +41,7 @@ async fn a_database_of_a_newer_version_is_refused_and_one_of_this_version_opened
     behind.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[(known + 1).into()]).await;
     let refused = open(&place).await.unwrap_err();
     assert!(
-        matches!(refused, OpenError::TooNew { found, known: newest } if found == known + 1 && newest == known),
+        matches!(refused, OpenError::Database(DatabaseError::TooNew { found, known: newest }) if found == known + 1 && newest == known),
         "{refused:?}"
     );
 }

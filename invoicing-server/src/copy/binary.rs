@@ -9,40 +9,19 @@ pub(super) const TRAILER: &[u8] = &(-1_i16).to_be_bytes();
 /// PostgreSQL's number of the type BIGINT, which arrays name.
 const BIGINT: i32 = 20;
 
-/// A field as its column has it.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Field<'r> {
-    Null,
-    /// UUID, TEXT and BYTEA.
-    Bytes(&'r [u8]),
-    /// BIGINT.
-    Number(i64),
-    /// DATE: days since the year 2000.
-    Day(i32),
-    /// BIGINT[].
-    Numbers(Vec<i64>),
-}
-
-/// Begins a row of so many fields.
-pub(super) fn row(fields: usize, out: &mut Vec<u8>) {
+/// Begins a row of so many values.
+pub(super) fn row(values: usize, out: &mut Vec<u8>) {
     // A table has far fewer columns than an `i16` can count.
-    out.extend_from_slice(&i16::try_from(fields).unwrap_or(i16::MAX).to_be_bytes());
+    out.extend_from_slice(&i16::try_from(values).unwrap_or(i16::MAX).to_be_bytes());
 }
 
-impl Field<'_> {
-    /// Its length and its bytes.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        match self {
-            Self::Null => out.extend_from_slice(&(-1_i32).to_be_bytes()),
-            Self::Bytes(bytes) => sized(bytes, out),
-            Self::Number(number) => sized(&number.to_be_bytes(), out),
-            Self::Day(day) => sized(&day.to_be_bytes(), out),
-            Self::Numbers(numbers) => sized(&array(numbers), out),
-        }
-    }
+pub(super) fn null(out: &mut Vec<u8>) {
+    out.extend_from_slice(&(-1_i32).to_be_bytes());
 }
 
-fn sized(bytes: &[u8], out: &mut Vec<u8>) {
+/// A value: its length and its bytes. UUID, TEXT and BYTEA are the bytes themselves, BIGINT and DATE (days since the year
+/// 2000) are numbers with the highest byte first.
+pub(super) fn value(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&length(bytes.len()).to_be_bytes());
     out.extend_from_slice(bytes);
 }
@@ -52,8 +31,9 @@ fn length(len: usize) -> i32 {
     i32::try_from(len).unwrap_or(i32::MAX)
 }
 
-/// Dimensions, whether there are nulls, type; then length and first index of the one dimension, and its elements.
-fn array(numbers: &[i64]) -> Vec<u8> {
+/// The value of a BIGINT[]. Dimensions, whether there are nulls, type; then length and first index of the one dimension,
+/// and its elements.
+pub(super) fn array(numbers: &[i64]) -> Vec<u8> {
     let dimensions = i32::from(!numbers.is_empty());
     let mut out = Vec::with_capacity(20 + numbers.len() * 12);
     for word in [dimensions, 0, BIGINT] {
@@ -64,7 +44,7 @@ fn array(numbers: &[i64]) -> Vec<u8> {
         out.extend_from_slice(&1_i32.to_be_bytes());
     }
     for number in numbers {
-        sized(&number.to_be_bytes(), &mut out);
+        value(&number.to_be_bytes(), &mut out);
     }
     out
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::OpenError;
+use crate::store::DatabaseError;
 
 /// Why a database was not copied. What was copied until then stays, and the same call goes on behind it, wherever the
 /// text does not say otherwise.
@@ -14,7 +14,7 @@ pub enum CopyError {
     NoSource(PathBuf),
     /// The SQLite database cannot be had for this process alone: a service has it open, for instance.
     #[error("the SQLite database cannot be copied")]
-    Locked(#[source] OpenError),
+    Locked(#[source] DatabaseError),
     /// The SQLite database cannot be read.
     #[error("the SQLite database cannot be read")]
     Source(#[source] sqlx::Error),
@@ -42,10 +42,10 @@ pub enum CopyError {
     },
     /// The PostgreSQL database cannot be brought up to the schema of this version.
     #[error("the tables cannot be made in PostgreSQL")]
-    Target(#[source] OpenError),
+    Target(#[source] DatabaseError),
     /// PostgreSQL did not do its part, or did not answer. The same call goes on where this one was.
     #[error("PostgreSQL did not take the copy")]
-    Postgres(#[source] sqlx::Error),
+    Postgres(#[from] sqlx::Error),
     /// The PostgreSQL database has records that no copy of this source has put there: at least one in this table. A
     /// copy needs a database that no service was opened on yet. Nothing was changed.
     #[error("the PostgreSQL database is not empty: there is something in table {0}")]

@@ -3,14 +3,13 @@
 //!
 //! The source is read only, under the service's own lock, as one snapshot. It is read twice: first all of it, to learn
 //! whether PostgreSQL can hold it and what the copy has to be; then table by table in batches, each of them a
-//! transaction that also says how far the copy is. Whatever breaks it off, the same call goes on there. The first reading
+//! transaction that also counts the rows so far. Whatever breaks it off, the same call goes on there. The first reading
 //! also tells whether what was begun is a copy of this source.
 //!
 //! Documents are not in the database, and stay where they are.
 
 mod binary;
 mod error;
-mod key;
 mod quota;
 mod source;
 mod tables;
@@ -26,7 +25,7 @@ use crate::env::Env;
 pub use error::CopyError;
 use source::{Source, Survey};
 use tables::TABLES;
-use target::{Standing, Target};
+use target::{Earlier, Target};
 
 /// When a copy was begun, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,30 +87,36 @@ impl CopyReport {
 pub async fn copy_to_postgres(from: &Path, to: &PostgresSettings) -> Result<CopyReport, CopyError> {
     let mut source = Source::open(from).await?;
     let mut target = Target::connect(to).await?;
-    let (moment, begun) = match target.standing().await? {
-        Standing::Empty => (target.moment(&Env::system()).await?, None),
-        Standing::Begun(begun) => (begun.moment, Some(begun)),
-        Standing::Finished { moment, source: copied } => {
-            let survey = source.survey(moment).await?;
-            if survey.fingerprint() != copied {
-                return Err(CopyError::OtherSource);
-            }
-            return Ok(CopyReport::new(&survey, 0, true));
-        }
+    let earlier = target.earlier_copy().await?;
+    let moment = match &earlier {
+        Some(earlier) => earlier.moment,
+        None => target.moment(&Env::system()).await?,
     };
     let survey = source.survey(moment).await?;
-    let mut begun = match begun {
-        Some(begun) if begun.source == survey.fingerprint() => begun,
-        Some(_) => return Err(CopyError::OtherSource),
-        None => target.begin_copy(moment, survey.fingerprint()).await?,
+    let before = match earlier {
+        Some(earlier) if earlier.source != survey.fingerprint() => return Err(CopyError::OtherSource),
+        Some(Earlier { rows: None, .. }) => return Ok(CopyReport::new(&survey, 0, true)),
+        Some(Earlier { rows: Some(rows), .. }) => rows,
+        None => {
+            target.begin_copy(moment, &survey).await?;
+            0
+        }
     };
-    let mut copied = 0;
-    while let Some(table) = TABLES.get(begun.place) {
-        let rows = target.copy(&mut begun, &mut source).await?;
-        copied += rows;
-        tracing::info!(table = table.name, rows, copied, "copied");
+    let mut rows = before;
+    let mut start = 0;
+    for (table, (in_table, _)) in TABLES.iter().zip(&survey.tables) {
+        let end = start + in_table;
+        if rows < end {
+            let mut missing = source.rows(table, moment, rows - start);
+            while let Some(batch) = missing.next().await? {
+                target.copy(table, &batch, rows).await?;
+                rows += batch.rows;
+                tracing::info!(table = table.name, rows = batch.rows, copied = rows - before, "copied");
+            }
+        }
+        start = end;
     }
-    target.finish(&begun, &survey).await?;
+    target.finish(moment, &survey).await?;
     target.close().await;
-    Ok(CopyReport::new(&survey, copied, false))
+    Ok(CopyReport::new(&survey, rows - before, false))
 }

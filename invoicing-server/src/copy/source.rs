@@ -4,22 +4,28 @@ use std::fs::File;
 use std::path::Path;
 use std::str::FromStr;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use chrono::{Datelike as _, NaiveDate};
 use futures_util::TryStreamExt as _;
 use futures_util::stream::BoxStream;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
+use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteRow};
-use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection};
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqliteConnection, ValueRef as _};
+use uuid::Uuid;
 
-use super::binary::{self, Field};
 use super::tables::{Column, Kind, TABLES, Table};
-use super::{CopyError, Moment, key, quota};
+use super::{CopyError, Moment, binary, quota};
 use crate::store::sqlite;
 
 /// Rows that SQLite's thread may be ahead.
 const AHEAD: usize = 1_000;
-/// Rows are handed on in pieces of about so many bytes.
-const PIECE: usize = 256 * 1024;
+/// Most rows in a batch.
+const BATCH: u64 = 5_000;
+/// A batch ends with the row that exceeds so many bytes.
+const BATCH_BYTES: usize = 4 * 1024 * 1024;
 /// What PostgreSQL counts its days from, 2000-01-01, in days of our calendar library.
 const YEAR_2000: i32 = 730_120;
 
@@ -34,15 +40,18 @@ pub(super) struct Survey {
     pub(super) tables: Vec<(u64, [u8; 32])>,
 }
 
-/// Rows of a table, written in pieces.
+/// The rows of a table, in batches.
 pub(super) struct Rows<'s> {
     table: &'static Table,
     moment: Moment,
     stream: BoxStream<'s, Result<SqliteRow, sqlx::Error>>,
-    piece: Vec<u8>,
-    last: Option<SqliteRow>,
-    /// How many were written so far.
-    pub(super) count: u64,
+}
+
+/// Rows as PostgreSQL takes them.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) rows: u64,
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Source {
@@ -51,7 +60,7 @@ impl Source {
         if !path.is_file() {
             return Err(CopyError::NoSource(path.to_owned()));
         }
-        let lock = sqlite::lock(path).await.map_err(|error| CopyError::Locked(error.into()))?;
+        let lock = sqlite::lock(path).await.map_err(CopyError::Locked)?;
         let connection = Self::connect(path).await.map_err(CopyError::Source)?;
         let mut source = Self { connection, _lock: lock };
         let found = source.schema().await.map_err(CopyError::Source)?;
@@ -89,53 +98,39 @@ impl Source {
     pub(super) async fn survey(&mut self, moment: Moment) -> Result<Survey, CopyError> {
         let mut tables = Vec::with_capacity(TABLES.len());
         for table in &TABLES {
-            let mut rows = self.rows(table, moment, None, None)?;
+            let mut rows = self.rows(table, moment, 0);
+            let mut count = 0;
             let mut hash = Sha256::new_with_prefix(binary::HEADER);
-            while let Some(piece) = rows.piece().await? {
-                hash.update(piece);
+            while let Some(batch) = rows.next().await? {
+                count += batch.rows;
+                hash.update(batch.bytes);
             }
             hash.update(binary::TRAILER);
-            tables.push((rows.count, hash.finalize().into()));
+            tables.push((count, hash.finalize().into()));
         }
         Ok(Survey { tables })
     }
 
-    /// The rows behind a key.
-    pub(super) fn rows(
-        &mut self,
-        table: &'static Table,
-        moment: Moment,
-        behind: Option<&str>,
-        limit: Option<u32>,
-    ) -> Result<Rows<'_>, CopyError> {
-        let statement = sqlx::query(AssertSqlSafe(table.select(behind.is_some(), limit))).bind(moment.at);
-        let statement = match behind {
-            Some(key) => key::bind(table, key, statement).ok_or(CopyError::OtherSource)?,
-            None => statement,
-        };
-        let stream = statement.fetch(&mut self.connection);
-        Ok(Rows { table, moment, stream, piece: Vec::with_capacity(2 * PIECE), last: None, count: 0 })
+    /// The rows of a table behind the first `skipped` ones.
+    pub(super) fn rows(&mut self, table: &'static Table, moment: Moment, skipped: u64) -> Rows<'_> {
+        let skipped = i64::try_from(skipped).unwrap_or(i64::MAX);
+        let statement = sqlx::query(AssertSqlSafe(table.select())).bind(moment.at).bind(skipped);
+        Rows { table, moment, stream: statement.fetch(&mut self.connection) }
     }
 }
 
 impl Rows<'_> {
     /// The next rows; `None` behind the last one.
-    pub(super) async fn piece(&mut self) -> Result<Option<&[u8]>, CopyError> {
-        self.piece.clear();
-        while self.piece.len() < PIECE
+    pub(super) async fn next(&mut self) -> Result<Option<Batch>, CopyError> {
+        let mut batch = Batch::default();
+        while batch.rows < BATCH
+            && batch.bytes.len() < BATCH_BYTES
             && let Some(row) = self.stream.try_next().await.map_err(CopyError::Source)?
         {
-            write_row(self.table, &row, self.moment, &mut self.piece)?;
-            self.count += 1;
-            self.last = Some(row);
+            write_row(self.table, &row, self.moment, &mut batch.bytes)?;
+            batch.rows += 1;
         }
-        Ok(Some(&self.piece[..]).filter(|piece| !piece.is_empty()))
-    }
-
-    /// The key of the last row that was written.
-    pub(super) fn last(&self) -> Result<Option<String>, CopyError> {
-        let key = self.last.as_ref().map(|row| key::of(self.table, row));
-        key.transpose().map_err(CopyError::Source)
+        Ok((batch.rows > 0).then_some(batch))
     }
 }
 
@@ -160,40 +155,67 @@ fn write_row(
 ) -> Result<(), CopyError> {
     binary::row(table.columns.len(), out);
     for (index, column) in table.columns.iter().enumerate() {
-        match field(column.kind, row, index, moment) {
-            Ok(field) => field.write(out),
-            Err(cause) => return Err(bad_value(table, column, row, cause)),
-        }
+        write_value(column.kind, row, index, moment, out)
+            .map_err(|cause| bad_value(table, column, row, &*cause))?;
     }
     Ok(())
 }
 
-fn bad_value(table: &Table, column: &Column, row: &SqliteRow, cause: String) -> CopyError {
-    let key = key::of(table, row).unwrap_or_else(|error| error.to_string());
-    CopyError::Value { table: table.name, column: column.name, key, cause }
+fn bad_value(table: &Table, column: &Column, row: &SqliteRow, cause: &dyn std::error::Error) -> CopyError {
+    let key = key(table, row).unwrap_or_else(|error| error.to_string());
+    CopyError::Value { table: table.name, column: column.name, key, cause: cause.to_string() }
 }
 
-/// A value as PostgreSQL takes it, or why it does not.
-fn field(kind: Kind, row: &SqliteRow, index: usize, moment: Moment) -> Result<Field<'_>, String> {
-    if let Kind::Number = kind {
-        let number: Option<i64> = row.try_get(index).map_err(|error| error.to_string())?;
-        return Ok(number.map_or(Field::Null, Field::Number));
+/// The key of a row as a JSON array: ids and texts as texts, numbers as numbers, bytes in base 64.
+fn key(table: &Table, row: &SqliteRow) -> Result<String, sqlx::Error> {
+    let part = |(index, column): (usize, &Column)| {
+        Ok(match column.kind {
+            Kind::Id => Value::from(row.try_get::<Uuid, _>(index)?.to_string()),
+            Kind::Number => Value::from(row.try_get::<i64, _>(index)?),
+            Kind::Bytes => Value::from(BASE64.encode(row.try_get::<&[u8], _>(index)?)),
+            Kind::Text | Kind::Day | Kind::Used => Value::from(row.try_get::<&str, _>(index)?),
+        })
+    };
+    let parts: Result<Vec<Value>, sqlx::Error> = table.key().iter().enumerate().map(part).collect();
+    Ok(Value::Array(parts?).to_string())
+}
+
+/// Writes a value as PostgreSQL takes it, or says why it does not.
+fn write_value(
+    kind: Kind,
+    row: &SqliteRow,
+    index: usize,
+    moment: Moment,
+    out: &mut Vec<u8>,
+) -> Result<(), BoxDynError> {
+    if row.try_get_raw(index)?.is_null() {
+        binary::null(out);
+        return Ok(());
     }
-    let bytes: Option<&[u8]> = row.try_get(index).map_err(|error| error.to_string())?;
-    let Some(bytes) = bytes else { return Ok(Field::Null) };
-    if matches!(kind, Kind::Bytes) {
-        return Ok(Field::Bytes(bytes));
-    }
-    if matches!(kind, Kind::Id) {
-        return if bytes.len() == 16 { Ok(Field::Bytes(bytes)) } else { Err("is not 16 bytes".into()) };
-    }
-    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let bytes = || row.try_get::<&[u8], _>(index);
+    let text = || Ok::<_, BoxDynError>(std::str::from_utf8(bytes()?)?);
     match kind {
-        Kind::Day => Ok(Field::Day(days(text).ok_or_else(|| format!("{text:?} is no date"))?)),
-        Kind::Used => Ok(Field::Numbers(quota::accepted(text, moment).map_err(|error| error.to_string())?)),
-        _ if bytes.contains(&0) => Err("has the character U+0000, which PostgreSQL cannot hold".into()),
-        _ => Ok(Field::Bytes(bytes)),
+        Kind::Number => binary::value(&row.try_get::<i64, _>(index)?.to_be_bytes(), out),
+        Kind::Bytes => binary::value(bytes()?, out),
+        Kind::Id => {
+            let id: &[u8; 16] = bytes()?.try_into().map_err(|_| "is not 16 bytes")?;
+            binary::value(id, out);
+        }
+        Kind::Text => {
+            let text = text()?;
+            if text.contains('\0') {
+                return Err("has the character U+0000, which PostgreSQL cannot hold".into());
+            }
+            binary::value(text.as_bytes(), out);
+        }
+        Kind::Day => {
+            let text = text()?;
+            let days = days(text).ok_or_else(|| format!("{text:?} is no date"))?;
+            binary::value(&days.to_be_bytes(), out);
+        }
+        Kind::Used => binary::value(&binary::array(&quota::accepted(text()?, moment)?), out),
     }
+    Ok(())
 }
 
 pub(super) fn days(text: &str) -> Option<i32> {

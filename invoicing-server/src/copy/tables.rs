@@ -250,15 +250,11 @@ impl Table {
         columns.iter().map(part).collect::<Vec<_>>().join(", ")
     }
 
-    /// Reads rows from SQLite in the order of the key: `$1` is the moment of the copy, and if they are those behind a
-    /// key, `$2` and so on are the key. All of them without a limit.
-    pub(super) fn select(&self, behind: bool, limit: Option<u32>) -> String {
+    /// Reads rows from SQLite in the order of the key: `$1` is the moment of the copy, `$2` how many rows are skipped.
+    pub(super) fn select(&self) -> String {
         let (name, key) = (self.name, Self::listed(self.key(), |column| column.name));
         let columns = Self::listed(self.columns, |column| column.read);
-        let parts = (2..self.key + 2).map(|part| format!("${part}")).collect::<Vec<_>>().join(", ");
-        let condition = if behind { format!(" WHERE ({key}) > ({parts})") } else { String::new() };
-        let limit = limit.map(|limit| format!(" LIMIT {limit}")).unwrap_or_default();
-        format!("SELECT {columns} FROM {name}{condition} ORDER BY {key}{limit}")
+        format!("SELECT {columns} FROM {name} ORDER BY {key} LIMIT -1 OFFSET $2")
     }
 
     /// Takes rows into PostgreSQL.

@@ -1,7 +1,7 @@
 //! The PostgreSQL side: what stands there, the next rows, and the end.
 //!
-//! The table `invoicing_copy` says how far a copy is, and while it is there no service opens the database. It moves in
-//! the transaction that takes the rows. What remains of it is a setting that names the source.
+//! The table `invoicing_copy` counts the rows of a copy, and while it is there no service opens the database. The
+//! transaction that takes rows counts them. What remains of it is a setting that names the source.
 
 use std::str::FromStr as _;
 
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, Postgres, Transaction};
 
-use super::source::{Rows, Source, Survey};
+use super::source::{Batch, Survey};
 use super::tables::{TABLES, Table};
 use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
@@ -18,22 +18,18 @@ use crate::env::Env;
 use crate::store::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
 use crate::store::postgres;
 
-/// Most rows in a transaction.
-const BATCH: u32 = 5_000;
-
 /// The setting that says what was copied.
 const COPIED_FROM: &str = "copied_from";
 
 /// A copy takes as long as it takes, whatever the server's limits are.
 const NO_LIMITS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
-/// The moment by both clocks, the source, how far it is: the place of the table, the key of its last row, rows in all.
+/// The moment by both clocks, the source, and the rows that were copied so far.
 const CREATE: &str = "CREATE TABLE invoicing_copy (at BIGINT NOT NULL, ahead BIGINT NOT NULL, source BYTEA NOT NULL, \
-     place BIGINT NOT NULL, last TEXT, rows BIGINT NOT NULL)";
-const BEGIN: &str =
-    "INSERT INTO invoicing_copy (at, ahead, source, place, last, rows) VALUES ($1, $2, $3, 0, NULL, 0)";
-const STANDING: &str = "SELECT at, ahead, source, place, last, rows FROM invoicing_copy";
-const HELD: &str = "SELECT place, last FROM invoicing_copy FOR UPDATE";
-const MOVE: &str = "UPDATE invoicing_copy SET place = $1, last = $2, rows = rows + $3";
+     rows BIGINT NOT NULL)";
+const BEGIN: &str = "INSERT INTO invoicing_copy (at, ahead, source, rows) VALUES ($1, $2, $3, 0)";
+const BEGUN: &str = "SELECT at, ahead, source, rows FROM invoicing_copy";
+const COPIED: &str = "SELECT rows FROM invoicing_copy FOR UPDATE";
+const MOVE: &str = "UPDATE invoicing_copy SET rows = $1";
 const FINISHED: &str = "SELECT value FROM setting WHERE name = $1";
 const NOW: &str = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::BIGINT";
 /// Each node takes ids in blocks, from the sequence's next value on: none may be taken.
@@ -47,25 +43,13 @@ pub(super) struct Target {
     connection: PgConnection,
 }
 
-/// What stands in a database.
-pub(super) enum Standing {
-    /// Nothing.
-    Empty,
-    /// A copy that was begun.
-    Begun(Begun),
-    /// A copy that was finished.
-    Finished { moment: Moment, source: [u8; 32] },
-}
-
-/// A copy that was begun, and how far it is.
-#[derive(Debug, Clone)]
-pub(super) struct Begun {
+/// A copy that was begun by an earlier call.
+pub(super) struct Earlier {
     pub(super) moment: Moment,
+    /// The fingerprint of what is copied.
     pub(super) source: Vec<u8>,
-    /// The table whose rows are next, by its place among all.
-    pub(super) place: usize,
-    /// The key of its last row that was copied.
-    pub(super) last: Option<String>,
+    /// Rows that were copied so far; `None` once it was finished.
+    pub(super) rows: Option<u64>,
 }
 
 impl Target {
@@ -85,21 +69,21 @@ impl Target {
         Ok(tx)
     }
 
-    /// What stands there. Refuses what no copy has put there.
-    pub(super) async fn standing(&mut self) -> Result<Standing, CopyError> {
+    /// What an earlier call has done. Refuses a database with something else in it.
+    pub(super) async fn earlier_copy(&mut self) -> Result<Option<Earlier>, CopyError> {
         let mut tx = self.begin().await?;
         if exists(&mut tx, COPY).await? {
-            return Ok(Standing::Begun(begun(&mut tx).await?));
+            return Ok(Some(begun(&mut tx).await?));
         }
         if exists(&mut tx, "setting").await? {
             let value: Option<Vec<u8>> =
                 sqlx::query_scalar(FINISHED).bind(COPIED_FROM).fetch_optional(&mut *tx).await?;
             if let Some(value) = value {
-                return finished(&value).ok_or(CopyError::OtherSource);
+                return finished(&value).ok_or(CopyError::OtherSource).map(Some);
             }
         }
         assert_empty(&mut tx).await?;
-        Ok(Standing::Empty)
+        Ok(None)
     }
 
     /// The moment, by the clock of this machine, by which the service went so far, and by that of the database.
@@ -111,41 +95,39 @@ impl Target {
     }
 
     /// Makes the tables and begins a copy. From here on no service opens the database.
-    pub(super) async fn begin_copy(&mut self, moment: Moment, source: [u8; 32]) -> Result<Begun, CopyError> {
-        postgres::migrate(&mut self.connection).await.map_err(|error| CopyError::Target(error.into()))?;
+    pub(super) async fn begin_copy(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
+        postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
         // A service that is just opening either finds the table or has left something.
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;
         sqlx::raw_sql(CREATE).execute(&mut *tx).await?;
         assert_empty(&mut tx).await?;
-        let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(&source[..]);
+        let begin = sqlx::query(BEGIN).bind(moment.at).bind(moment.ahead).bind(survey.fingerprint());
         begin.execute(&mut *tx).await?;
         tx.commit().await?;
-        Ok(Begun { moment, source: source.to_vec(), place: 0, last: None })
+        Ok(())
     }
 
-    /// Copies the next rows and moves the copy behind them, in one transaction. How many they were.
-    pub(super) async fn copy(&mut self, begun: &mut Begun, source: &mut Source) -> Result<u64, CopyError> {
-        let Some(table) = TABLES.get(begun.place) else { return Ok(0) };
+    /// Copies the rows behind the first `copied` ones, in a transaction that counts them.
+    pub(super) async fn copy(&mut self, table: &Table, batch: &Batch, copied: u64) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
-        let (place, last): (i64, Option<String>) = sqlx::query_as(HELD).fetch_one(&mut *tx).await?;
-        if usize::try_from(place) != Ok(begun.place) || last != begun.last {
+        let found: i64 = sqlx::query_scalar(COPIED).fetch_one(&mut *tx).await?;
+        if found != number(copied) {
             return Err(CopyError::AnotherCopy);
         }
-        let mut rows = source.rows(table, begun.moment, begun.last.as_deref(), Some(BATCH))?;
-        take(&mut tx, table, &mut rows).await?;
-        let (rows, last) = (rows.count, rows.last()?);
-        let (place, last) = if rows < u64::from(BATCH) { (place + 1, None) } else { (place, last) };
-        let count = i64::try_from(rows).unwrap_or(i64::MAX);
-        sqlx::query(MOVE).bind(place).bind(&last).bind(count).execute(&mut *tx).await?;
+        let mut copy = tx.copy_in_raw(&table.copy_in()).await?;
+        for part in [binary::HEADER, &batch.bytes[..], binary::TRAILER] {
+            copy.send(part).await?;
+        }
+        copy.finish().await?;
+        sqlx::query(MOVE).bind(number(copied + batch.rows)).execute(&mut *tx).await?;
         tx.commit().await?;
-        (begun.place, begun.last) = (usize::try_from(place).unwrap_or(usize::MAX), last);
-        Ok(rows)
+        Ok(())
     }
 
     /// Compares everything with the source, and if it is the same, opens the database for the service. No row can
     /// change between the two.
-    pub(super) async fn finish(&mut self, begun: &Begun, survey: &Survey) -> Result<(), CopyError> {
+    pub(super) async fn finish(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
         let mut tx = self.begin().await?;
         let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
         let lock = format!("LOCK TABLE {} IN SHARE MODE", names.join(", "));
@@ -157,7 +139,7 @@ impl Target {
             }
         }
         sqlx::query(BLOCKS).execute(&mut *tx).await?;
-        sqlx::query(FINISH).bind(COPIED_FROM).bind(copied_from(begun)).execute(&mut *tx).await?;
+        sqlx::query(FINISH).bind(COPIED_FROM).bind(copied_from(moment, survey)).execute(&mut *tx).await?;
         sqlx::raw_sql(DROP).execute(&mut *tx).await?;
         // The first queries are to be planned for the tables as they are now.
         sqlx::raw_sql(AssertSqlSafe(format!("ANALYZE {}", names.join(", ")))).execute(&mut *tx).await?;
@@ -176,23 +158,16 @@ impl Target {
     }
 }
 
-/// Failures of PostgreSQL; those of SQLite are named where they occur.
-impl From<sqlx::Error> for CopyError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Postgres(error)
-    }
-}
-
 async fn exists(tx: &mut PgConnection, table: &str) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar(TABLE_EXISTS).bind(table).fetch_one(tx).await
 }
 
-async fn begun(tx: &mut PgConnection) -> Result<Begun, CopyError> {
-    type Row = (i64, i64, Vec<u8>, i64, Option<String>, i64);
-    let (at, ahead, source, place, last, rows): Row = sqlx::query_as(STANDING).fetch_one(tx).await?;
+async fn begun(tx: &mut PgConnection) -> Result<Earlier, CopyError> {
+    type Row = (i64, i64, Vec<u8>, i64);
+    let (at, ahead, source, rows): Row = sqlx::query_as(BEGUN).fetch_one(tx).await?;
     tracing::info!(rows, "a copy was begun: going on with it");
-    let place = usize::try_from(place).map_err(|_| CopyError::OtherSource)?;
-    Ok(Begun { moment: Moment { at, ahead }, source, place, last })
+    let rows = u64::try_from(rows).map_err(|_| CopyError::OtherSource)?;
+    Ok(Earlier { moment: Moment { at, ahead }, source, rows: Some(rows) })
 }
 
 /// That no table has a row.
@@ -207,18 +182,6 @@ async fn assert_empty(tx: &mut PgConnection) -> Result<(), CopyError> {
             return Err(CopyError::NotEmpty(name));
         }
     }
-    Ok(())
-}
-
-/// Takes the rows in.
-async fn take(tx: &mut PgConnection, table: &Table, rows: &mut Rows<'_>) -> Result<(), CopyError> {
-    let mut copy = tx.copy_in_raw(&table.copy_in()).await?;
-    copy.send(binary::HEADER).await?;
-    while let Some(piece) = rows.piece().await? {
-        copy.send(piece).await?;
-    }
-    copy.send(binary::TRAILER).await?;
-    copy.finish().await?;
     Ok(())
 }
 
@@ -237,15 +200,19 @@ async fn hash(tx: &mut PgConnection, table: &Table) -> Result<[u8; 32], sqlx::Er
     Ok(hash.finalize().into())
 }
 
-/// The moment and the source of a copy, as they are kept.
-fn copied_from(begun: &Begun) -> Vec<u8> {
-    let Moment { at, ahead } = begun.moment;
-    [&at.to_be_bytes()[..], &ahead.to_be_bytes(), &begun.source].concat()
+/// A number of rows, as PostgreSQL counts them.
+fn number(rows: u64) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
 }
 
-fn finished(value: &[u8]) -> Option<Standing> {
+/// The moment and the source of a copy, as they are kept.
+fn copied_from(moment: Moment, survey: &Survey) -> Vec<u8> {
+    [&moment.at.to_be_bytes()[..], &moment.ahead.to_be_bytes(), &survey.fingerprint()].concat()
+}
+
+fn finished(value: &[u8]) -> Option<Earlier> {
     let (at, rest) = value.split_first_chunk()?;
     let (ahead, source) = rest.split_first_chunk()?;
     let moment = Moment { at: i64::from_be_bytes(*at), ahead: i64::from_be_bytes(*ahead) };
-    Some(Standing::Finished { moment, source: source.try_into().ok()? })
+    Some(Earlier { moment, source: source.to_vec(), rows: None })
 }

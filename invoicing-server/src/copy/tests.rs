@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 
-use super::binary::{self, Field};
 use super::quota::accepted;
 use super::source::days;
 use super::tables::{Kind, TABLES};
@@ -64,8 +63,9 @@ fn a_day_is_counted_from_2000() {
 fn a_row_is_written_as_postgresql_writes_it() {
     let mut row = Vec::new();
     binary::row(4, &mut row);
-    for field in [Field::Null, Field::Bytes(b"ab"), Field::Number(-2), Field::Numbers(vec![7])] {
-        field.write(&mut row);
+    binary::null(&mut row);
+    for value in [&b"ab"[..], &(-2_i64).to_be_bytes(), &binary::array(&[7])] {
+        binary::value(value, &mut row);
     }
     let expected: [&[u8]; 5] = [
         &[0, 4, 0xff, 0xff, 0xff, 0xff],
@@ -75,9 +75,7 @@ fn a_row_is_written_as_postgresql_writes_it() {
         &[0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 7],
     ];
     assert_eq!(row, expected.concat());
-    row.clear();
-    Field::Numbers(Vec::new()).write(&mut row);
-    assert_eq!(row, [0, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20]);
+    assert_eq!(binary::array(&[]), [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20]);
 }
 
 #[test]

@@ -4,39 +4,48 @@ use std::path::PathBuf;
 
 use crate::config::SettingError;
 
-/// Why a database cannot be opened. Hosts see it as [`OpenError`](crate::OpenError).
-#[derive(Debug)]
-pub(crate) enum DatabaseError {
-    /// Another process holds the SQLite file's lock.
+/// Why a database cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// Another process has this database open. A SQLite file belongs to one process at a time.
+    #[error("another process has {} open", .0.display())]
     InUse(PathBuf),
-    /// The lock file beside the SQLite file cannot be created or locked.
-    Lock { path: PathBuf, source: std::io::Error },
-    /// A statement or the connection failed.
-    Sql(sqlx::Error),
-    /// A copy from SQLite has begun and not ended.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL is copied into"))]
+    /// The lock file beside the database cannot be created or locked.
+    #[error("the lock file {} cannot be used", path.display())]
+    Lock {
+        /// The lock file.
+        path: PathBuf,
+        /// The operating system's error.
+        source: std::io::Error,
+    },
+    /// The database cannot be reached, read or migrated.
+    #[error("the database cannot be opened")]
+    Sql(#[from] sqlx::Error),
+    /// A copy into this database has begun and not ended. See `copy_to_postgres`.
+    #[error("the database is being copied into, and the copy is not complete")]
     Copying,
-    /// The PostgreSQL database is not in UTF-8.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite always stores UTF-8"))]
+    /// The PostgreSQL database does not store text in UTF-8, so it cannot hold every name.
+    #[error("the database's encoding is {0}, and must be UTF8")]
     Encoding(String),
-    /// The schema is of a development state before the first release.
-    BeforeRelease { found: i64 },
-    /// The schema is newer than this code.
-    TooNew { found: i64, known: i64 },
-    /// The URL cannot be read.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "SQLite has no settings"))]
-    Setting(SettingError),
-}
-
-impl From<sqlx::Error> for DatabaseError {
-    fn from(error: sqlx::Error) -> Self {
-        Self::Sql(error)
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl From<SettingError> for DatabaseError {
-    fn from(error: SettingError) -> Self {
-        Self::Setting(error)
-    }
+    /// The database was written by a newer version.
+    #[error("the database has schema {found}, this version knows up to {known}")]
+    TooNew {
+        /// Schema version of the database.
+        found: i64,
+        /// Newest schema version that this code knows.
+        known: i64,
+    },
+    /// The database was written by a development state before the first release. No migration leads from it to a
+    /// released schema: the service needs a new database.
+    #[error(
+        "the database has schema {found} of a development state before the first release; create a new database"
+    )]
+    BeforeRelease {
+        /// Schema version of the database.
+        found: i64,
+    },
+    /// The URL of the database cannot be read.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
 }

@@ -16,7 +16,6 @@ pub(crate) mod deliveries;
 pub(crate) mod documents;
 mod enqueue;
 pub(crate) mod events;
-mod ids;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 mod lists;
@@ -45,21 +44,18 @@ mod tx;
 pub(crate) mod webhooks;
 mod write_cache;
 
-use std::sync::Arc;
-#[cfg(feature = "postgres")]
-use std::time::Instant;
+use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
 
 use crate::Error;
-use crate::env::Env;
-use crate::queue::Queue;
 pub(crate) use change::CompanyChange;
 use claims::{Claimant, Claimed};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
 use connection::execute;
-pub(crate) use database_error::DatabaseError;
+pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
 #[cfg(feature = "postgres")]
@@ -76,41 +72,10 @@ pub(crate) enum Store {
     Postgres(Postgres),
 }
 
-/// Runs a read on a connection, and on PostgreSQL again, on another one, after a transient failure.
-macro_rules! read {
-    ($store:expr, |$connection:ident| $operation:expr) => {
-        match $store {
-            // A SQLite file has no transient failures.
-            Store::Sqlite(database) => {
-                let $connection = &mut database.read().await?;
-                $operation.await
-            }
-            #[cfg(feature = "postgres")]
-            Store::Postgres(database) => {
-                let mut backoff = postgres::Backoff::since(Instant::now());
-                loop {
-                    let result = match database.read(&backoff).await {
-                        Ok(mut connection) => {
-                            let $connection = &mut connection;
-                            $operation.await
-                        }
-                        Err(error) => Err(error),
-                    };
-                    match result {
-                        Err(error) => database.read_again(&mut backoff, error).await?,
-                        done => break done,
-                    }
-                }
-            }
-        }
-    };
-}
-
 /// The exclusive right to sweep. Dropping it releases it a little later.
-pub(crate) struct SweepLock {
-    /// Holds the lock. None on SQLite, where two sweeps of the one process do no harm.
-    connection: Option<Connection>,
-}
+///
+/// The connection holds the lock. None on SQLite, where two sweeps of the one process do no harm.
+pub(crate) struct SweepLock(Option<Connection>);
 
 impl SweepLock {
     /// To be called between steps: PostgreSQL takes the lock from a connection that is idle for long.
@@ -118,14 +83,14 @@ impl SweepLock {
     /// # Errors
     /// Where the lock is lost, with the connection that held it.
     pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
-        let Some(connection) = &mut self.connection else { return Ok(()) };
+        let Some(connection) = &mut self.0 else { return Ok(()) };
         execute!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
         Ok(())
     }
 
     /// Releases it at once.
     pub(crate) async fn release(self) {
-        if let Some(mut connection) = self.connection
+        if let Some(mut connection) = self.0
             && let Err(error) = connection.end_transaction().await
         {
             tracing::debug!(%error, "the sweep lock ends with its connection");
@@ -134,25 +99,6 @@ impl SweepLock {
 }
 
 impl Store {
-    /// Opens or creates the SQLite file at `path` and brings its schema up to date.
-    pub(crate) async fn open_sqlite(
-        path: &std::path::Path,
-        env: Env,
-        queue: Arc<Queue>,
-    ) -> Result<Self, DatabaseError> {
-        Ok(Self::Sqlite(Box::new(Sqlite::open(path, env, queue).await?)))
-    }
-
-    /// Connects to a PostgreSQL database and brings its schema up to date.
-    #[cfg(feature = "postgres")]
-    pub(crate) async fn open_postgres(
-        settings: crate::PostgresSettings,
-        env: Env,
-        queue: Arc<Queue>,
-    ) -> Result<Self, DatabaseError> {
-        Ok(Self::Postgres(Postgres::open(settings, env, queue).await?))
-    }
-
     /// Lets `on_incoming` receive what this node and other nodes commit, until the store is closed.
     pub(crate) async fn listen(&self, on_incoming: OnIncoming) {
         match self {
@@ -165,7 +111,7 @@ impl Store {
     /// A quote as the JSON of the API.
     pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
         match self {
-            Self::Sqlite(database) => database.quote_detail(company, id).await,
+            Self::Sqlite(database) => database.quote_details.load(company, id.0).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
                 let detail = self.read(company, async move |mut tx| tx.quotes().detail(id).await).await?;
@@ -177,7 +123,7 @@ impl Store {
     /// An invoice as the JSON of the API.
     pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
         match self {
-            Self::Sqlite(database) => database.invoice_detail(company, id).await,
+            Self::Sqlite(database) => database.invoice_details.load(company, id.0).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
                 let detail = self.read(company, async move |mut tx| tx.invoices().detail(id).await).await?;
@@ -189,19 +135,54 @@ impl Store {
     /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
     pub(crate) async fn read<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
     where
-        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        read!(self, |connection| operation.clone()(CompanyReader { connection, company }))
+        self.attempt_read(move |limit| {
+            let operation = operation.clone();
+            async move {
+                let connection = &mut self.connection_within(limit).await?;
+                operation(CompanyReader { connection, company }).await
+            }
+        })
+        .await
     }
 
     /// As [`Self::read`], across companies.
     pub(crate) async fn read_service<T, F>(&self, operation: F) -> Result<T, Error>
     where
-        F: for<'c> AsyncFnOnce(ServiceReader<'c>) -> Result<T, Error>,
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        read!(self, |connection| operation.clone()(ServiceReader(connection)))
+        self.attempt_read(move |limit| {
+            let operation = operation.clone();
+            async move { operation(ServiceReader(&mut self.connection_within(limit).await?)).await }
+        })
+        .await
+    }
+
+    /// Runs a read, which is told how long it may wait for a connection; on PostgreSQL again after a transient failure.
+    async fn attempt_read<T, A>(&self, read: impl Fn(Duration) -> A) -> Result<T, Error>
+    where
+        A: Future<Output = Result<T, Error>>,
+    {
+        match self {
+            // A SQLite file has no transient failures.
+            Self::Sqlite(_) => read(Duration::MAX).await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.retry(read).await,
+        }
+    }
+
+    /// A connection that reads.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a SQLite file has its own limit")
+    )]
+    async fn connection_within(&self, limit: Duration) -> Result<Connection, Error> {
+        match self {
+            Self::Sqlite(database) => database.read().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(database) => database.read(limit).await,
+        }
     }
 
     /// Changes records of a company in a transaction, which locks the company first. When this returns `Ok`, the change
@@ -211,31 +192,34 @@ impl Store {
     pub(crate) async fn write_company<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        match self {
-            Self::Sqlite(database) => {
-                database.write(move |tx| Box::pin(in_company(tx, company, operation))).await
-            }
-            #[cfg(feature = "postgres")]
-            Self::Postgres(database) => {
-                database.write_company(company, move |tx| Box::pin(in_company(tx, company, operation))).await
-            }
-        }
+        self.write(Some(company), move |tx| Box::pin(in_company(tx, company, operation))).await
     }
 
     /// As [`Self::write_company`], across companies.
     pub(crate) async fn write_service<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
-        F: for<'t> AsyncFnOnce(ServiceTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
+        self.write(None, move |tx| Box::pin(operation(ServiceTx(tx)))).await
+    }
+
+    /// Runs an operation in a transaction. `company`: the one whose row it locks.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "one task writes to a SQLite file")
+    )]
+    async fn write<T, F>(&self, company: Option<CompanyId>, operation: F) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
         match self {
-            Self::Sqlite(database) => database.write(move |tx| Box::pin(operation(ServiceTx(tx)))).await,
+            Self::Sqlite(database) => database.write(operation).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write(move |tx| Box::pin(operation(ServiceTx(tx)))).await,
+            Self::Postgres(database) => database.write(company, operation).await,
         }
     }
 
@@ -255,11 +239,10 @@ impl Store {
     /// The right to sweep; `None` while another node has it.
     pub(crate) async fn sweep_lock(&self) -> Result<Option<SweepLock>, Error> {
         match self {
-            Self::Sqlite(_) => Ok(Some(SweepLock { connection: None })),
+            Self::Sqlite(_) => Ok(Some(SweepLock(None))),
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => {
-                let connection = database.sweep_lock().await?;
-                Ok(connection.map(|connection| SweepLock { connection: Some(connection) }))
+                Ok(database.sweep_lock().await?.map(|connection| SweepLock(Some(connection))))
             }
         }
     }

@@ -2,8 +2,6 @@
 //!
 //! No correctness depends on the other nodes: one that misses a notification polls within seconds.
 
-use std::sync::{Arc, OnceLock};
-
 use invoicing_core::{CompanyId, KeyId, Plan, WebhookId};
 use serde::{Deserialize, Serialize};
 
@@ -35,9 +33,6 @@ pub(crate) enum Incoming {
 
 /// Lets the caches of this node follow what is committed.
 pub(crate) type OnIncoming = Box<dyn Fn(Incoming) + Send + Sync>;
-
-/// The listener of this node; none before the service is composed.
-pub(super) type LocalListener = Arc<OnceLock<OnIncoming>>;
 
 impl Notification {
     /// What other nodes need to know of a delivery that has just been committed.

@@ -8,14 +8,16 @@ use crate::Error;
 ///
 /// `for<'t> AsyncFnOnce(CompanyTx<'t>) -> …` alone cannot say that the future is `Send`, which both a boxed job and a
 /// spawned task need. This trait names the future, so that a bound can. Every matching closure implements it.
-pub(crate) trait Operation<A, T>: FnOnce(A) -> Self::Run + Send {
+pub(crate) trait Operation<A, T>:
+    AsyncFnOnce(A) -> Result<T, Error> + FnOnce(A) -> Self::Run + Send
+{
     /// The future of one run.
     type Run: Future<Output = Result<T, Error>> + Send;
 }
 
 impl<A, T, F, R> Operation<A, T> for F
 where
-    F: FnOnce(A) -> R + Send,
+    F: AsyncFnOnce(A) -> Result<T, Error> + FnOnce(A) -> R + Send,
     R: Future<Output = Result<T, Error>> + Send,
 {
     type Run = R;

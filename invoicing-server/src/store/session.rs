@@ -8,7 +8,8 @@ use std::io;
 use std::time::Duration;
 
 use sqlx::pool::PoolConnection;
-use sqlx::{AssertSqlSafe, PgConnection, Postgres};
+use sqlx::postgres::PgRow;
+use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 
 /// See the module's text.
 #[expect(clippy::struct_excessive_bools, reason = "four things that may be so independently of each other")]
@@ -60,10 +61,14 @@ impl Session {
         self.failed
     }
 
-    /// Begins a transaction with statements of our own making.
-    pub(super) async fn begin(&mut self, statements: String) -> Result<(), sqlx::Error> {
+    /// Begins a transaction with statements of our own making; the value that the last one returns.
+    pub(super) async fn begin<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
+    where
+        T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
+    {
         self.in_transaction = true;
-        self.run(statements).await
+        let rows = self.run(statements).await?;
+        rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
@@ -84,17 +89,21 @@ impl Session {
         Ok(())
     }
 
-    async fn run(&mut self, statements: String) -> Result<(), sqlx::Error> {
-        let run = sqlx::raw_sql(AssertSqlSafe(statements)).execute(&mut *self.connection);
+    async fn run(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
+        let run = sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(&mut *self.connection);
         self.is_waiting = true;
         let done = tokio::time::timeout(self.answer_limit, run).await;
         self.is_waiting = false;
-        let Ok(done) = done else {
+        done.unwrap_or_else(|_| {
             self.abandon();
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into());
-        };
-        done.map(drop)
+            Err(no_answer())
+        })
     }
+}
+
+/// The error of a statement that is not answered in time.
+pub(super) fn no_answer() -> sqlx::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into()
 }
 
 impl Drop for Session {

@@ -1,42 +1,52 @@
 //! A transaction, and what happens after its commit.
 
-use std::sync::Arc;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use invoicing_core::{EventId, Timestamp};
 
 use super::change::CompanyChange;
 use super::connection::Connection;
-use super::ids::{DeliveryIds, OwnIds};
-use super::notification::{Incoming, LocalListener, Notification};
+#[cfg(feature = "postgres")]
+use super::connection::query_postgres;
+use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
 
+/// Row ids of deliveries that the sequence of PostgreSQL allocates at once: its increment.
+#[cfg(feature = "postgres")]
+pub(super) const BLOCK: i64 = 1_024;
+
+/// What a store shares with its transactions.
+pub(super) struct StoreContext {
+    pub(super) env: Env,
+    pub(super) queue: Arc<Queue>,
+    /// The listener of this node; none before the service is composed.
+    pub(super) on_incoming: OnceLock<OnIncoming>,
+}
+
+impl StoreContext {
+    pub(super) fn new(env: Env, queue: Arc<Queue>) -> Arc<Self> {
+        Arc::new(Self { env, queue, on_incoming: OnceLock::new() })
+    }
+}
+
 /// A transaction. Only the store makes one; an operation that returns an error is rolled back by it.
 pub(crate) struct Tx {
     connection: Connection,
-    env: Env,
-    queue: Arc<Queue>,
-    local_listener: LocalListener,
+    context: Arc<StoreContext>,
+    /// Row ids for deliveries: of a block that belongs to this transaction alone, or all that are left where no other
+    /// process writes.
+    delivery_ids: Range<i64>,
     /// Deliveries that go to the dispatcher after the commit.
     new_deliveries: Vec<NewDelivery>,
-    ids: Arc<DeliveryIds>,
-    own_ids: OwnIds,
     /// What runs after the commit.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
     /// What other nodes are told after the commit.
     notifications: Vec<Notification>,
     /// Events recorded by the operation under way.
     events: u16,
-}
-
-/// What is left to do after a commit on a database with other nodes.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "a SQLite file has no other nodes"))]
-pub(super) struct AfterCommit {
-    /// What the other nodes are told.
-    pub(super) notifications: Vec<Notification>,
-    /// Deliveries that are claimed for a dispatcher that has ended.
-    pub(super) untaken: Vec<Job>,
 }
 
 /// Where an operation began, to drop what it left for after the commit.
@@ -48,21 +58,12 @@ pub(super) struct Savepoint {
 }
 
 impl Tx {
-    pub(super) fn new(
-        connection: Connection,
-        env: Env,
-        queue: Arc<Queue>,
-        local_listener: LocalListener,
-        ids: Arc<DeliveryIds>,
-    ) -> Self {
+    pub(super) fn new(connection: Connection, context: Arc<StoreContext>, delivery_ids: Range<i64>) -> Self {
         Self {
             connection,
-            env,
-            queue,
-            local_listener,
+            context,
+            delivery_ids,
             new_deliveries: Vec::new(),
-            ids,
-            own_ids: OwnIds::default(),
             hooks: Vec::new(),
             notifications: Vec::new(),
             events: 0,
@@ -75,11 +76,11 @@ impl Tx {
     }
 
     pub(crate) fn env(&self) -> &Env {
-        &self.env
+        &self.context.env
     }
 
     pub(crate) fn queue(&self) -> &Arc<Queue> {
-        &self.queue
+        &self.context.queue
     }
 
     /// Locks what the service keeps about itself to the end of the transaction.
@@ -99,7 +100,8 @@ impl Tx {
         self.new_deliveries.extend(deliveries);
     }
 
-    /// Runs `hook` once the transaction is committed, whether or not the caller still waits.
+    /// Runs `hook` once the transaction is committed and its deliveries are handed over, whether or not the caller still
+    /// waits.
     pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
         self.hooks.push(Box::new(hook));
     }
@@ -113,19 +115,26 @@ impl Tx {
     /// within one operation in turn.
     pub(super) fn event_id(&mut self, stamp: Timestamp) -> EventId {
         self.events += 1;
-        EventId(self.env.uuid_at(stamp, self.events))
+        EventId(self.env().uuid_at(stamp, self.events))
     }
 
-    /// Consecutive row ids for deliveries; the first of them.
+    /// Consecutive row ids for deliveries; the first of them. An event has fewer deliveries than a block has ids.
     pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
-        self.ids.take(&mut self.own_ids, &mut self.connection, deliveries).await
+        let wanted = i64::try_from(deliveries).unwrap_or(i64::MAX);
+        #[cfg(feature = "postgres")]
+        if self.delivery_ids.end - self.delivery_ids.start < wanted {
+            const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
+            let connection = &mut self.connection;
+            let block: i64 = query_postgres!(connection, |c| sqlx::query_scalar(NEXT_BLOCK).fetch_one(c))?;
+            self.delivery_ids = block..block + BLOCK;
+        }
+        let first = self.delivery_ids.start;
+        self.delivery_ids.start += wanted;
+        Ok(first)
     }
 
     pub(super) fn savepoint(&mut self) -> Savepoint {
         self.events = 0;
-        if let Some(cache) = self.connection.write_cache() {
-            cache.begin_operation();
-        }
         Savepoint {
             new_deliveries: self.new_deliveries.len(),
             hooks: self.hooks.len(),
@@ -135,35 +144,32 @@ impl Tx {
 
     pub(super) fn undo_to(&mut self, mark: Savepoint) {
         if let Some(cache) = self.connection.write_cache() {
-            cache.roll_back_operation();
+            cache.clear();
         }
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
         let rolled_back = self.new_deliveries.split_off(mark.new_deliveries);
-        self.queue.undo(&rolled_back);
+        self.queue().undo(&rolled_back);
     }
 
-    /// Does what had to wait for the commit.
-    pub(super) fn committed(&mut self) -> AfterCommit {
+    /// Does what had to wait for the commit. What the other nodes are to be told, and the deliveries that are claimed for a
+    /// run of the dispatcher that has ended.
+    pub(super) fn committed(&mut self) -> (Vec<Notification>, Vec<Job>) {
         self.hooks.drain(..).for_each(|hook| hook());
-        self.ids.share(&mut self.own_ids);
         let mut notifications = std::mem::take(&mut self.notifications);
-        if let Some(on_incoming) = self.local_listener.get() {
+        if let Some(on_incoming) = self.context.on_incoming.get() {
             notifications.iter().copied().map(Incoming::Notification).for_each(on_incoming);
         }
         let mut untaken = Vec::new();
         if !self.new_deliveries.is_empty() {
             notifications.extend(self.new_deliveries.iter().filter_map(Notification::of));
-            untaken = self.queue.hand_over(std::mem::take(&mut self.new_deliveries));
+            untaken = self.context.queue.hand_over(std::mem::take(&mut self.new_deliveries));
         }
-        AfterCommit { notifications, untaken }
+        (notifications, untaken)
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Savepoint::default());
-        if let Some(cache) = self.connection.write_cache() {
-            cache.clear();
-        }
     }
 
     pub(super) fn into_connection(self) -> Connection {

@@ -1,8 +1,8 @@
 //! What the writer remembers of the companies that it writes for: settings, last stamp, subscriptions.
 //!
 //! The database belongs to one process, and that process writes with one task. So what the task has read or written
-//! stays true until it writes again, and an operation need not read it again. What an operation has changed is
-//! forgotten when the operation is rolled back.
+//! stays true until it writes again, and an operation need not read it again. When an operation is rolled back, all is
+//! forgotten, which is rare and costs a read each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,9 +16,8 @@ use super::subscriber::Subscriber;
 const CAPACITY: usize = 1_024;
 
 struct Remembered {
-    /// As it was read; its instants are replaced for each change.
-    change: CompanyChange,
-    last_stamp: Timestamp,
+    /// As it was read, with the last stamp. Each change replaces its instants.
+    last_change: CompanyChange,
     subscribers: Option<Arc<[Subscriber]>>,
 }
 
@@ -26,24 +25,22 @@ struct Remembered {
 #[derive(Default)]
 pub(crate) struct WriteCache {
     companies: HashMap<CompanyId, Remembered>,
-    /// Companies that the present operation has changed.
-    changed: Vec<CompanyId>,
 }
 
 impl WriteCache {
     /// A change that begins now.
     pub(super) fn change(&self, company: CompanyId, now: Timestamp) -> Option<CompanyChange> {
-        let Remembered { change, last_stamp, .. } = self.companies.get(&company)?;
-        let stamp = CompanyChange::next_stamp(*last_stamp, now);
-        Some(CompanyChange { now, stamp, ..change.clone() })
+        let Remembered { last_change, .. } = self.companies.get(&company)?;
+        let stamp = CompanyChange::next_stamp(last_change.stamp, now);
+        Some(CompanyChange { now, stamp, ..last_change.clone() })
     }
 
     pub(super) fn remember(&mut self, change: &CompanyChange, last_stamp: Timestamp) {
         if self.companies.len() >= CAPACITY {
             self.companies.clear();
         }
-        let remembered = Remembered { change: change.clone(), last_stamp, subscribers: None };
-        self.companies.insert(change.id(), remembered);
+        let last_change = CompanyChange { stamp: last_stamp, ..change.clone() };
+        self.companies.insert(change.id(), Remembered { last_change, subscribers: None });
     }
 
     pub(super) fn subscribers(&self, company: CompanyId) -> Option<Arc<[Subscriber]>> {
@@ -58,32 +55,18 @@ impl WriteCache {
 
     /// The company's stamp is moved.
     pub(super) fn set_stamp(&mut self, company: CompanyId, stamp: Timestamp) {
-        self.changed.push(company);
         if let Some(remembered) = self.companies.get_mut(&company) {
-            remembered.last_stamp = stamp;
+            remembered.last_change.stamp = stamp;
         }
     }
 
     /// The company's settings or webhooks are being changed.
     pub(super) fn forget(&mut self, company: CompanyId) {
-        self.changed.push(company);
         self.companies.remove(&company);
     }
 
-    /// Another operation begins; the changes of the previous one stand.
-    pub(super) fn begin_operation(&mut self) {
-        self.changed.clear();
-    }
-
-    /// The present operation is rolled back.
-    pub(super) fn roll_back_operation(&mut self) {
-        for company in self.changed.drain(..) {
-            self.companies.remove(&company);
-        }
-    }
-
-    /// The transaction is rolled back.
+    /// An operation or the transaction is rolled back.
     pub(super) fn clear(&mut self) {
-        *self = Self::default();
+        self.companies.clear();
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use invoicing_server::{Invoicing, OpenError, PostgresSettings};
+use invoicing_server::{DatabaseError, Invoicing, OpenError, PostgresSettings};
 use invoicing_tests::postgres::{Cluster, Options};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions, SqliteConnection};
@@ -63,7 +63,10 @@ async fn the_copying_process_killed_at_any_moment_the_next_one_goes_on_and_nothi
         if (1..keys).contains(&last) {
             halves += 1;
             let opened = Invoicing::postgres(PostgresSettings::new(url.clone())).open().await;
-            assert!(matches!(opened, Err(OpenError::Copying)), "half a copy was opened");
+            assert!(
+                matches!(opened, Err(OpenError::Database(DatabaseError::Copying))),
+                "half a copy was opened"
+            );
         }
     }
     let line = |lines: Vec<serde_json::Value>| lines.into_iter().next_back().expect("a report");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use invoicing_core::{NewCompany, Plan};
 use invoicing_server::{
-    Error, Invoicing, MemoryStore, OpenError, PostgresSettings, SealingError, SweepReport,
+    DatabaseError, Error, Invoicing, MemoryStore, OpenError, PostgresSettings, SealingError, SweepReport,
 };
 use invoicing_tests::{Place, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Transaction};
@@ -56,7 +56,10 @@ async fn a_database_that_cannot_hold_every_name_is_refused() {
     behind.run(&create, &[]).await;
     let opened = opened_at(place.url().replace(name.trim_end_matches("_ascii"), &name)).await;
     behind.run(&format!("DROP DATABASE \"{name}\""), &[]).await;
-    assert!(matches!(&opened, Err(OpenError::Encoding(found)) if found == "SQL_ASCII"), "{opened:?}");
+    assert!(
+        matches!(&opened, Err(OpenError::Database(DatabaseError::Encoding(found))) if found == "SQL_ASCII"),
+        "{opened:?}"
+    );
 }
 
 /// The lock under which a service makes its first change of a database, and a copy begins.
@@ -95,7 +98,10 @@ async fn assert_copy_keeps_out(level: &str) {
         matches!(opened, Err(OpenError::Sealing(SealingError::Store(Error::StorageUnavailable(_)))))
     };
     assert!(refused(&opened), "{opened:?}");
-    assert!(matches!(opened_at(place.url().to_owned()).await, Err(OpenError::Copying)));
+    assert!(matches!(
+        opened_at(place.url().to_owned()).await,
+        Err(OpenError::Database(DatabaseError::Copying))
+    ));
     let left: i64 = place.behind().await.one("SELECT count(*) FROM setting", &[]).await;
     assert_eq!(left, 0, "it has written to a database that is being copied into");
 }

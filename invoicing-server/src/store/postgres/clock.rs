@@ -4,13 +4,10 @@
 //! is minutes ahead would take claims of other nodes for expired. So a node asks the database for the time and corrects
 //! its own clock by the difference. A clock that does not follow the database (one that a test moves) is left alone.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use super::super::connection::{Connection, query};
 use super::Shared;
-use crate::env::Env;
 
 /// In milliseconds.
 const NOW: &str = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)";
@@ -19,27 +16,17 @@ pub(super) const INTERVAL: Duration = Duration::from_secs(1);
 /// Smaller differences are the round trip to the server, in milliseconds.
 const GRAIN_MS: i64 = 20;
 
-/// What is added to a clock, in milliseconds.
-pub(super) struct Correction(Option<Arc<AtomicI64>>);
-
-impl Correction {
-    pub(super) fn of(env: &Env) -> Self {
-        Self(env.correction())
-    }
-}
-
 impl Shared {
     /// Asks the database for the time.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
         let mut connection = Connection::Postgres(self.session().await?);
-        let before = self.env.now().as_millis();
+        let env = &self.context.env;
+        let before = env.now().as_millis();
         let there: i64 = query!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
-        let after = self.env.now().as_millis();
-        let Correction(Some(correction)) = &self.correction else { return Ok(()) };
+        let after = env.now().as_millis();
         // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
-        if off.abs() >= GRAIN_MS {
-            correction.fetch_add(off, Ordering::Relaxed);
+        if off.abs() >= GRAIN_MS && env.correct(off) {
             tracing::info!(milliseconds = off, "clock corrected by the database's");
         }
         Ok(())

@@ -11,10 +11,12 @@ use sqlx::ConnectOptions as _;
 use uuid::Uuid;
 
 use super::super::connection::{Connection, execute, query};
-use super::Shared;
+use super::{Postgres, Shared};
 use crate::Error;
-use crate::error::CommitInDoubt;
+use crate::store::session::no_answer;
 
+/// The connection was lost during the commit, and the status of the transaction was not found out in time.
+pub(super) const IN_DOUBT: &str = "the outcome of the commit is not known";
 /// How long the status is asked for. The caller gets its answer earlier; what is committed is still handed over.
 const ASK_FOR: Duration = Duration::from_mins(1);
 /// Pause before it is asked for again.
@@ -40,12 +42,12 @@ const PRUNE: &str =
 pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Error> {
     let begun = Instant::now();
     // The time is in the id. The process may have been suspended for longer than rows are kept.
-    let is_old = || shared.env.now().as_millis() - millis_of(id) > RELIABLE_MS;
+    let is_old = || shared.context.env.now().as_millis() - millis_of(id) > RELIABLE_MS;
     loop {
         match ask(shared, id).await {
             Ok(false) if is_old() => {
                 tracing::error!(transaction = %id, "commit status lost: the transaction is too old");
-                return Err(Error::unavailable(CommitInDoubt));
+                return Err(Error::unavailable(IN_DOUBT));
             }
             Ok(committed) => {
                 tracing::warn!(committed, "the answer to a commit was lost; its status is resolved");
@@ -53,7 +55,7 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
             }
             Err(error) if is_old() || begun.elapsed() > ASK_FOR => {
                 tracing::error!(%error, transaction = %id, "commit status unknown");
-                return Err(Error::unavailable(CommitInDoubt));
+                return Err(Error::unavailable(IN_DOUBT));
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
@@ -63,18 +65,19 @@ pub(super) async fn was_committed(shared: &Shared, id: Uuid) -> Result<bool, Err
 /// Asks on a connection of its own, as transactions in doubt may hold all those of the pool. Where the server accepts no
 /// more connections, asks on one of the pool.
 async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
-    let now = shared.env.now().as_millis();
+    let now = shared.context.env.now().as_millis();
     let asked = async {
         let mut connection = shared.options.connect().await?;
         sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(&mut connection).await
     };
-    let given_up: bool = match shared.in_time(asked).await {
-        Err(sqlx::Error::Database(_)) => {
-            let mut connection = Connection::Postgres(shared.session().await?);
-            query!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
-        }
-        asked => asked?,
-    };
+    let given_up: bool =
+        match tokio::time::timeout(shared.answer_limit, asked).await.unwrap_or_else(|_| Err(no_answer())) {
+            Err(sqlx::Error::Database(_)) => {
+                let mut connection = Connection::Postgres(shared.session().await?);
+                query!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
+            }
+            asked => asked?,
+        };
     Ok(!given_up)
 }
 
@@ -83,10 +86,12 @@ fn millis_of(id: Uuid) -> i64 {
     i64::try_from(id.as_u128() >> 80).unwrap_or(i64::MAX)
 }
 
-/// Deletes old rows in batches.
-pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {
-    let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
-    let before = shared.env.now().as_millis().saturating_sub(KEPT_MS);
-    while execute!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
-    Ok(())
+impl Postgres {
+    /// Deletes the commit status of old transactions, in batches.
+    pub(in crate::store) async fn prune_commit_status(&self) -> Result<(), Error> {
+        let mut connection = Connection::Postgres(self.shared.session().await?);
+        let before = self.shared.context.env.now().as_millis().saturating_sub(KEPT_MS);
+        while execute!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
+        Ok(())
+    }
 }

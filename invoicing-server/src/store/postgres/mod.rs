@@ -15,31 +15,30 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::TryFutureExt as _;
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::task::JoinSet;
 use uuid::Uuid;
 
 pub(crate) use super::migrate::postgres as migrate;
-pub(super) use retry::Backoff;
 
 use super::DatabaseError;
 use super::claims::{Claimant, Claimed};
-use super::connection::{Connection, query};
+use super::connection::Connection;
 use super::deliveries::AllDeliveries;
-use super::ids::DeliveryIds;
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
-use super::notification::{LocalListener, OnIncoming};
+use super::notification::OnIncoming;
 use super::session::Session;
-use super::tx::Tx;
+use super::tx::{StoreContext, Tx};
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
 use crate::keyed_semaphore::KeyedSemaphore;
 use crate::queue::Queue;
-use clock::Correction;
-use notify::{Listener, Notifier};
+use notify::Notifier;
 use retry::Failure;
 
 /// A transaction that has waited for a lock sees what was committed meanwhile, whatever the database's default level.
@@ -68,8 +67,8 @@ pub(crate) struct Postgres {
     /// Operations on one company wait for its row, each with a connection of its own. Without a limit, a busy company
     /// would leave no connection to the others.
     company_queue: KeyedSemaphore,
-    /// Ends when it is dropped; `None` before it has begun, and once closed.
-    listener: tokio::sync::Mutex<Option<Listener>>,
+    /// The task that listens, sends, and corrects the clock. Ends when it is dropped.
+    listener: tokio::sync::Mutex<JoinSet<()>>,
 }
 
 /// What a transaction needs that outlives the call it was begun by.
@@ -80,17 +79,13 @@ struct Shared {
     node: Uuid,
     settings: PostgresSettings,
     answer_limit: Duration,
-    env: Env,
-    queue: Arc<Queue>,
-    ids: Arc<DeliveryIds>,
+    context: Arc<StoreContext>,
     notifier: Notifier,
-    local_listener: LocalListener,
-    correction: Correction,
 }
 
 impl Postgres {
     /// Connects and brings the schema up to date.
-    pub(super) async fn open(
+    pub(crate) async fn open(
         settings: PostgresSettings,
         env: Env,
         queue: Arc<Queue>,
@@ -99,8 +94,6 @@ impl Postgres {
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
-        let ids = Arc::new(DeliveryIds::in_blocks());
-        let shared_ids = Arc::clone(&ids);
         let pool = PgPoolOptions::new()
             .max_connections(settings.max_connections)
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
@@ -113,27 +106,17 @@ impl Postgres {
                     Ok(sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
-            // A server that replaces another one may allocate the same ids again: every connection to it begins here.
-            .after_connect(move |_, _| {
-                shared_ids.forget();
-                Box::pin(std::future::ready(Ok(())))
-            })
             .connect_with(options.clone())
             .await?;
         prepare(&pool).await?;
-        let correction = Correction::of(&env);
         let shared = Shared {
             pool,
             options,
             node: env.uuid(),
             settings,
             answer_limit,
-            env,
-            queue,
-            ids,
+            context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
-            local_listener: LocalListener::default(),
-            correction,
         };
         shared.correct_clock().await?;
         Ok(Self {
@@ -143,33 +126,33 @@ impl Postgres {
         })
     }
 
-    /// A connection for one of several tries to read.
-    pub(super) async fn read(&self, backoff: &Backoff) -> Result<Connection, Error> {
-        Ok(Connection::Postgres(self.shared.session_within(backoff.left()).await?))
+    /// A connection that reads, waited for no longer than that.
+    pub(super) async fn read(&self, limit: Duration) -> Result<Connection, Error> {
+        Ok(Connection::Postgres(self.shared.session_within(limit).await?))
     }
 
-    /// Waits before the next try; fails where there is to be none.
-    pub(super) async fn read_again(&self, backoff: &mut Backoff, error: Error) -> Result<(), Error> {
-        backoff.wait(&self.shared.env, Failure::of(error)).await
-    }
-
-    pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
+    /// Runs what has no effect that a retry could repeat, until it succeeds or fails for good.
+    pub(super) async fn retry<T, A>(&self, attempt: impl Fn(Duration) -> A) -> Result<T, Error>
     where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+        A: Future<Output = Result<T, Error>>,
     {
-        write::run(&self.shared, Instant::now(), operation).await
+        let attempt = move |limit| attempt(limit).map_err(Failure::from);
+        retry::retry(&self.shared.context.env, Instant::now(), attempt).await
     }
 
-    /// As [`Self::write`], for an operation that locks the company's row.
-    pub(super) async fn write_company<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    /// Runs an operation in a transaction. `company`: the one whose row it locks.
+    pub(super) async fn write<T, F>(&self, company: Option<CompanyId>, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         let begun = Instant::now();
-        let _permit = self.company_queue.acquire_within(company, retry::RETRY_FOR).await?;
-        write::run(&self.shared, begun, operation).await
+        let _permit = match company {
+            Some(company) => Some(self.company_queue.acquire_within(company, retry::RETRY_FOR).await?),
+            None => None,
+        };
+        let attempt = move |limit| write::attempt(&self.shared, limit, operation.clone());
+        retry::retry(&self.shared.context.env, begun, attempt).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -182,61 +165,48 @@ impl Postgres {
             let mut connection = Connection::Postgres(self.shared.session().await?);
             AllDeliveries(&mut connection).claim_several(claimant, wanted).await
         };
-        match claimed.await {
-            Ok(mut claimed) => wanted
-                .iter()
-                .map(|(webhook, _)| (*webhook, Ok(claimed.remove(webhook).unwrap_or_default())))
-                .collect(),
-            Err(error) => {
-                let error: Arc<dyn std::error::Error + Send + Sync> = Arc::from(Box::from(error));
-                wanted
-                    .iter()
-                    .map(|(webhook, _)| (*webhook, Err(Error::unavailable(Arc::clone(&error)))))
-                    .collect()
-            }
-        }
+        let mut claimed = claimed.await.map_err(Arc::new);
+        let mut of = |webhook| match &mut claimed {
+            Ok(claimed) => Ok(claimed.remove(&webhook).unwrap_or_default()),
+            Err(error) => Err(Error::unavailable(Arc::clone(error))),
+        };
+        wanted.iter().map(|&(webhook, _)| (webhook, of(webhook))).collect()
     }
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
     pub(super) async fn sweep_lock(&self) -> Result<Option<Connection>, Error> {
-        let mut backoff = Backoff::since(Instant::now());
-        loop {
-            match self.try_sweep_lock(&backoff).await {
-                Err(error) => self.read_again(&mut backoff, error).await?,
-                locked => return locked,
-            }
-        }
+        self.retry(|limit| self.try_sweep_lock(limit)).await
     }
 
-    async fn try_sweep_lock(&self, backoff: &Backoff) -> Result<Option<Connection>, Error> {
-        let mut session = self.shared.session_within(backoff.left()).await?;
-        session.begin(BEGIN_SWEEP.to_owned()).await?;
-        let mut connection = Connection::Postgres(session);
-        let lock = "SELECT pg_try_advisory_xact_lock($1)";
-        let locked: bool =
-            query!(&mut connection, |c| sqlx::query_scalar(lock).bind(SWEEP_LOCK).fetch_one(c))?;
+    async fn try_sweep_lock(&self, limit: Duration) -> Result<Option<Connection>, Error> {
+        let mut session = self.shared.session_within(limit).await?;
+        let begin = format!("{BEGIN_SWEEP}; SELECT pg_try_advisory_xact_lock({SWEEP_LOCK})");
+        let locked: bool = session.begin(begin).await?;
         if !locked {
-            connection.end_transaction().await?;
+            session.roll_back().await?;
         }
-        Ok(locked.then_some(connection))
-    }
-
-    /// Deletes the commit status of old transactions.
-    pub(crate) async fn prune_commit_status(&self) -> Result<(), Error> {
-        commit_status::prune(&self.shared).await
+        Ok(locked.then_some(Connection::Postgres(session)))
     }
 
     /// Receives the notifications of this node, and exchanges them with other nodes until the database is closed.
     pub(super) async fn listen(&self, on_incoming: OnIncoming) {
-        if self.shared.local_listener.set(on_incoming).is_ok() {
-            *self.listener.lock().await = Some(Listener::start(Arc::clone(&self.shared)));
+        if self.shared.context.on_incoming.set(on_incoming).is_ok() {
+            self.listener.lock().await.spawn(notify::work(Arc::clone(&self.shared)));
         }
     }
 
     pub(super) async fn close(&self) {
-        if let Some(listener) = self.listener.lock().await.take() {
-            listener.end().await;
+        let mut listener = self.listener.lock().await;
+        listener.abort_all();
+        while let Some(ended) = listener.join_next().await {
+            if let Err(error) = ended
+                && error.is_panic()
+            {
+                tracing::error!(%error, "the task for notifications panicked");
+            }
         }
+        // Notifications of the last commits are still sent.
+        notify::send_waiting(&self.shared).await;
         self.shared.pool.close().await;
     }
 }
@@ -265,32 +235,24 @@ impl Shared {
         Ok(Session::new(acquired.unwrap_or(Err(sqlx::Error::PoolTimedOut))?, self.answer_limit))
     }
 
-    /// Waits for an answer as long as for that of any statement.
-    async fn in_time<T>(
-        &self,
-        answer: impl Future<Output = Result<T, sqlx::Error>>,
-    ) -> Result<T, sqlx::Error> {
-        let timed_out = || std::io::Error::new(std::io::ErrorKind::TimedOut, "the database does not answer");
-        tokio::time::timeout(self.answer_limit, answer).await.unwrap_or_else(|_| Err(timed_out().into()))
-    }
-
     /// Limits that a pooler between us and the server does not let through when a connection is made.
-    fn limits(&self) -> String {
+    fn limits_behind_pooler(&self) -> String {
         if !self.settings.transaction_pooling {
             return String::new();
         }
-        let PostgresSettings { statement_timeout_ms, lock_timeout_ms, .. } = self.settings;
-        let idle_ms = idle_limit_ms(&self.settings);
-        format!(
-            "; SET LOCAL statement_timeout = {statement_timeout_ms}; SET LOCAL lock_timeout = {lock_timeout_ms}; \
-             SET LOCAL idle_in_transaction_session_timeout = {idle_ms}"
-        )
+        limits(&self.settings).map(|(name, millis)| format!("; SET LOCAL {name} = {millis}")).concat()
     }
 }
 
-/// A process that stands still in the middle of a transaction must not hold its locks for ever.
-fn idle_limit_ms(settings: &PostgresSettings) -> u64 {
-    settings.statement_timeout_ms.saturating_add(settings.lock_timeout_ms)
+/// The server's limits for a session, in milliseconds.
+fn limits(settings: &PostgresSettings) -> [(&'static str, u64); 3] {
+    let PostgresSettings { statement_timeout_ms, lock_timeout_ms, .. } = *settings;
+    [
+        ("statement_timeout", statement_timeout_ms),
+        ("lock_timeout", lock_timeout_ms),
+        // A process that stands still in the middle of a transaction must not hold its locks for ever.
+        ("idle_in_transaction_session_timeout", statement_timeout_ms.saturating_add(lock_timeout_ms)),
+    ]
 }
 
 fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, SettingError> {
@@ -303,17 +265,14 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, S
     if settings.transaction_pooling {
         return Ok(options);
     }
-    Ok(options.options([
-        ("statement_timeout", settings.statement_timeout_ms.to_string()),
-        ("lock_timeout", settings.lock_timeout_ms.to_string()),
-        ("idle_in_transaction_session_timeout", idle_limit_ms(settings).to_string()),
+    Ok(options.options(limits(settings)).options([
         // Every statement has an index, also where the planner thinks that a table is small: a plan that it keeps from a
         // young database would read a grown one from end to end.
-        ("enable_seqscan", "off".to_owned()),
-        ("enable_bitmapscan", "off".to_owned()),
+        ("enable_seqscan", "off"),
+        ("enable_bitmapscan", "off"),
         // With an index for everything a plan need not know the arguments, and planning costs more than most statements.
-        ("plan_cache_mode", "force_generic_plan".to_owned()),
-        ("jit", "off".to_owned()),
+        ("plan_cache_mode", "force_generic_plan"),
+        ("jit", "off"),
     ]))
 }
 

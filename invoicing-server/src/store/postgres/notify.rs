@@ -13,8 +13,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::{PgListener, PgPoolOptions};
-use tokio::sync::{Notify, watch};
-use tokio::task::JoinHandle;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::super::connection::{Connection, execute};
@@ -62,51 +61,14 @@ impl Notifier {
         drop(waiting);
         self.wake.notify_one();
     }
-
-    fn take(&self) -> HashSet<Notification> {
-        std::mem::take(&mut *self.waiting.lock())
-    }
 }
 
-/// The task that listens, sends, and corrects the clock.
-pub(super) struct Listener {
-    stop: watch::Sender<bool>,
-    task: JoinHandle<()>,
+/// Listens, sends, and corrects the clock.
+pub(super) async fn work(shared: Arc<Shared>) {
+    tokio::join!(listen(&shared), send(&shared), correct_clock(&shared));
 }
 
-impl Listener {
-    #[expect(clippy::disallowed_methods, reason = "the task ends with the database, and `end` waits for it")]
-    pub(super) fn start(shared: Arc<Shared>) -> Self {
-        let (stop, stopped) = watch::channel(false);
-        let task = tokio::spawn(work(shared, stopped));
-        Self { stop, task }
-    }
-
-    pub(super) async fn end(self) {
-        self.stop.send_replace(true);
-        if let Err(error) = self.task.await {
-            tracing::error!(%error, "the task for notifications panicked");
-        }
-    }
-}
-
-async fn work(shared: Arc<Shared>, mut stopped: watch::Receiver<bool>) {
-    let node = shared.node;
-    let stop = async move {
-        // Also where the sender is gone.
-        let _ = stopped.wait_for(|stopped| *stopped).await;
-    };
-    tokio::select! {
-        () = stop => {}
-        () = listen(&shared, node) => {}
-        () = send(&shared, node) => {}
-        () = correct_clock(&shared) => {}
-    }
-    // Notifications of the last commits are still sent.
-    send_waiting(&shared, node).await;
-}
-
-async fn listen(shared: &Shared, node: Uuid) {
+async fn listen(shared: &Shared) {
     let settings = &shared.settings;
     let url = match &settings.listen_url {
         Some(url) => url,
@@ -115,7 +77,7 @@ async fn listen(shared: &Shared, node: Uuid) {
         None => &settings.url,
     };
     loop {
-        let Err(error) = listen_at(shared, url, node).await;
+        let Err(error) = listen_at(shared, url).await;
         if !matches!(&error, sqlx::Error::Io(error) if error.kind() == io::ErrorKind::TimedOut) {
             tracing::warn!(%error, "listening for notifications failed");
             tokio::time::sleep(PAUSE).await;
@@ -124,7 +86,7 @@ async fn listen(shared: &Shared, node: Uuid) {
 }
 
 /// Listens until the connection fails.
-async fn listen_at(shared: &Shared, url: &str, node: Uuid) -> Result<Infallible, sqlx::Error> {
+async fn listen_at(shared: &Shared, url: &str) -> Result<Infallible, sqlx::Error> {
     let options = options(&shared.settings, url).map_err(|error| sqlx::Error::Configuration(error.into()))?;
     let pool = PgPoolOptions::new().max_connections(1).connect_lazy_with(options);
     let mut listener = PgListener::connect_with(&pool).await?;
@@ -132,13 +94,13 @@ async fn listen_at(shared: &Shared, url: &str, node: Uuid) -> Result<Infallible,
     // Earlier notifications were missed.
     let mut notifications = Vec::new();
     loop {
-        if let Some(on_incoming) = shared.local_listener.get() {
+        if let Some(on_incoming) = shared.context.on_incoming.get() {
             if notifications.is_empty() {
                 on_incoming(Incoming::Gap);
             }
             notifications.into_iter().map(Incoming::Notification).for_each(on_incoming);
         }
-        notifications = next(&mut listener, node).await?;
+        notifications = next(&mut listener, shared.node).await?;
     }
 }
 
@@ -158,18 +120,20 @@ async fn next(listener: &mut PgListener, node: Uuid) -> Result<Vec<Notification>
     }
 }
 
-async fn send(shared: &Shared, node: Uuid) {
+async fn send(shared: &Shared) {
     loop {
         shared.notifier.wake.notified().await;
-        send_waiting(shared, node).await;
+        send_waiting(shared).await;
     }
 }
 
-async fn send_waiting(shared: &Shared, node: Uuid) {
-    let waiting: Vec<Notification> = shared.notifier.take().into_iter().collect();
+/// Sends what is waiting.
+pub(super) async fn send_waiting(shared: &Shared) {
+    let waiting = std::mem::take(&mut *shared.notifier.waiting.lock());
+    let waiting: Vec<Notification> = waiting.into_iter().collect();
     let batches = if waiting.len() >= MOST_WAITING { vec![&[][..]] } else { waiting.chunks(BATCH).collect() };
     for notifications in batches {
-        let message = Message { from: node, notifications: notifications.to_vec() };
+        let message = Message { from: shared.node, notifications: notifications.to_vec() };
         let Ok(text) = serde_json::to_string(&message) else { continue };
         let sent = async {
             let mut connection = Connection::Postgres(shared.session().await?);

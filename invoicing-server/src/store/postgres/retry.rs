@@ -17,7 +17,7 @@ const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Why a try failed.
+/// Why an attempt failed.
 pub(super) enum Failure {
     /// A retry would fail as well, or could do the same twice.
     Permanent(Error),
@@ -25,10 +25,9 @@ pub(super) enum Failure {
     Transient(Error),
 }
 
-impl Failure {
-    /// Classifies an error. A timeout of the pool is permanent: the call has waited long enough.
-    pub(super) fn of(error: impl Into<Error>) -> Self {
-        let error = error.into();
+/// Classifies an error. A timeout of the pool is permanent: the call has waited long enough.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
         let is_transient = match &error {
             Error::StorageUnavailable(cause) => {
                 cause.downcast_ref::<sqlx::Error>().is_some_and(is_transient)
@@ -42,38 +41,35 @@ impl Failure {
     }
 }
 
-/// The pauses between the tries of one call.
-pub(in crate::store) struct Backoff {
-    begun: Instant,
-    pause: Duration,
+impl From<sqlx::Error> for Failure {
+    fn from(error: sqlx::Error) -> Self {
+        Error::from(error).into()
+    }
 }
 
-impl Backoff {
-    /// For a call that began then.
-    pub(in crate::store) fn since(begun: Instant) -> Self {
-        Self { begun, pause: FIRST_PAUSE }
-    }
-
-    /// How long to wait for a connection.
-    pub(super) fn left(&self) -> Duration {
-        RETRY_FOR.saturating_sub(self.begun.elapsed()).max(SHORTEST_WAIT)
-    }
-
-    /// Waits before the next try.
-    ///
-    /// # Errors
-    /// The failure itself where it is permanent, or the time is over.
-    pub(super) async fn wait(&mut self, env: &Env, failure: Failure) -> Result<(), Error> {
-        let error = match failure {
-            Failure::Transient(error) if self.begun.elapsed() + self.pause <= RETRY_FOR => error,
-            Failure::Transient(error) | Failure::Permanent(error) => return Err(error),
+/// Makes attempts for a call that began then, until one succeeds or fails for good, or the time is over. Each attempt is
+/// told how long it may wait for a connection.
+pub(super) async fn retry<T, A>(
+    env: &Env,
+    begun: Instant,
+    mut attempt: impl FnMut(Duration) -> A,
+) -> Result<T, Error>
+where
+    A: Future<Output = Result<T, Failure>>,
+{
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let left = RETRY_FOR.saturating_sub(begun.elapsed()).max(SHORTEST_WAIT);
+        let error = match attempt(left).await {
+            Ok(value) => return Ok(value),
+            Err(Failure::Transient(error)) if begun.elapsed() + pause <= RETRY_FOR => error,
+            Err(Failure::Transient(error) | Failure::Permanent(error)) => return Err(error),
         };
         tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
         // Jitter of up to one half, so that transactions that collided do not collide again.
         let [chance] = env.bytes::<1>();
-        tokio::time::sleep(self.pause + self.pause * u32::from(chance) / 512).await;
-        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
-        Ok(())
+        tokio::time::sleep(pause + pause * u32::from(chance) / 512).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -13,45 +13,31 @@ use sqlx::error::DatabaseError;
 use uuid::Uuid;
 
 use super::super::connection::Connection;
-use super::retry::{Backoff, Failure};
-use super::{BEGIN, Shared, commit_status};
+use super::commit_status::{self, IN_DOUBT};
+use super::retry::Failure;
+use super::{BEGIN, Shared};
 use crate::Error;
-use crate::error::CommitInDoubt;
 use crate::queue::{Job, NewDelivery};
 use crate::store::deliveries::AllDeliveries;
 use crate::store::notification::Notification;
-use crate::store::tx::{AfterCommit, Tx};
+use crate::store::tx::{BLOCK, Tx};
 
 /// How long a caller waits for a commit. After that the commit is still resolved, and committed deliveries are handed over.
 const COMMIT_LIMIT: Duration = Duration::from_secs(20);
 
-/// Runs an operation for a call that began then.
-pub(super) async fn run<T, F>(shared: &Arc<Shared>, begun: Instant, operation: F) -> Result<T, Error>
-where
-    T: Send + 'static,
-    F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-{
-    let mut backoff = Backoff::since(begun);
-    loop {
-        match attempt(shared, backoff.left(), operation.clone()).await {
-            Ok(value) => return Ok(value),
-            Err(failure) => backoff.wait(&shared.env, failure).await?,
-        }
-    }
-}
-
-async fn attempt<T, F>(shared: &Arc<Shared>, left: Duration, operation: F) -> Result<T, Failure>
+/// Runs an operation once, with a connection that is waited for no longer than `limit`.
+pub(super) async fn attempt<T, F>(shared: &Arc<Shared>, limit: Duration, operation: F) -> Result<T, Failure>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
 {
-    let (mut unfinished, id) = begin(shared, left).await?;
-    let result = AssertUnwindSafe(operation(&mut unfinished.tx)).catch_unwind().await;
+    let (mut unfinished, id) = begin(shared, limit).await?;
+    let result = AssertUnwindSafe(operation(&mut unfinished.0)).catch_unwind().await;
     let value = match result {
         Ok(Ok(value)) => value,
         Ok(Err(error)) => {
             unfinished.roll_back().await;
-            return Err(Failure::of(error));
+            return Err(error.into());
         }
         Err(_panic) => return Err(Failure::Permanent(Error::internal("an operation panicked"))),
     };
@@ -62,35 +48,35 @@ where
     )]
     let committing = tokio::spawn(async move { commit(&shared, unfinished, id).await });
     let Ok(committed) = tokio::time::timeout(COMMIT_LIMIT, committing).await else {
-        return Err(Failure::Permanent(Error::unavailable(CommitInDoubt)));
+        return Err(Failure::Permanent(Error::unavailable(IN_DOUBT)));
     };
     committed.map_err(|error| Failure::Permanent(Error::internal(error)))??;
     Ok(value)
 }
 
-async fn begin(shared: &Shared, left: Duration) -> Result<(Unfinished, Uuid), Failure> {
-    let mut session = shared.session_within(left).await.map_err(Failure::of)?;
-    let (id, now) = (shared.env.uuid(), shared.env.now().as_millis());
-    let limits = shared.limits();
+/// Begins a transaction in one call, which also takes a block of the row ids of deliveries.
+async fn begin(shared: &Shared, limit: Duration) -> Result<(Unfinished, Uuid), Failure> {
+    let mut session = shared.session_within(limit).await?;
+    let env = &shared.context.env;
+    let (id, now) = (env.uuid(), env.now().as_millis());
+    let limits = shared.limits_behind_pooler();
     let begin = format!(
-        "{BEGIN}{limits}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false)"
+        "{BEGIN}{limits}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false) \
+         RETURNING nextval('delivery_id_block')"
     );
-    session.begin(begin).await.map_err(Failure::of)?;
-    let (env, queue, ids) = (shared.env.clone(), Arc::clone(&shared.queue), Arc::clone(&shared.ids));
-    let tx = Tx::new(Connection::Postgres(session), env, queue, Arc::clone(&shared.local_listener), ids);
-    Ok((Unfinished { tx, committed: false }, id))
+    let block: i64 = session.begin(begin).await?;
+    let connection = Connection::Postgres(session);
+    let tx = Tx::new(connection, Arc::clone(&shared.context), block..block + BLOCK);
+    Ok((Unfinished(tx), id))
 }
 
-/// A transaction that discards its work for after the commit when it is dropped, unless it is committed.
-struct Unfinished {
-    tx: Tx,
-    committed: bool,
-}
+/// A transaction that discards its work for after the commit when it is dropped. After a commit there is none.
+struct Unfinished(Tx);
 
 impl Unfinished {
     /// Rolls back explicitly, so that the connection can be used again.
     async fn roll_back(&mut self) {
-        if let Err(error) = self.tx.connection().end_transaction().await {
+        if let Err(error) = self.0.connection().end_transaction().await {
             tracing::debug!(%error, "rolled back by the end of the connection");
         }
     }
@@ -98,14 +84,12 @@ impl Unfinished {
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        if !self.committed {
-            self.tx.rolled_back();
-        }
+        self.0.rolled_back();
     }
 }
 
 async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result<(), Failure> {
-    let committed = match unfinished.tx.connection() {
+    let committed = match unfinished.0.connection() {
         Connection::Postgres(session) if session.has_failed() => {
             let error = "an operation went on after a statement had failed";
             return Err(Failure::Permanent(Error::internal(error)));
@@ -117,19 +101,17 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
         if is_rolled_back(&error) {
             return Err(Failure::Transient(Error::unavailable(error)));
         }
-        unfinished.tx.connection().abandon();
         if !commit_status::was_committed(shared, id).await.map_err(Failure::Permanent)? {
             return Err(Failure::Transient(Error::unavailable(error)));
         }
     }
-    unfinished.committed = true;
-    let AfterCommit { mut notifications, untaken } = unfinished.tx.committed();
+    let (mut notifications, untaken) = unfinished.0.committed();
     // Frees the connection before the next statement needs one.
     drop(unfinished);
     if !untaken.is_empty() {
         release(shared, &untaken).await;
         notifications.extend(untaken.iter().map(|job| Notification::Due(job.webhook)));
-        shared.queue.hand_over(untaken.iter().map(|job| NewDelivery::Pending(job.webhook)).collect());
+        shared.context.queue.hand_over(untaken.iter().map(|job| NewDelivery::Pending(job.webhook)).collect());
     }
     shared.notifier.send(notifications);
     Ok(())
@@ -138,10 +120,10 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
 /// Releases deliveries that were claimed for a run of the dispatcher that has ended. Where that fails, their leases expire.
 async fn release(shared: &Shared, jobs: &[Job]) {
     let released = async {
-        let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
+        let mut connection = Connection::Postgres(shared.session().await?);
         for same in jobs.chunk_by(|a, b| a.token == b.token) {
             let ids: Vec<i64> = same.iter().map(|job| job.delivery).collect();
-            AllDeliveries(&mut connection).release(&ids, same[0].token, shared.env.now()).await?;
+            AllDeliveries(&mut connection).release(&ids, same[0].token, shared.context.env.now()).await?;
         }
         Ok::<(), Error>(())
     };

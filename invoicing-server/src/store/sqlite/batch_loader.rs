@@ -5,79 +5,57 @@
 //! always read after it was requested.
 
 use invoicing_core::CompanyId;
-use parking_lot::Mutex;
 use sqlx::{Connection, Row as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use uuid::Uuid;
 
+use super::worker::Worker;
 use crate::Error;
 
 /// Most records in one statement. Bounds how long the first one waits for the last.
 const BATCH: usize = 32;
-/// Most requests that wait; further callers wait for room.
-const QUEUE: usize = 1_024;
 /// Separates the records in the statement's one row. No JSON text contains it.
 const SEPARATOR: u8 = 0x1e;
 
-/// Loads quotes; see [`BatchLoader::start`].
+/// Loads quotes; see [`start`].
 pub(super) const QUOTES: &str = "
     SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
     FROM json_each($1) k
     CROSS JOIN quote d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
 
-/// Loads invoices; see [`BatchLoader::start`].
+/// Loads invoices; see [`start`].
 pub(super) const INVOICES: &str = "
     SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
     FROM json_each($1) k
     CROSS JOIN invoice d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
 
-struct Request {
+/// A record that a caller waits for.
+pub(in crate::store) struct Request {
     company: CompanyId,
     id: Uuid,
     reply: oneshot::Sender<Result<Option<Vec<u8>>, Error>>,
 }
 
 /// Sends requests to the task that reads.
-pub(super) struct BatchLoader {
-    /// `None` once closed.
-    requests: Mutex<Option<mpsc::Sender<Request>>>,
-    task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+pub(in crate::store) type BatchLoader = Worker<Request>;
+
+/// Starts the task. `$1` of the statement is a JSON array; each item is a company and an id as one hexadecimal text. The
+/// records that exist come in any order, each after its index in the array. `CROSS JOIN` makes SQLite look the records
+/// up by key.
+pub(super) fn start(connection: SqliteConnection, statement: &'static str) -> BatchLoader {
+    Worker::start("batch loader", |requests| work(connection, statement, requests))
 }
 
-impl BatchLoader {
-    /// Starts the task. `$1` of the statement is a JSON array; each item is a company and an id as one hexadecimal
-    /// text. The records that exist come in any order, each after its index in the array. `CROSS JOIN` makes SQLite
-    /// look the records up by key.
-    #[expect(clippy::disallowed_methods, reason = "the task ends with its queue, and `close` waits for it")]
-    pub(super) fn start(connection: SqliteConnection, statement: &'static str) -> Self {
-        let (sender, receiver) = mpsc::channel(QUEUE);
-        let task = tokio::spawn(work(connection, statement, receiver));
-        Self { requests: Mutex::new(Some(sender)), task: tokio::sync::Mutex::new(Some(task)) }
-    }
-
+impl Worker<Request> {
     /// Loads one record.
-    pub(super) async fn load(&self, company: CompanyId, id: Uuid) -> Result<Vec<u8>, Error> {
-        let sender = self.requests.lock().clone().ok_or_else(closed)?;
+    pub(in crate::store) async fn load(&self, company: CompanyId, id: Uuid) -> Result<Vec<u8>, Error> {
         let (reply, answer) = oneshot::channel();
-        sender.send(Request { company, id, reply }).await.map_err(|_| closed())?;
-        answer.await.map_err(|_| closed())??.ok_or(Error::NotFound)
+        self.send(Request { company, id, reply }).await?;
+        let loaded = answer.await.map_err(|_| Error::unavailable("the database is closed"))?;
+        loaded?.ok_or(Error::NotFound)
     }
-
-    pub(super) async fn close(&self) {
-        self.requests.lock().take();
-        if let Some(task) = self.task.lock().await.take()
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "batch loader failed");
-        }
-    }
-}
-
-fn closed() -> Error {
-    Error::unavailable("the database is closed")
 }
 
 async fn work(
@@ -100,8 +78,7 @@ async fn answer(connection: &mut SqliteConnection, statement: &'static str, batc
     if batch.is_empty() {
         return;
     }
-    let keys = key_list(batch.iter().map(|request| (request.company, request.id)));
-    match fetch(connection, statement, &keys, batch.len()).await {
+    match fetch(connection, statement, &batch).await {
         Ok(records) => {
             for (request, record) in batch.into_iter().zip(records) {
                 let _ = request.reply.send(Ok(record));
@@ -116,16 +93,18 @@ async fn answer(connection: &mut SqliteConnection, statement: &'static str, batc
     }
 }
 
-/// Reads `count` records, each at the index of its key.
+/// Reads the records of a batch, each at the index of its request.
 async fn fetch(
     connection: &mut SqliteConnection,
     statement: &'static str,
-    keys: &str,
-    count: usize,
+    batch: &[Request],
 ) -> Result<Vec<Option<Vec<u8>>>, Error> {
+    let key = |request: &Request| format!("{}{}", request.company.0.simple(), request.id.simple());
+    let keys: Vec<String> = batch.iter().map(key).collect();
+    let keys = serde_json::to_string(&keys).map_err(Error::internal)?;
     let row = sqlx::query(statement).bind(keys).fetch_one(connection).await?;
     let text: &[u8] = row.try_get(0)?;
-    let mut records = vec![None; count];
+    let mut records = vec![None; batch.len()];
     let mut start = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain(std::iter::once(text.len())) {
         let (index, record) = split_index(&text[start..end]);
@@ -143,19 +122,6 @@ fn split_index(text: &[u8]) -> (usize, &[u8]) {
     let (index, record) = text.split_at(digits);
     let index = str::from_utf8(index).ok().and_then(|index| index.parse().ok());
     (index.unwrap_or(usize::MAX), record)
-}
-
-fn key_list(keys: impl Iterator<Item = (CompanyId, Uuid)>) -> String {
-    let mut list = String::from("[");
-    let mut buffer = Uuid::encode_buffer();
-    for (company, id) in keys {
-        list.push_str(if list.len() > 1 { ",\"" } else { "\"" });
-        list.push_str(company.0.simple().encode_lower(&mut buffer));
-        list.push_str(id.simple().encode_lower(&mut buffer));
-        list.push('"');
-    }
-    list.push(']');
-    list
 }
 
 #[cfg(test)]
@@ -183,7 +149,7 @@ mod tests {
                 .await
                 .unwrap();
         }
-        BatchLoader::start(connection, QUOTES)
+        start(connection, QUOTES)
     }
 
     async fn check(loader: &BatchLoader, id: u128) {
@@ -230,7 +196,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_read_fails_its_whole_batch() {
         let connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let loader = BatchLoader::start(connection, "SELECT no_such_column");
+        let loader = start(connection, "SELECT no_such_column");
         let found = join_all((0..10).map(|id| loader.load(COMPANY, Uuid::from_u128(id)))).await;
         assert!(found.iter().all(|found| matches!(found, Err(Error::StorageUnavailable(_)))), "{found:?}");
     }

@@ -1,6 +1,7 @@
 //! A SQLite file: one process, one task that writes, a few connections that read.
 
 mod batch_loader;
+mod worker;
 mod writer;
 
 use std::fs::{File, TryLockError};
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, join_all};
-use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
+use invoicing_core::WebhookId;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 
@@ -19,14 +20,14 @@ pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
 use batch_loader::BatchLoader;
 use writer::Writer;
 
+use super::DatabaseError;
 use super::claims::{Claimant, Claimed};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
-use super::ids::DeliveryIds;
-use super::notification::{LocalListener, OnIncoming};
-use super::tx::Tx;
+use super::migrate;
+use super::notification::OnIncoming;
+use super::tx::{StoreContext, Tx};
 use super::write_cache::WriteCache;
-use super::{DatabaseError, migrate};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::Queue;
@@ -49,14 +50,14 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 pub(crate) struct Sqlite {
     writer: Writer,
     readers: SqlitePool,
-    quote_details: BatchLoader,
-    invoice_details: BatchLoader,
-    local_listener: LocalListener,
+    pub(super) quote_details: BatchLoader,
+    pub(super) invoice_details: BatchLoader,
+    context: Arc<StoreContext>,
 }
 
 impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
-    pub(super) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
+    pub(crate) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
         let options = SqliteConnectOptions::from_str("sqlite://")?
             .filename(path)
@@ -80,35 +81,27 @@ impl Sqlite {
             .test_before_acquire(false)
             .connect_with(reading.clone())
             .await?;
-        let ids = Arc::new(DeliveryIds::from(next_delivery_id(&mut connection).await?));
-        let local_listener = LocalListener::default();
+        let delivery_ids = next_delivery_id(&mut connection).await?..i64::MAX;
+        let context = StoreContext::new(env, queue);
         let connection = Connection::SqliteWriter(connection, WriteCache::default());
-        let tx = Tx::new(connection, env, queue, Arc::clone(&local_listener), ids);
+        let tx = Tx::new(connection, Arc::clone(&context), delivery_ids);
         Ok(Self {
-            writer: Writer::start(tx, lock),
-            quote_details: BatchLoader::start(reading.connect().await?, batch_loader::QUOTES),
-            invoice_details: BatchLoader::start(reading.connect().await?, batch_loader::INVOICES),
+            writer: writer::start(tx, lock),
+            quote_details: batch_loader::start(reading.connect().await?, batch_loader::QUOTES),
+            invoice_details: batch_loader::start(reading.connect().await?, batch_loader::INVOICES),
             readers,
-            local_listener,
+            context,
         })
     }
 
     /// Receives the notifications of this node.
     pub(super) fn listen(&self, on_incoming: OnIncoming) {
         // A second listener is refused: the service is composed once.
-        let _ = self.local_listener.set(on_incoming);
+        let _ = self.context.on_incoming.set(on_incoming);
     }
 
     pub(super) async fn read(&self) -> Result<Connection, Error> {
         self.readers.acquire().await.map(Connection::SqliteReader).map_err(Error::unavailable)
-    }
-
-    pub(super) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        self.quote_details.load(company, id.0).await
-    }
-
-    pub(super) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.invoice_details.load(company, id.0).await
     }
 
     pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>

@@ -9,89 +9,61 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use parking_lot::Mutex;
 use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 
 use super::super::Tx;
 use super::super::connection::{Connection, execute};
+use super::worker::Worker;
 use crate::Error;
 
 /// Most operations in one commit. Bounds how long the first one waits for the last.
 const GROUP: usize = 64;
-/// Most operations that wait; behind them callers wait for a place.
-const QUEUE: usize = 1_024;
-
 /// Each operation begins at the savepoint. Taking one back leads there, and committing needs no release.
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT operation";
 const NEXT: &str = "RELEASE operation; SAVEPOINT operation";
 const UNDO: &str = "ROLLBACK TO operation";
 
-/// What became of an operation inside the transaction.
-pub(super) enum Ran {
-    /// To be committed; the answer waits for that.
-    Kept(Box<dyn FnOnce(Result<(), Error>) + Send>),
-    /// To be rolled back; already answered.
-    Undone,
+/// Answers the caller of an operation with the result of the commit.
+type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
+/// Runs an operation. `None` where it is to be rolled back; then it is already answered.
+pub(super) type Job = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
+
+/// Hands operations to the task.
+pub(super) type Writer = Worker<Job>;
+
+/// Starts the task.
+pub(super) fn start(tx: Tx, lock: File) -> Writer {
+    Worker::start("writer", |jobs| work(tx, jobs, lock))
 }
 
-type Job = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Ran> + Send>;
-
-/// The sending side: hands operations to the task.
-pub(super) struct Writer {
-    /// `None` once closed.
-    jobs: Mutex<Option<mpsc::Sender<Job>>>,
-    task: tokio::sync::Mutex<Option<JoinHandle<()>>>,
-}
-
-impl Writer {
-    #[expect(clippy::disallowed_methods, reason = "the task ends with its queue, and `close` waits for it")]
-    pub(super) fn start(tx: Tx, lock: File) -> Self {
-        let (sender, receiver) = mpsc::channel(QUEUE);
-        let task = tokio::spawn(work(tx, receiver, lock));
-        Self { jobs: Mutex::new(Some(sender)), task: tokio::sync::Mutex::new(Some(task)) }
-    }
-
+impl Worker<Job> {
     pub(super) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
     {
-        let closed = || Error::unavailable("the database is closed");
-        let sender = self.jobs.lock().clone().ok_or_else(closed)?;
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move |tx| Box::pin(attempt(tx, operation, reply)));
-        sender.send(job).await.map_err(|_| closed())?;
-        drop(sender);
+        self.send(Box::new(move |tx| Box::pin(attempt(tx, operation, reply)))).await?;
         answer.await.map_err(|_| Error::unavailable("the database did not take the operation"))?
-    }
-
-    pub(super) async fn close(&self) {
-        self.jobs.lock().take();
-        if let Some(task) = self.task.lock().await.take()
-            && let Err(error) = task.await
-        {
-            tracing::error!(%error, "the writer ended badly");
-        }
     }
 }
 
-/// Runs one operation and says what is to become of it.
-async fn attempt<T, F>(tx: &mut Tx, operation: F, reply: oneshot::Sender<Result<T, Error>>) -> Ran
+/// Runs one operation; see [`Job`].
+async fn attempt<T, F>(tx: &mut Tx, operation: F, reply: oneshot::Sender<Result<T, Error>>) -> Option<Reply>
 where
     T: Send + 'static,
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send,
 {
     if reply.is_closed() {
-        return Ran::Undone;
+        return None;
     }
     let result = AssertUnwindSafe(operation(tx)).catch_unwind().await;
     let error = match result {
         // The caller has gone away meanwhile: as if it had never asked.
-        Ok(Ok(_)) if reply.is_closed() => return Ran::Undone,
+        Ok(Ok(_)) if reply.is_closed() => return None,
         Ok(Ok(value)) => {
-            return Ran::Kept(Box::new(move |committed| {
+            return Some(Box::new(move |committed| {
                 // A caller that has gone away needs no answer.
                 let _ = reply.send(committed.map(|()| value));
             }));
@@ -100,7 +72,7 @@ where
         Err(_panic) => Error::internal("an operation panicked"),
     };
     let _ = reply.send(Err(error));
-    Ran::Undone
+    None
 }
 
 /// Holds the database's lock for as long as it writes.
@@ -158,8 +130,6 @@ async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error
     execute!(tx.connection(), |c| sqlx::query(statement).execute(c)).map(drop)
 }
 
-type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
-
 /// Runs the group, and the jobs that arrive in the meantime, which can share the commit. Fails where the transaction is
 /// of no use any more; what is left of the group has not run then.
 async fn run_jobs(
@@ -176,17 +146,13 @@ async fn run_jobs(
                 control(tx, NEXT).await?;
             }
             let savepoint = tx.savepoint();
-            at_savepoint = match job(tx).await {
-                Ran::Kept(reply) => {
-                    kept.push(reply);
-                    false
-                }
-                Ran::Undone => {
-                    tx.undo_to(savepoint);
-                    control(tx, UNDO).await?;
-                    true
-                }
-            };
+            let reply = job(tx).await;
+            at_savepoint = reply.is_none();
+            if at_savepoint {
+                tx.undo_to(savepoint);
+                control(tx, UNDO).await?;
+            }
+            kept.extend(reply);
         }
         while taken < GROUP
             && let Ok(job) = jobs.try_recv()
