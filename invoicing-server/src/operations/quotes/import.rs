@@ -102,12 +102,11 @@ impl Quotes<'_> {
         let turn = imports.acquire(self.0.id).await?;
         let all_numbers = numbers.acquire_all_within(self.0.id, LOCK_LIMIT).await?;
         let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
-        let imported = match tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
-            Ok(imported) => imported,
-            Err(_) => {
-                drop((all_numbers, turn));
-                attempts.await
-            }
+        let imported = if let Ok(imported) = tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
+            imported
+        } else {
+            drop((all_numbers, turn));
+            attempts.await
         };
         imported?.ok_or_else(|| Error::unavailable("other quotes keep taking the number of the import"))
     }
