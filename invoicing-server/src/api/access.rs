@@ -7,7 +7,7 @@ use invoicing_core::QuotaDecision;
 
 use super::ApiContext;
 use super::error::ApiError;
-use super::request::only_value;
+use super::headers::only_value;
 use super::response::RateLimit;
 use crate::access::Verdict;
 use crate::operations::CompanyHandle;

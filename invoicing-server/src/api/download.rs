@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::error::ApiError;
-use super::request::only_value;
+use super::headers::only_value;
 use super::response::{ApiResult, with_headers};
 use crate::Error;
 use crate::documents::{CONTENT_TYPE, ContentHash, content_disposition};

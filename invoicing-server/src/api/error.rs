@@ -3,11 +3,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use bytes::Bytes;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderName, HeaderValue, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequestsBody};
 
-use super::response::json;
 use crate::Error;
 use crate::config::MAX_BODY_BYTES;
 use crate::secret::without_secrets;
@@ -120,16 +118,8 @@ impl ApiError {
         body.unwrap_or_default()
     }
 
-    /// The response, without the headers of every response.
-    pub(super) fn response(&self) -> Response<Bytes> {
-        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body());
-        response.headers_mut().extend(self.header());
-        response
-    }
-
     /// The header that belongs to the code.
-    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+    pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Unauthorized => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::MethodNotAllowed { allow } => Some((header::ALLOW, HeaderValue::from_str(allow).ok()?)),

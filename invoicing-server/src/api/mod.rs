@@ -12,6 +12,7 @@ mod content_type;
 mod documents;
 mod download;
 pub(crate) mod error;
+mod headers;
 mod invoices;
 mod json;
 mod query;

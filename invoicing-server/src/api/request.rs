@@ -4,20 +4,12 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName};
 use matchit::Params;
 use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 use super::{content_type, json};
 use crate::operations::CompanyHandle;
-
-/// The text of a header that is given exactly once.
-pub(super) fn only_value(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
-    let mut values = headers.get_all(name).iter();
-    let (Some(value), None) = (values.next(), values.next()) else { return None };
-    value.to_str().ok()
-}
 
 /// A request that has passed authentication and quota.
 #[derive(Debug)]

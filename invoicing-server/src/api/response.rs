@@ -34,6 +34,16 @@ pub(super) fn record(status: StatusCode, record: &impl Serialize) -> ApiResult {
     Ok(json(status, serde_json::to_vec(record).map_err(Error::internal)?))
 }
 
+impl ApiError {
+    /// The response, without the headers of every response.
+    pub(super) fn response(&self) -> Response<Bytes> {
+        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
+        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body());
+        response.headers_mut().extend(self.header());
+        response
+    }
+}
+
 /// A response with headers of its own.
 pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response<Bytes> {
     let mut response = Response::new(body);

@@ -1,6 +1,7 @@
 //! The API as a service of hyper and of tower.
 //!
-//! [`ApiService::answer`] renders and logs errors once; [`ApiService::serve`] inside it can use `?`. Connections are served by [`serve`](crate::serve) or by the host.
+//! [`ApiService::respond`] renders and logs errors once, so [`ApiService::serve`] can use `?`. Connections are served by
+//! [`serve`](crate::serve) or by the host.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
