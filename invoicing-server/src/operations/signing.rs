@@ -92,8 +92,8 @@ impl SigningLinks {
                 if shown.is_some_and(|shown| shown != sent.document.sha256) {
                     return Err(Conflict::new("the quote was sent again since its document was shown").into());
                 }
-                let said = company.read(async move |mut tx| tx.documents().latest_particulars(id).await);
-                let particulars = said.await?;
+                let particulars =
+                    company.read(async move |mut tx| tx.documents().latest_particulars(id).await).await?;
                 let sha256 = sent.document.sha256.to_string();
                 let block = signature_block(env, &before.quote, evidence, &sha256);
                 let change = &before.change;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use invoicing_core::Invalid;
 use krilla::tagging::{Tag, TagKind};
 
+use super::Result;
 use super::pagination::{Block, BlockLine, BlockRule, Edge, Ink, LEFT, Paginator, RIGHT, Text};
 use super::sanitize::Rule;
 use super::tags::{NodeId, Tags};
@@ -153,7 +154,7 @@ impl Composer<'_> {
         text: &str,
         style: Style,
         width: Option<f32>,
-    ) -> Result<Lines, RenderError> {
+    ) -> Result<Lines> {
         let refused = |rule| RenderError::Text(Invalid::new(field.to_string(), rule));
         let lines = self.set.lines(text, style, width).map_err(refused)?;
         // Invisible characters only: a text that was entered must not vanish from the document.
@@ -170,7 +171,7 @@ impl Composer<'_> {
         (field, text): (Field, &str),
         look: Look,
         node: NodeId,
-    ) -> Result<(), RenderError> {
+    ) -> Result<()> {
         let lines = self.lines(field, text, look.style, Some(column.width))?;
         column.add(&lines, look, Side::Left, node);
         Ok(())
@@ -183,7 +184,7 @@ impl Composer<'_> {
         (field, text): (Field, &str),
         look: Look,
         node: NodeId,
-    ) -> Result<(), RenderError> {
+    ) -> Result<()> {
         let mut lines = self.lines(field, text, look.style, None)?;
         let mut look = look;
         let width = widest(&lines);
@@ -205,13 +206,13 @@ impl Composer<'_> {
         text: (Field, &str),
         look: Look,
         parent: NodeId,
-    ) -> Result<(), RenderError> {
+    ) -> Result<()> {
         let node = self.tags.add(Some(parent), Tag::P);
         self.put(column, text, look, node)
     }
 
     /// A heading across the page.
-    pub(super) fn heading(&mut self, text: &str) -> Result<(), RenderError> {
+    pub(super) fn heading(&mut self, text: &str) -> Result<()> {
         let heading = self.heading_in(Column::new(LEFT, WIDTH), text, HEADING, 2.0)?;
         self.pages.push(heading)
     }
@@ -223,7 +224,7 @@ impl Composer<'_> {
         text: &str,
         look: Look,
         padding: f32,
-    ) -> Result<Block, RenderError> {
+    ) -> Result<Block> {
         let node = self.tags.add(None, heading(2, text));
         self.tags.outline(node, text.to_owned());
         self.put(&mut column, (Field::Own, text), look, node)?;
@@ -231,7 +232,7 @@ impl Composer<'_> {
     }
 
     /// A text across the page. No page ends with its first line only, or begins with its last line only.
-    pub(super) fn paragraph(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<(), RenderError> {
+    pub(super) fn paragraph(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<()> {
         let node = self.tags.add(None, Tag::P);
         let lines = self.lines(text.0, text.1, look.style, Some(WIDTH))?;
         let last = lines.len().saturating_sub(1);

@@ -3,11 +3,12 @@
 use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
+use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading, widest};
 use super::french;
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::DocumentInput;
 
 /// Left edge of the client's address, in the window of a French envelope.
 const CLIENT: f32 = 318.0;
@@ -26,7 +27,7 @@ const VALUE: Look = Look::new(9.5);
 const STRONG: Look = Look::new(10.5).bold();
 
 /// The company and the title, and below them the dates, the site and the client.
-pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     // The title comes first in reading order, although the company is printed to its left.
     let section = to.tags.add(None, Tag::Div);
     let (title, title_width) = title(to, input.quote, section)?;
@@ -47,7 +48,7 @@ pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
 }
 
 /// The title at the right, as wide as it is.
-fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32), RenderError> {
+fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column, f32)> {
     let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));
     to.tags.outline(node, super::writer::title(number.1));
@@ -60,12 +61,7 @@ fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column
     Ok((column, width))
 }
 
-fn issuer(
-    to: &mut Composer<'_>,
-    company: &Company,
-    parent: NodeId,
-    width: f32,
-) -> Result<Column, RenderError> {
+fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) -> Result<Column> {
     let identity = &company.identity;
     let mut column = Column::new(LEFT, width);
     column.space(6.0);
@@ -86,7 +82,7 @@ fn issuer(
     Ok(column)
 }
 
-fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
+fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
     let mut column = Column::new(DATES.0, DATES.1);
     let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.summary.valid_until)];
     for (label, day) in facts {
@@ -98,7 +94,7 @@ fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Re
     Ok(column)
 }
 
-fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column, RenderError> {
+fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
     let head = &input.quote.summary;
     let mut column = Column::new(CLIENT, RIGHT - CLIENT);
     to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent)?;

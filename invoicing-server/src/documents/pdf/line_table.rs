@@ -7,12 +7,13 @@ use indexmap::IndexMap;
 use krilla::tagging::{TableHeaderScope, Tag};
 use rust_decimal::Decimal;
 
+use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, widest};
 use super::french;
 use super::line_groups::{IndexedLine, Sections, by_lot_and_section, total_ht};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::DocumentInput;
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
 const TEXT: Look = Look::new(9.0);
@@ -38,7 +39,7 @@ const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
 const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
 /// The table, from its head to the last subtotal.
-pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     let currency = input.quote.summary.currency.as_str();
     let lots = by_lot_and_section(&input.quote.lines);
     let columns = columns(widths(to, &lots, currency)?);
@@ -58,12 +59,12 @@ fn widths(
     to: &mut Composer<'_>,
     lots: &IndexMap<Option<&str>, Sections<'_>>,
     currency: &str,
-) -> Result<[f32; 6], RenderError> {
+) -> Result<[f32; 6]> {
     let mut widths = [0.0_f32; 6];
-    let mut widen = |place: usize, (field, text): (Field, &str), look: Look| {
+    let mut widen = |place: usize, (field, text): (Field, &str), look: Look| -> Result<()> {
         let lines = to.lines(field, text, look.style, None)?;
         widths[place] = widths[place].max(widest(&lines));
-        Ok::<_, RenderError>(())
+        Ok(())
     };
     for (place, label) in LABELS.into_iter().enumerate() {
         widen(place, (Field::Own, label), HEAD)?;
@@ -127,7 +128,7 @@ struct Table<'t, 'f> {
 }
 
 impl Table<'_, '_> {
-    fn head(&mut self, section: NodeId) -> Result<(), RenderError> {
+    fn head(&mut self, section: NodeId) -> Result<()> {
         let row = self.to.tags.add(Some(section), Tag::TR);
         let mut columns = Vec::new();
         for (place, label) in LABELS.into_iter().enumerate() {
@@ -138,7 +139,7 @@ impl Table<'_, '_> {
         self.to.pages.push(Block { gap: 20.0, keeps_with_next: true, repeats: true, ..head })
     }
 
-    fn lot(&mut self, lot: Option<&str>, sections: &Sections<'_>, is_first: bool) -> Result<(), RenderError> {
+    fn lot(&mut self, lot: Option<&str>, sections: &Sections<'_>, is_first: bool) -> Result<()> {
         // After a lot, lines without one need a heading, or they would seem to belong to that lot.
         if let Some(name) = lot.or((!is_first).then_some(OUTSIDE)) {
             let first = sections[0][0].0;
@@ -153,12 +154,7 @@ impl Table<'_, '_> {
         self.subtotal(name, total_ht(sections.values().flatten()), false, Ink::Accent)
     }
 
-    fn section(
-        &mut self,
-        section: Option<&str>,
-        lines: &[IndexedLine<'_>],
-        closes_lot: bool,
-    ) -> Result<(), RenderError> {
+    fn section(&mut self, section: Option<&str>, lines: &[IndexedLine<'_>], closes_lot: bool) -> Result<()> {
         if let Some(name) = section {
             self.group((Field::Line(lines[0].0, "section"), name), SECTION, 8.0)?;
         }
@@ -172,7 +168,7 @@ impl Table<'_, '_> {
     }
 
     /// The name of a lot or section across the table.
-    fn group(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<NodeId, RenderError> {
+    fn group(&mut self, text: (Field, &str), look: Look, gap: f32) -> Result<NodeId> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(COLUMNS));
         let cell = self.to.tags.add(Some(row), scope);
@@ -182,7 +178,7 @@ impl Table<'_, '_> {
         Ok(cell)
     }
 
-    fn row(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<(), RenderError> {
+    fn row(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let mut columns = Vec::with_capacity(6);
         for (place, (field, text)) in texts(line, self.currency).into_iter().enumerate() {
@@ -195,13 +191,7 @@ impl Table<'_, '_> {
     }
 
     /// A text in its column. A figure stays on one line, in a smaller size if it is too wide.
-    fn cell(
-        &mut self,
-        place: usize,
-        text: (Field, &str),
-        look: Look,
-        node: NodeId,
-    ) -> Result<Column, RenderError> {
+    fn cell(&mut self, place: usize, text: (Field, &str), look: Look, node: NodeId) -> Result<Column> {
         let (x, width) = self.columns[place];
         let mut column = Column::new(x, width);
         match side(place) {
@@ -211,13 +201,7 @@ impl Table<'_, '_> {
         Ok(column)
     }
 
-    fn subtotal(
-        &mut self,
-        name: &str,
-        sum: Decimal,
-        keeps_with_next: bool,
-        ink: Ink,
-    ) -> Result<(), RenderError> {
+    fn subtotal(&mut self, name: &str, sum: Decimal, keeps_with_next: bool, ink: Ink) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
         let label = self.to.tags.add(Some(row), scope);

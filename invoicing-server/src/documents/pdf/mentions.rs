@@ -3,15 +3,16 @@
 use invoicing_core::Percent;
 use rust_decimal::Decimal;
 
+use super::Result;
 use super::composer::{Composer, Field, Look};
 use super::french;
 use super::pagination::Ink;
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::DocumentInput;
 
 const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
 
 /// Mentions that depend on rates, retention and insurance, then the conditions.
-pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     let (identity, terms) = (&input.company.identity, &input.quote.detail);
     let mut mentions: Vec<(Field, String)> = terms
         .vat_breakdown

@@ -38,6 +38,8 @@ use super::{DocumentInput, DocumentRenderer, RenderError};
 
 pub use self::fonts::NotAFont;
 
+type Result<T, E = RenderError> = std::result::Result<T, E>;
+
 /// A blue that is dark enough to read and to photocopy.
 const ACCENT: [u8; 3] = [22, 72, 110];
 
@@ -86,7 +88,7 @@ impl PdfRenderer {
         Ok(Self { fonts: Arc::new(fonts), ..self })
     }
 
-    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer), RenderError> {
+    fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
         let mut composer =
             Composer { set: Typesetter::new(&self.fonts), pages: Paginator::new(), tags: Tags::default() };
         header::header(&mut composer, input)?;
@@ -101,20 +103,20 @@ impl PdfRenderer {
 }
 
 impl DocumentRenderer for PdfRenderer {
-    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+    fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>> {
         let (pages, tags, footer) = self.compose(input)?;
         Writer { accent: self.accent, tags, outline: None }.write(input, &pages, &footer)
     }
 }
 
 /// `Devis DEV-2026-0042 — Atelier Léa Martin — page 1 / 2` on one line. A name that is too long for it is cut.
-fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer, RenderError> {
+fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Result<Footer> {
     let mut line = |text: &str| {
         let lines = to.lines(Field::Named("number"), text, FOOTER.style, None)?;
         lines.into_iter().next().ok_or_else(|| RenderError::new("the footer is empty"))
     };
     let numbers = (1..=pages).map(|page| line(&format!(" — page {page} / {pages}")));
-    let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
+    let numbers = numbers.collect::<Result<Vec<_>>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
     let full = format!("Devis {} — {}", input.quote.summary.number, input.company.name);
     let mut text = line(&full)?;

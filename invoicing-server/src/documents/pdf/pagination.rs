@@ -10,9 +10,9 @@ use std::rc::Rc;
 
 use invoicing_core::Invalid;
 
+use super::Result;
 use super::tags::NodeId;
 use super::typesetter::Line;
-use crate::documents::RenderError;
 
 /// A4 in points (ISO 216).
 pub(super) const PAGE: (f32, f32) = (595.28, 841.89);
@@ -149,25 +149,14 @@ pub(super) struct Rectangle {
     pub(super) ink: Ink,
 }
 
-/// The position of a block, or of a part of one, on its page. For tests of page breaks.
-#[cfg(test)]
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
-    /// The block's index in the document.
-    pub(super) block: usize,
-    pub(super) top: f32,
-    pub(super) bottom: f32,
-    pub(super) keeps_with_next: bool,
-    pub(super) repeated: bool,
-}
-
 /// The content of a page, in reading order.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub(super) texts: Vec<Text>,
     pub(super) rectangles: Vec<Rectangle>,
+    /// The blocks and parts of blocks, each with its index in the document and its top. For tests of page breaks.
     #[cfg(test)]
-    pub(super) extents: Vec<Extent>,
+    pub(super) blocks: Vec<(usize, f32, Block)>,
 }
 
 /// Fills pages with blocks, from top to bottom.
@@ -190,26 +179,26 @@ impl Paginator {
     }
 
     /// Adds a block below the others.
-    pub(super) fn push(&mut self, block: Block) -> Result<(), RenderError> {
+    pub(super) fn push(&mut self, block: Block) -> Result<()> {
         let keeps_with_next = block.keeps_with_next;
         self.chain.push(block);
         if keeps_with_next { Ok(()) } else { self.place_chain() }
     }
 
     /// Ends the repetition of a block, for pages that start from now on.
-    pub(super) fn end_repetition(&mut self) -> Result<(), RenderError> {
+    pub(super) fn end_repetition(&mut self) -> Result<()> {
         self.place_chain()?;
         self.repeated = None;
         Ok(())
     }
 
     /// The filled pages.
-    pub(super) fn finish(&mut self) -> Result<Vec<Page>, RenderError> {
+    pub(super) fn finish(&mut self) -> Result<Vec<Page>> {
         self.place_chain()?;
         Ok(std::mem::take(&mut self.pages))
     }
 
-    fn place_chain(&mut self) -> Result<(), RenderError> {
+    fn place_chain(&mut self) -> Result<()> {
         let mut chain = std::mem::take(&mut self.chain);
         // A chain that does not fit starts on a new page, so that it is split as late as possible.
         if !self.page_is_empty && self.count_fitting(&mut chain) < chain.len() {
@@ -291,17 +280,11 @@ impl Paginator {
             Rectangle { x: mark.x, y, width: mark.width, height, ink: mark.ink }
         }));
         #[cfg(test)]
-        page.extents.push(Extent {
-            block: self.blocks,
-            top,
-            bottom,
-            keeps_with_next: block.keeps_with_next,
-            repeated: block.columns.iter().flatten().all(|line| line.text.node.is_none()),
-        });
+        page.blocks.push((self.blocks, top, block.clone()));
         self.y = bottom;
     }
 
-    fn next_page(&mut self) -> Result<(), RenderError> {
+    fn next_page(&mut self) -> Result<()> {
         if self.pages.len() == MAX_PAGES {
             return Err(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")).into());
         }

@@ -4,6 +4,7 @@ use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
+use super::Result;
 use super::composer::{Column, Composer, Field, HEADING, Look, WIDTH, block};
 use super::french;
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
@@ -25,14 +26,14 @@ const BAR: f32 = 2.5;
 const INDENT: f32 = 14.0;
 
 /// The signature, or the boxes for it.
-pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     match &input.quote.detail.signature {
         Some(signature) => signed(to, input, signature),
         None => to_be_signed(to),
     }
 }
 
-fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
+fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
     to.heading("Bon pour accord")?;
     let parent = to.tags.add(None, Tag::Div);
     let width = (WIDTH - BOX_GUTTER) / 2.0;
@@ -53,11 +54,7 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<(), RenderError> {
     to.pages.push(Block { marks, height: BOX_HEIGHT, gap: 4.0, ..block(columns, 0.0) })
 }
 
-fn signed(
-    to: &mut Composer<'_>,
-    input: &DocumentInput<'_>,
-    signature: &SignatureBlock,
-) -> Result<(), RenderError> {
+fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &SignatureBlock) -> Result<()> {
     let column = Column::new(LEFT + INDENT, WIDTH - INDENT);
     let title = to.heading_in(column, "Signature électronique", HEADING.ink(Ink::Accent), 3.0)?;
     to.pages.push(beside_bar(title))?;
@@ -96,7 +93,7 @@ fn beside_bar(block: Block) -> Block {
 }
 
 /// `14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z`.
-fn signed_at(signature: &SignatureBlock, time_zone: &str) -> Result<String, RenderError> {
+fn signed_at(signature: &SignatureBlock, time_zone: &str) -> Result<String> {
     let unknown = |_| RenderError::new(format!("the company's time zone {time_zone:?} is unknown"));
     let zone: Tz = time_zone.parse().map_err(unknown)?;
     let local = signature.signed_at.to_chrono().with_timezone(&zone);

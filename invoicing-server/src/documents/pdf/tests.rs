@@ -8,7 +8,7 @@ use invoicing_core::{
 use proptest::prelude::*;
 use uuid::Uuid;
 
-use super::pagination::{LEFT, PAGE, RIGHT, Text};
+use super::pagination::{Block, LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;
 use crate::documents::{ContentHash, SignedCopy};
@@ -407,7 +407,7 @@ fn a_row_that_fills_a_page_is_split_so_that_its_heading_stays_with_it() {
         let lines = vec![line("Avant", (None, None), "20"), line(&"mot\n".repeat(height), place, "20")];
         let pages = composed(&company(), &quote_of(lines));
         assert_tidy(&pages);
-        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keeps_with_next), "{height}");
+        assert!(pages.iter().all(|page| !page.blocks.last().unwrap().2.keeps_with_next), "{height}");
         assert!(text_of(&pages).contains("Lot\nSection\nmot\n"), "{height}");
         assert_eq!(split_blocks(&pages).len(), usize::from(height > 48), "{height}");
     }
@@ -435,7 +435,7 @@ fn the_bar_is_drawn_beside_the_whole_signature_on_each_page() {
         quote.detail.signature = Some(SignatureBlock { accepted_text, ..signature() });
         let pages = composed(&company(), &quote);
         assert_tidy(&pages);
-        assert!(pages.iter().all(|page| !page.extents.last().unwrap().keeps_with_next), "{lines}");
+        assert!(pages.iter().all(|page| !page.blocks.last().unwrap().2.keeps_with_next), "{lines}");
         let mut signed = 0;
         for page in &pages {
             let begin = page.texts.iter().position(|text| said(&text.line) == "Signature électronique");
@@ -452,10 +452,15 @@ fn the_bar_is_drawn_beside_the_whole_signature_on_each_page() {
     }
 }
 
+/// Whether the block is the head of a table that is printed once more.
+fn is_repeated(block: &Block) -> bool {
+    block.columns.iter().flatten().all(|line| line.text.node.is_none())
+}
+
 /// The blocks with parts on several pages.
 fn split_blocks(pages: &[Page]) -> Vec<usize> {
     let placed = |page: &Page| {
-        page.extents.iter().filter(|extent| !extent.repeated).map(|extent| extent.block).collect()
+        page.blocks.iter().filter(|(_, _, block)| !is_repeated(block)).map(|(index, ..)| *index).collect()
     };
     let mut all: Vec<usize> = pages.iter().flat_map::<Vec<usize>, _>(placed).collect();
     all.dedup();
@@ -525,15 +530,16 @@ proptest! {
         // With its headings and subtotals a row fits a page up to here.
         let (least, most) = (48.0 * 12.78, 712.0);
         for block in split_blocks(&pages) {
-            let parts = pages.iter().flat_map(|page| &page.extents);
-            let parts = parts.filter(|part| part.block == block && !part.repeated);
-            let height = parts.map(|part| part.bottom - part.top).sum::<f32>();
+            let parts = pages.iter().flat_map(|page| &page.blocks);
+            let parts = parts.filter(|(index, _, part)| *index == block && !is_repeated(part));
+            let height = parts.map(|(_, _, part)| part.height).sum::<f32>();
             prop_assert!((least..2.0 * most).contains(&height), "split: {}", height);
         }
         for page in &pages {
-            prop_assert!(!page.extents.last().unwrap().keeps_with_next, "a block is separated from the next");
-            for pair in page.extents.windows(2) {
-                prop_assert!(pair[0].bottom <= pair[1].top + 0.01);
+            prop_assert!(!page.blocks.last().unwrap().2.keeps_with_next, "a block is separated from the next");
+            for pair in page.blocks.windows(2) {
+                let [(_, top, upper), (_, lower_top, _)] = pair else { unreachable!() };
+                prop_assert!(top + upper.height <= lower_top + 0.01);
             }
         }
     }

@@ -3,10 +3,11 @@
 use invoicing_core::VatShare;
 use krilla::tagging::{TableHeaderScope, Tag};
 
+use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, block, widest};
 use super::french;
 use super::pagination::{Block, Edge, Ink, RIGHT};
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::DocumentInput;
 
 /// Left edge of the totals.
 const X: f32 = 270.0;
@@ -26,7 +27,7 @@ struct Row {
 }
 
 /// Total without VAT, VAT by rate, total with VAT, retention: kept together where a page can hold them.
-pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+pub(super) fn totals(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     let rows = rows(input);
     let table = to.tags.add(None, Tag::Table);
     let last = rows.len() - 1;

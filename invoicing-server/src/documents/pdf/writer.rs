@@ -21,6 +21,7 @@ use krilla::tagging::{Artifact, ArtifactType, ContentTag};
 use krilla::{Document, SerializeSettings};
 use serde::Serialize;
 
+use super::Result;
 use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
 use super::sanitize::sanitize;
 use super::tags::Tags;
@@ -61,7 +62,7 @@ impl Writer {
         input: &DocumentInput<'_>,
         pages: &[Page],
         footer: &Footer,
-    ) -> Result<Vec<u8>, RenderError> {
+    ) -> Result<Vec<u8>> {
         let configuration = ConfigurationBuilder::new()
             .with_archival_validator(Archival::A3_A)
             .with_accessibility_validator(Accessibility::UA1)
@@ -216,7 +217,7 @@ struct Proof<'a> {
 }
 
 /// Embeds the signed copy and its proof.
-fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<(), RenderError> {
+fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<()> {
     let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.signed_copy) else {
         return Ok(());
     };

@@ -71,21 +71,6 @@ impl ObjectStorage {
         self.prefix.parts().chain(own.iter().map(|part| part.as_str().into())).collect()
     }
 
-    async fn create(&self, key: DocumentKey, file: DocumentFile) -> Result<(), StoreError> {
-        let location = self.location(key);
-        match self.put_new(&location, &file).await {
-            Ok(()) => {}
-            // A retry finds what the first try has put. Anything else is left as it is: it may be evidence.
-            Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
-                if self.read(key).await? != file.bytes {
-                    return Err(StoreError::Corrupt);
-                }
-            }
-            Err(error) => return Err(error.into()),
-        }
-        self.flush(&location).await
-    }
-
     async fn put_new(&self, location: &Path, file: &DocumentFile) -> Result<(), Error> {
         let put = async |attributes| {
             let options = PutOptions { mode: PutMode::Create, attributes, ..PutOptions::default() };
@@ -102,16 +87,8 @@ impl ObjectStorage {
         }
     }
 
-    async fn read(&self, key: DocumentKey) -> Result<Bytes, StoreError> {
-        Ok(self.store.get(&self.location(key)).await?.bytes().await?)
-    }
-
-    async fn remove(&self, key: DocumentKey) -> Result<(), StoreError> {
-        let location = self.location(key);
-        match self.store.delete(&location).await {
-            Ok(()) | Err(Error::NotFound { .. }) => self.flush(&location).await,
-            Err(error) => Err(error.into()),
-        }
+    async fn read(&self, location: &Path) -> Result<Bytes, StoreError> {
+        Ok(self.store.get(location).await?.bytes().await?)
     }
 
     async fn flush(&self, location: &Path) -> Result<(), StoreError> {
@@ -124,11 +101,24 @@ impl ObjectStorage {
 
 impl DocumentStore for ObjectStorage {
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.create(key, file))
+        Box::pin(async move {
+            let location = self.location(key);
+            match self.put_new(&location, &file).await {
+                Ok(()) => {}
+                // A retry finds what the first try has put. Anything else is left as it is: it may be evidence.
+                Err(Error::AlreadyExists { .. } | Error::Precondition { .. }) => {
+                    if self.read(&location).await? != file.bytes {
+                        return Err(StoreError::Corrupt);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+            self.flush(&location).await
+        })
     }
 
     fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
-        Box::pin(self.read(key))
+        Box::pin(async move { self.read(&self.location(key)).await })
     }
 
     fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
@@ -142,7 +132,13 @@ impl DocumentStore for ObjectStorage {
     }
 
     fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(self.remove(key))
+        Box::pin(async move {
+            let location = self.location(key);
+            match self.store.delete(&location).await {
+                Ok(()) | Err(Error::NotFound { .. }) => self.flush(&location).await,
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 
     #[cfg(feature = "cloud")]
