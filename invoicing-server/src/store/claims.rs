@@ -13,15 +13,10 @@ use serde::Deserialize;
 use sqlx::{FromRow, Row as _};
 use uuid::Uuid;
 
-#[cfg(feature = "postgres")]
-use super::connection::query_postgres;
-use super::connection::{On, Sql, execute, query};
 use super::deliveries::AllDeliveries;
 #[cfg(feature = "postgres")]
 use super::deliveries::small;
-use super::lists::Ids;
-#[cfg(feature = "postgres")]
-use super::lists::Uuids;
+use super::query::Sql;
 use super::rows::from_json;
 use crate::Error;
 use crate::queue::Job;
@@ -117,9 +112,7 @@ impl AllDeliveries<'_> {
                     held_until
                 ) AS at FROM waiting w",
         };
-        let rows: Vec<DueRow> = query!(self.0, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect))
-            .bind(now.as_millis())
-            .fetch_all(c))?;
+        let rows: Vec<DueRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
         Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at))).collect())
     }
 
@@ -181,16 +174,11 @@ impl AllDeliveries<'_> {
                 UPDATE delivery SET claim = 0, held_until = 0, due_at = least(due_at, $3), claims = claims - 1
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2",
         };
-        Ok(execute!(self.0, |c, dialect| sqlx::query(RELEASE.of(dialect))
-            .bind(Ids(ids))
-            .bind(token)
-            .bind(now.as_millis())
-            .execute(c))?)
+        Ok(self.0.query(RELEASE, &[&ids, &token, &now]).execute().await?)
     }
 
     /// Releases the claims of a run that ends: these, and in SQLite all others that it has made, also those that were
     /// committed after it had ended.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite releases the whole run"))]
     pub(crate) async fn release_run(
         &mut self,
         ids: &[i64],
@@ -200,16 +188,10 @@ impl AllDeliveries<'_> {
         const RELEASE_RUN: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), claims = claims - 1
             WHERE status = 'pending' AND claim = $1";
-        match self.0.on() {
-            On::Sqlite(c) => Ok(sqlx::query(RELEASE_RUN)
-                .bind(token)
-                .bind(now.as_millis())
-                .execute(c)
-                .await?
-                .rows_affected()),
-            #[cfg(feature = "postgres")]
-            On::Postgres(_) => self.release(ids, token, now).await,
+        if self.0.is_shared() {
+            return self.release(ids, token, now).await;
         }
+        Ok(self.0.query(RELEASE_RUN, &[&token, &now]).execute().await?)
     }
 
     /// Releases the claims of dead processes. On PostgreSQL a dead process cannot be told from a slow one: its leases
@@ -218,13 +200,10 @@ impl AllDeliveries<'_> {
         const RELEASE_ALL: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1)
             WHERE status = 'pending' AND claim <> 0";
-        match self.0.on() {
-            On::Sqlite(c) => {
-                Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(c).await?.rows_affected())
-            }
-            #[cfg(feature = "postgres")]
-            On::Postgres(_) => Ok(0),
+        if self.0.is_shared() {
+            return Ok(0);
         }
+        Ok(self.0.query(RELEASE_ALL, &[&now]).execute().await?)
     }
 }
 
@@ -319,13 +298,9 @@ impl AllDeliveries<'_> {
             FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
         let rooms: Vec<i64> =
             wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
-        Ok(query_postgres!(self.0, |c| sqlx::query_as(CLAIM)
-            .bind(claimant.token)
-            .bind(claimant.lease_until.as_millis())
-            .bind(webhooks_of(wanted))
-            .bind(claimant.now.as_millis())
-            .bind(Ids(&rooms))
-            .fetch_all(c))?)
+        let Claimant { token, now, lease_until } = claimant;
+        let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks_of(wanted), &now, &rooms]);
+        Ok(claim.fetch_all().await?)
     }
 
     /// Kind and body of the events of deliveries, by company and event.
@@ -345,10 +320,7 @@ impl AllDeliveries<'_> {
             return Ok(HashMap::new());
         }
         let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
-        let rows: Vec<EventOfDelivery> = query_postgres!(self.0, |c| sqlx::query_as(EVENTS)
-            .bind(Uuids(companies))
-            .bind(Uuids(events))
-            .fetch_all(c))?;
+        let rows: Vec<EventOfDelivery> = self.0.query(EVENTS, &[&companies, &events]).fetch_all().await?;
         let event =
             |row: EventOfDelivery| ((row.company_id, row.event_id), (row.kind, Bytes::from(row.body)));
         Ok(rows.into_iter().map(event).collect())
@@ -366,10 +338,8 @@ impl AllDeliveries<'_> {
                 SELECT due_at FROM delivery
                 WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
             ) d";
-        let rows: Result<Vec<DueRow>, sqlx::Error> = query!(self.0, |c| sqlx::query_as(NEXT)
-            .bind(webhooks_of(wanted))
-            .bind(now.as_millis())
-            .fetch_all(c));
+        let rows: Result<Vec<DueRow>, sqlx::Error> =
+            self.0.query(NEXT, &[&webhooks_of(wanted), &now]).fetch_all().await;
         match rows {
             Ok(rows) => {
                 let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
@@ -384,6 +354,6 @@ impl AllDeliveries<'_> {
 }
 
 #[cfg(feature = "postgres")]
-fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Uuids {
-    Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect())
+fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Vec<Uuid> {
+    wanted.iter().map(|(webhook, _)| webhook.0).collect()
 }

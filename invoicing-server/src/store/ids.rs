@@ -9,8 +9,6 @@ use std::ops::Range;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::connection::Connection;
-#[cfg(feature = "postgres")]
-use super::connection::query;
 use crate::Error;
 
 #[cfg(feature = "postgres")]
@@ -52,7 +50,7 @@ impl DeliveryIds {
         }
         #[cfg(feature = "postgres")]
         if connection.is_shared() {
-            let first: i64 = query!(connection, |c| sqlx::query_scalar(NEXT_BLOCK).fetch_one(c))?;
+            let first: i64 = connection.query(NEXT_BLOCK, &[]).scalar().await?;
             own.0 = first + wanted..first + BLOCK;
             return Ok(first);
         }

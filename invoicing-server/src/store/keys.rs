@@ -1,13 +1,13 @@
 //! API keys: their hash, and the requests that count in their quota.
 
+#[cfg(feature = "postgres")]
+use invoicing_core::QUOTA_WINDOW_MS;
 use invoicing_core::{Company, CompanyId, KeyId, Plan, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::companies::one_row;
-#[cfg(feature = "postgres")]
-use super::connection::query_postgres;
-use super::connection::{Connection, Sql, execute, query};
+use super::connection::Connection;
+use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
 use crate::Error;
@@ -65,15 +65,7 @@ impl KeyTable<'_> {
                 INSERT INTO api_key (company_id, id, hash, last4, label, created_at)
                 VALUES ($1, $2, $3, $4, $5, $6)",
         };
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
-            .bind(company.0)
-            .bind(key.id.0)
-            .bind(hash.as_slice())
-            .bind(&key.last4)
-            .bind(&key.label)
-            .bind(key.created_at.as_millis())
-            .execute(c))?;
+        self.0.query(INSERT, &[&key.id, hash, &key.last4, &key.label, &key.created_at]).execute().await?;
         Ok(())
     }
 
@@ -82,8 +74,7 @@ impl KeyTable<'_> {
         const LIST: &str = "
             SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key
             WHERE company_id = $1 ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<KeyRow> = query!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<KeyRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(KeyRecord::from).collect())
     }
 
@@ -91,12 +82,7 @@ impl KeyTable<'_> {
     pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<(), Error> {
         const REVOKE: &str = "
             UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(REVOKE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .execute(c))?;
+        let done = self.0.query(REVOKE, &[&id, &at]).execute().await?;
         if done == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
@@ -104,14 +90,7 @@ impl KeyTable<'_> {
     pub(crate) async fn set_use(&mut self, id: KeyId, at: Timestamp, quota_log: &str) -> Result<(), Error> {
         const SET_USE: &str = "
             UPDATE api_key SET last_used_at = $3, quota_log = $4 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(SET_USE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .bind(quota_log)
-            .execute(c))?;
-        one_row(done, "api_key")
+        self.0.query(SET_USE, &[&id, &at, &quota_log]).change_one("api_key").await
     }
 }
 
@@ -150,9 +129,7 @@ impl AllKeys<'_> {
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = $1 AND k.revoked_at IS NULL",
         };
-        let row: Option<ActiveKeyRow> = query!(self.0, |c, dialect| sqlx::query_as(FIND.of(dialect))
-            .bind(hash.as_slice())
-            .fetch_optional(c))?;
+        let row: Option<ActiveKeyRow> = self.0.query(FIND, &[hash]).fetch_optional().await?;
         row.map(|row| {
             Ok(ActiveKey {
                 company: from_json(&row.record, "company", row.company_id)?,
@@ -174,10 +151,7 @@ impl AllKeys<'_> {
         const REVOKE_IDLE: &str = "
             UPDATE api_key SET revoked_at = $1
             WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING id";
-        let ids: Vec<Uuid> = query!(self.0, |c| sqlx::query_scalar(REVOKE_IDLE)
-            .bind(at.as_millis())
-            .bind(idle_since.as_millis())
-            .fetch_all(c))?;
+        let ids: Vec<Uuid> = self.0.query(REVOKE_IDLE, &[&at, &idle_since]).all_scalars().await?;
         Ok(ids.into_iter().map(KeyId).collect())
     }
 }
@@ -231,31 +205,24 @@ impl AllKeys<'_> {
                     SELECT count(*) FROM unnest(k.accepted) a
                     WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
                 ) < $4
-            RETURNING k.accepted";
+            RETURNING array_to_json(k.accepted)::text";
         const FIND: &str = "
-            SELECT k.accepted FROM api_key k JOIN company c ON c.id = k.company_id
+            SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id
             WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
                 AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
         let Caller { company, key, plan, idle_since } = caller;
-        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(COUNT)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(now.as_millis())
-            .bind(i64::from(limit))
-            .bind(idle_since.as_millis())
-            .bind(plan.as_str())
-            .bind(invoicing_core::QUOTA_WINDOW_MS)
-            .fetch_optional(c))?;
+        let plan = plan.as_str();
+        let count =
+            self.0.query(COUNT, &[&company, &key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS]);
+        let accepted: Option<String> = count.optional_scalar().await?;
         if let Some(accepted) = accepted {
-            return Ok(Counted::Accepted(accepted));
+            return Ok(Counted::Accepted(from_json(accepted, "api_key", key)?));
         }
-        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(FIND)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(idle_since.as_millis())
-            .bind(plan.as_str())
-            .fetch_optional(c))?;
-        Ok(accepted.map_or(Counted::Changed, Counted::Refused))
+        let find = self.0.query(FIND, &[&company, &key, &idle_since, &plan]);
+        let accepted: Option<String> = find.optional_scalar().await?;
+        accepted.map_or(Ok(Counted::Changed), |accepted| {
+            Ok(Counted::Refused(from_json(accepted, "api_key", key)?))
+        })
     }
 
     /// Stores that a key without a quota was used.
@@ -267,11 +234,7 @@ impl AllKeys<'_> {
     ) -> Result<(), Error> {
         const SET_LAST_USED: &str = "
             UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
-        query_postgres!(self.0, |c| sqlx::query(SET_LAST_USED)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(at.as_millis())
-            .execute(c))?;
+        self.0.query(SET_LAST_USED, &[&company, &key, &at]).execute().await?;
         Ok(())
     }
 }

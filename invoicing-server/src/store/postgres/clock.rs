@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use super::super::connection::{Connection, query};
+use super::super::connection::Connection;
 use super::Shared;
 use crate::env::Env;
 
@@ -33,7 +33,7 @@ impl Shared {
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
         let mut connection = Connection::Postgres(self.session().await?);
         let before = self.env.now().as_millis();
-        let there: i64 = query!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
+        let there: i64 = connection.query(NOW, &[]).scalar().await?;
         let after = self.env.now().as_millis();
         let Correction(Some(correction)) = &self.correction else { return Ok(()) };
         // The server answered between the two instants; a time between them needs no correction.

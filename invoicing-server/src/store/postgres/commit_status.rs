@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sqlx::ConnectOptions as _;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, execute, query};
+use super::super::connection::Connection;
 use super::Shared;
 use crate::Error;
 use crate::error::CommitInDoubt;
@@ -71,7 +71,7 @@ async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let given_up: bool = match shared.in_time(asked).await {
         Err(sqlx::Error::Database(_)) => {
             let mut connection = Connection::Postgres(shared.session().await?);
-            query!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
+            connection.query(ASK, &[&id, &now]).scalar().await?
         }
         asked => asked?,
     };
@@ -87,6 +87,6 @@ fn millis_of(id: Uuid) -> i64 {
 pub(super) async fn prune(shared: &Shared) -> Result<(), Error> {
     let mut connection = Connection::Postgres(shared.session().await.map_err(Error::unavailable)?);
     let before = shared.env.now().as_millis().saturating_sub(KEPT_MS);
-    while execute!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
+    while connection.query(PRUNE, &[&before, &BATCH]).execute().await? > 0 {}
     Ok(())
 }

@@ -26,7 +26,7 @@ pub(super) use retry::Backoff;
 
 use super::DatabaseError;
 use super::claims::{Claimant, Claimed};
-use super::connection::{Connection, query};
+use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::ids::DeliveryIds;
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
@@ -213,8 +213,7 @@ impl Postgres {
         session.begin(BEGIN_SWEEP.to_owned()).await?;
         let mut connection = Connection::Postgres(session);
         let lock = "SELECT pg_try_advisory_xact_lock($1)";
-        let locked: bool =
-            query!(&mut connection, |c| sqlx::query_scalar(lock).bind(SWEEP_LOCK).fetch_one(c))?;
+        let locked: bool = connection.query(lock, &[&SWEEP_LOCK]).scalar().await?;
         if !locked {
             connection.end_transaction().await?;
         }

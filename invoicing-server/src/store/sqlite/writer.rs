@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::super::Tx;
-use super::super::connection::{Connection, execute};
+use super::super::connection::Connection;
 use crate::Error;
 
 /// Most operations in one commit. Bounds how long the first one waits for the last.
@@ -155,7 +155,7 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
 
 /// Runs a statement that begins or ends something.
 async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error> {
-    execute!(tx.connection(), |c| sqlx::query(statement).execute(c)).map(drop)
+    tx.connection().query(statement, &[]).execute().await.map(drop)
 }
 
 type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
