@@ -30,7 +30,7 @@ CREATE TABLE api_key (
     last_used_at INTEGER,
     revoked_at INTEGER,
     -- Requests accepted in the last minute, and those reserved: see keys.rs.
-    quota_log TEXT NOT NULL,
+    quota_log TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX api_key_hash ON api_key (hash);

@@ -5,7 +5,7 @@ use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 use super::{Access, IDLE_LIMIT_MS, Key, LAST_USE_LAG_MS};
 use crate::Error;
 use crate::store::ServiceTables;
-use crate::store::keys::{Caller, Counted};
+use crate::store::keys::quota::{Caller, Counted};
 
 /// How often a request is counted again where the window moves between the refusal and its explanation.
 const TRIES: u32 = 5;

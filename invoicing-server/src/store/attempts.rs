@@ -123,20 +123,9 @@ impl AllDeliveries<'_> {
         let ended: HashSet<i64> = ended.into_iter().collect();
         let late: Vec<i64> = ids.iter().copied().filter(|id| !ended.contains(id)).collect();
         if !late.is_empty() {
-            self.count_late(&late).await?;
+            self.count_attempts(&late, token).await?;
         }
         Ok(late)
-    }
-
-    async fn count_late(&mut self, ids: &[i64]) -> Result<(), Error> {
-        const COUNT_LATE: Sql = Sql {
-            sqlite: "
-                UPDATE delivery SET attempts_in_all = attempts_in_all + 1
-                WHERE id IN (SELECT value FROM json_each($1))",
-            postgres: "UPDATE delivery SET attempts_in_all = attempts_in_all + 1 WHERE id = ANY($1)",
-        };
-        self.0.query(COUNT_LATE, &[&ids]).execute().await?;
-        Ok(())
     }
 
     /// Puts a delivery back with a time before which it is not attempted.

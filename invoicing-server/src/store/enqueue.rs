@@ -139,22 +139,25 @@ impl DeliveryGroup {
     }
 
     pub(super) fn row(&self, event: EventId, token: i64) -> GroupRow {
-        let skipped = self.state == InitialState::Skipped;
-        let held_until = match self.state {
-            InitialState::Leased(until) => Some(until),
-            InitialState::Pending | InitialState::Skipped => None,
+        let (status, reason) = match self.state {
+            InitialState::Leased(_) | InitialState::Pending => (DeliveryStatus::Pending, None),
+            InitialState::Skipped => (DeliveryStatus::Skipped, Some(DISABLED)),
+        };
+        let (claim, claims, held_until) = match self.state {
+            InitialState::Leased(until) => (token, 1, until.as_millis()),
+            InitialState::Pending | InitialState::Skipped => (0, 0, 0),
         };
         GroupRow {
             event,
             first: self.first,
             webhooks: self.webhooks.iter().map(|id| id.0).collect(),
-            status: if skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending },
-            reason: skipped.then_some(DISABLED),
+            status,
+            reason,
             due_at: self.due_at,
-            claim: if held_until.is_some() { token } else { 0 },
-            claims: i64::from(held_until.is_some()),
-            ended_at: skipped.then_some(self.due_at),
-            held_until: held_until.map_or(0, Timestamp::as_millis),
+            claim,
+            claims,
+            ended_at: reason.map(|_| self.due_at),
+            held_until,
         }
     }
 

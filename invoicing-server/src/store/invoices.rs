@@ -110,10 +110,10 @@ impl InvoiceTable<'_> {
         let JsonParts { summary, lines, detail } = JsonParts::of_invoice(invoice)?;
         let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
         let due = overdue_after(invoice);
-        let insert = self
-            .0
-            .query(INSERT, &[id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail]);
-        insert.execute().await?;
+        self.0
+            .query(INSERT, &[id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail])
+            .execute()
+            .await?;
         Ok(())
     }
 

@@ -50,13 +50,6 @@ impl JsonParts {
 
     /// The whole detail.
     pub(crate) fn detail(&self) -> String {
-        let Self { summary, lines, detail } = self;
-        let mut json = String::with_capacity(summary.len() + lines.len() + detail.len() + 10);
-        json.push_str(summary);
-        json.push_str(",\"lines\":");
-        json.push_str(lines);
-        json.push(',');
-        json.push_str(detail);
-        json
+        [self.summary.as_str(), ",\"lines\":", &self.lines, ",", &self.detail].concat()
     }
 }

@@ -64,10 +64,10 @@ impl SignatureTable<'_> {
                 (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let ProofRecord { token_hash, ip, user_agent, document_sha256, fingerprint, signed_at } = proof;
-        let insert = self
-            .0
-            .query(INSERT, &[&quote, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at]);
-        insert.execute().await?;
+        self.0
+            .query(INSERT, &[&quote, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at])
+            .execute()
+            .await?;
         Ok(())
     }
 

@@ -197,10 +197,8 @@ impl WebhookTable<'_> {
     pub(crate) async fn set_target(&mut self, webhook: &Webhook) -> Result<(), Error> {
         const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
         self.0.forget();
-        self.0
-            .query(SET_TARGET, &[&webhook.id, &webhook.url, &to_bits(&webhook.events)])
-            .change_one("webhook")
-            .await
+        let Webhook { id, url, events, .. } = webhook;
+        self.0.query(SET_TARGET, &[id, url, &to_bits(events)]).change_one("webhook").await
     }
 
     pub(crate) async fn set_secret(
