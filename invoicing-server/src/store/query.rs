@@ -85,27 +85,16 @@ impl Query<'_> {
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(session, query) => {
-                let limit = session.asks();
-                let query = query.try_map(|row| R::from_row(&row));
+                let (limit, query) = (session.asks(), query.try_map(|row| R::from_row(&row)));
                 let rows = timeout(limit, query.fetch_all(session.connection())).await;
                 answer(session, rows)
             }
         }
     }
 
+    /// For a statement that gives at most one row.
     pub(super) async fn fetch_optional<R: Row>(self) -> Result<Option<R>, sqlx::Error> {
-        match self {
-            Self::Sqlite(connection, query) => {
-                query.try_map(|row| R::from_row(&row)).fetch_optional(connection).await
-            }
-            #[cfg(feature = "postgres")]
-            Self::Postgres(session, query) => {
-                let limit = session.asks();
-                let query = query.try_map(|row| R::from_row(&row));
-                let row = timeout(limit, query.fetch_optional(session.connection())).await;
-                answer(session, row)
-            }
-        }
+        Ok(self.fetch_all().await?.pop())
     }
 
     pub(super) async fn fetch_one<R: Row>(self) -> Result<R, sqlx::Error> {
