@@ -28,7 +28,7 @@ const ROUNDS: usize = 8;
 
 /// Parts of the statements that have to be seen: claiming, when the next one falls due, what waits; attempts and the ends
 /// of deliveries; retries; what is given back; and the pages in each of their orders.
-const SEEN: [&str; 16] = [
+const SEEN: [&str; 15] = [
     "FOR UPDATE SKIP LOCKED",
     "AND due_at > $2 ORDER BY due_at LIMIT 1",
     "WITH RECURSIVE waiting",
@@ -42,8 +42,7 @@ const SEEN: [&str; 16] = [
     "DELETE FROM attempt",
     "FROM quote WHERE company_id = $1 ORDER BY created_at DESC",
     "FROM quote WHERE company_id = $1 AND status = $5",
-    "FROM quote WHERE company_id = $1 AND updated_at >= $4 ORDER BY",
-    "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND status",
+    "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status",
     "FROM event WHERE company_id = $1 AND id > $2",
 ];
 

@@ -61,8 +61,8 @@ CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `head` is the JSON object of a list item without its closing brace, `terms` is the rest of the detail without its
--- opening brace. With `lines` between them they are the detail, byte for byte.
+-- `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object without
+-- its opening brace. With `lines` between them they are the whole object, byte for byte.
 CREATE TABLE quote (
     company_id UUID NOT NULL,
     id UUID NOT NULL,
@@ -70,9 +70,9 @@ CREATE TABLE quote (
     valid_until DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    head TEXT NOT NULL,
+    summary TEXT NOT NULL,
     lines TEXT NOT NULL,
-    terms TEXT NOT NULL,
+    detail TEXT NOT NULL,
     -- Where the work is done. Printed on the document, shown by no API.
     work_site TEXT,
     PRIMARY KEY (company_id, id)
@@ -148,9 +148,9 @@ CREATE TABLE invoice (
     due_date DATE,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
-    head TEXT NOT NULL,
+    summary TEXT NOT NULL,
     lines TEXT NOT NULL,
-    terms TEXT NOT NULL,
+    detail TEXT NOT NULL,
     PRIMARY KEY (company_id, id)
 );
 -- One live invoice per quote.

@@ -30,7 +30,7 @@ CREATE TABLE api_key (
     last_used_at INTEGER,
     revoked_at INTEGER,
     -- Requests accepted in the last minute, and those reserved: see keys.rs.
-    quota_log TEXT NOT NULL,
+    quota_log TEXT NOT NULL DEFAULT '[]',
     PRIMARY KEY (company_id, id)
 ) WITHOUT ROWID;
 CREATE UNIQUE INDEX api_key_hash ON api_key (hash);
@@ -50,8 +50,8 @@ CREATE UNIQUE INDEX client_external_id ON client (company_id, external_id) WHERE
 CREATE INDEX client_updated ON client (company_id, updated_at, id);
 CREATE INDEX client_created ON client (company_id, created_at, id);
 
--- `head` is the JSON object of a list item without its closing brace, `terms` is the rest of the detail without its
--- opening brace. With `lines` between them they are the detail, byte for byte.
+-- `summary` is the JSON object of a list item without its closing brace, `detail` is the rest of the whole object without
+-- its opening brace. With `lines` between them they are the whole object, byte for byte.
 CREATE TABLE quote (
     company_id BLOB NOT NULL,
     id BLOB NOT NULL,
@@ -59,9 +59,9 @@ CREATE TABLE quote (
     valid_until TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    head TEXT NOT NULL,
+    summary TEXT NOT NULL,
     lines TEXT NOT NULL,
-    terms TEXT NOT NULL,
+    detail TEXT NOT NULL,
     -- Where the work is done. Printed on the document, shown by no API.
     work_site TEXT
 );
@@ -137,9 +137,9 @@ CREATE TABLE invoice (
     due_date TEXT,
     created_at INTEGER NOT NULL,
     updated_at INTEGER NOT NULL,
-    head TEXT NOT NULL,
+    summary TEXT NOT NULL,
     lines TEXT NOT NULL,
-    terms TEXT NOT NULL
+    detail TEXT NOT NULL
 );
 CREATE UNIQUE INDEX invoice_id ON invoice (company_id, id);
 -- One live invoice per quote.

@@ -5,7 +5,7 @@ use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 use super::{Access, IDLE_LIMIT_MS, Key};
 use crate::Error;
 use crate::store::ServiceTables;
-use crate::store::keys::{Caller, Counted};
+use crate::store::keys::quota::{Caller, Counted};
 
 impl Access {
     /// Counts a request, or refuses it. `None` where the key was revoked or the company has another plan by now.

@@ -84,8 +84,7 @@ impl Clients<'_> {
 
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
-        let (window, query) = (query.window, query.clone());
-        let page = self.0.read(async move |mut tx| tx.clients().page(&query).await).await?;
-        window.envelope(&page)
+        let query = query.clone();
+        self.0.read(async move |mut tx| tx.clients().page(&query).await).await
     }
 }

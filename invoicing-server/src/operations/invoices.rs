@@ -171,8 +171,7 @@ impl Invoices<'_> {
     /// A page of invoices as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
         let query = *query;
-        let page = self.0.read(async move |mut tx| tx.invoices().page(&query).await).await?;
-        query.window.envelope(&page)
+        self.0.read(async move |mut tx| tx.invoices().page(&query).await).await
     }
 }
 

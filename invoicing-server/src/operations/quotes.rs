@@ -150,8 +150,7 @@ impl Quotes<'_> {
     /// A page of quotes as the JSON envelope of the API.
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
         let query = *query;
-        let page = self.0.read(async move |mut tx| tx.quotes().page(&query).await).await?;
-        query.window.envelope(&page)
+        self.0.read(async move |mut tx| tx.quotes().page(&query).await).await
     }
 
     /// What the lines cost the company itself, in the order of the lines. For the host only.

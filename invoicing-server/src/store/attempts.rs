@@ -8,11 +8,8 @@ use std::collections::HashSet;
 use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp};
 use serde::Serialize;
 
-use super::connection::{Dialect, Sql, execute, query};
 use super::deliveries::AllDeliveries;
-use super::lists::Ids;
-#[cfg(feature = "postgres")]
-use super::lists::Texts;
+use super::query::Sql;
 use super::rows::to_json;
 use crate::Error;
 
@@ -60,24 +57,19 @@ impl AllDeliveries<'_> {
                     (SELECT company_id, event_id, webhook_id FROM delivery WHERE id = a.id LIMIT 1) d
                 ON CONFLICT DO NOTHING",
         };
-        let inserted = execute!(self.0, |c, dialect| {
-            let query = sqlx::query(INSERT.of(dialect));
-            let query = match dialect {
-                Dialect::Sqlite => query.bind(to_json(&attempts)?),
-                #[cfg(feature = "postgres")]
-                Dialect::Postgres => {
-                    let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
-                    query
-                        .bind(Ids(&column(|row| row.0)))
-                        .bind(Ids(&column(|row| row.1)))
-                        .bind(Ids(&column(|row| row.2)))
-                        .bind(Ids(&column(|row| row.3)))
-                        .bind(Ids(&column(|row| row.4.map_or(0, i64::from))))
-                        .bind(Texts(attempts.iter().map(|row| row.5.map(str::to_owned)).collect()))
-                }
-            };
-            query.execute(c)
-        })?;
+        let inserted = if self.0.is_shared() {
+            let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
+            let (ids, numbers) = (column(|row| row.0), column(|row| row.1));
+            let (starts, durations) = (column(|row| row.2), column(|row| row.3));
+            let statuses = column(|row| row.4.map_or(0, i64::from));
+            let failures: Vec<Option<String>> = attempts.iter().map(|row| row.5.map(str::to_owned)).collect();
+            self.0
+                .query(INSERT, &[&ids, &numbers, &starts, &durations, &statuses, &failures])
+                .execute()
+                .await?
+        } else {
+            self.0.query(INSERT, &[&to_json(&attempts)?]).execute().await?
+        };
         match inserted {
             0 => Ok(false),
             inserted if inserted == attempts.len() as u64 => Ok(true),
@@ -98,7 +90,7 @@ impl AllDeliveries<'_> {
                     attempts_in_all = attempts_in_all + 1
                 WHERE id = ANY($1)",
         };
-        execute!(self.0, |c, dialect| sqlx::query(COUNT.of(dialect)).bind(Ids(ids)).bind(token).execute(c))?;
+        self.0.query(COUNT, &[&ids, &token]).execute().await?;
         Ok(())
     }
 
@@ -124,32 +116,16 @@ impl AllDeliveries<'_> {
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4
                 RETURNING id",
         };
-        let ended: Vec<i64> = query!(self.0, |c, dialect| sqlx::query_scalar(END.of(dialect))
-            .bind(Ids(ids))
-            .bind(status.as_str())
-            .bind(at.as_millis())
-            .bind(token)
-            .fetch_all(c))?;
+        let ended: Vec<i64> = self.0.query(END, &[&ids, &status, &at, &token]).all_scalars().await?;
         if !self.0.is_shared() {
             return Ok(Vec::new());
         }
         let ended: HashSet<i64> = ended.into_iter().collect();
         let late: Vec<i64> = ids.iter().copied().filter(|id| !ended.contains(id)).collect();
         if !late.is_empty() {
-            self.count_late(&late).await?;
+            self.count_attempts(&late, token).await?;
         }
         Ok(late)
-    }
-
-    async fn count_late(&mut self, ids: &[i64]) -> Result<(), Error> {
-        const COUNT_LATE: Sql = Sql {
-            sqlite: "
-                UPDATE delivery SET attempts_in_all = attempts_in_all + 1
-                WHERE id IN (SELECT value FROM json_each($1))",
-            postgres: "UPDATE delivery SET attempts_in_all = attempts_in_all + 1 WHERE id = ANY($1)",
-        };
-        execute!(self.0, |c, dialect| sqlx::query(COUNT_LATE.of(dialect)).bind(Ids(ids)).execute(c))?;
-        Ok(())
     }
 
     /// Puts a delivery back with a time before which it is not attempted.
@@ -157,7 +133,7 @@ impl AllDeliveries<'_> {
         const RETRY: &str = "
             UPDATE delivery SET due_at = $2, claim = 0, held_until = 0
             WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
-        execute!(self.0, |c| sqlx::query(RETRY).bind(id).bind(at.as_millis()).bind(token).execute(c))?;
+        self.0.query(RETRY, &[&id, &at, &token]).execute().await?;
         Ok(())
     }
 
@@ -177,11 +153,6 @@ impl AllDeliveries<'_> {
                 UPDATE delivery SET status = 'skipped', reason = $2, ended_at = $3, claim = 0, held_until = 0
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4",
         };
-        Ok(execute!(self.0, |c, dialect| sqlx::query(SKIP.of(dialect))
-            .bind(Ids(ids))
-            .bind(reason)
-            .bind(at.as_millis())
-            .bind(token)
-            .execute(c))?)
+        Ok(self.0.query(SKIP, &[&ids, &reason, &at, &token]).execute().await?)
     }
 }

@@ -5,7 +5,7 @@
 //! deliveries may be inserted as claimed; all others are claimed here.
 
 #[cfg(feature = "postgres")]
-use std::collections::{HashMap, HashSet};
+mod postgres;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
@@ -13,22 +13,11 @@ use serde::Deserialize;
 use sqlx::{FromRow, Row as _};
 use uuid::Uuid;
 
-#[cfg(feature = "postgres")]
-use super::connection::query_postgres;
-use super::connection::{On, Sql, execute, query};
 use super::deliveries::AllDeliveries;
-#[cfg(feature = "postgres")]
-use super::deliveries::small;
-use super::lists::Ids;
-#[cfg(feature = "postgres")]
-use super::lists::Uuids;
+use super::query::Sql;
 use super::rows::from_json;
 use crate::Error;
 use crate::queue::Job;
-
-/// When a webhook is claimed for again whose next due time is not known, in milliseconds.
-#[cfg(feature = "postgres")]
-const AGAIN_MS: i64 = 250;
 
 /// Token and lease of new claims.
 #[derive(Debug, Clone, Copy)]
@@ -117,9 +106,7 @@ impl AllDeliveries<'_> {
                     held_until
                 ) AS at FROM waiting w",
         };
-        let rows: Vec<DueRow> = query!(self.0, |c, dialect| sqlx::query_as(NEXT_DUE.of(dialect))
-            .bind(now.as_millis())
-            .fetch_all(c))?;
+        let rows: Vec<DueRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
         Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at))).collect())
     }
 
@@ -181,16 +168,11 @@ impl AllDeliveries<'_> {
                 UPDATE delivery SET claim = 0, held_until = 0, due_at = least(due_at, $3), claims = claims - 1
                 WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $2",
         };
-        Ok(execute!(self.0, |c, dialect| sqlx::query(RELEASE.of(dialect))
-            .bind(Ids(ids))
-            .bind(token)
-            .bind(now.as_millis())
-            .execute(c))?)
+        Ok(self.0.query(RELEASE, &[&ids, &token, &now]).execute().await?)
     }
 
     /// Releases the claims of a run that ends: these, and in SQLite all others that it has made, also those that were
     /// committed after it had ended.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "SQLite releases the whole run"))]
     pub(crate) async fn release_run(
         &mut self,
         ids: &[i64],
@@ -200,16 +182,10 @@ impl AllDeliveries<'_> {
         const RELEASE_RUN: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $2), claims = claims - 1
             WHERE status = 'pending' AND claim = $1";
-        match self.0.on() {
-            On::Sqlite(c) => Ok(sqlx::query(RELEASE_RUN)
-                .bind(token)
-                .bind(now.as_millis())
-                .execute(c)
-                .await?
-                .rows_affected()),
-            #[cfg(feature = "postgres")]
-            On::Postgres(_) => self.release(ids, token, now).await,
+        if self.0.is_shared() {
+            return self.release(ids, token, now).await;
         }
+        Ok(self.0.query(RELEASE_RUN, &[&token, &now]).execute().await?)
     }
 
     /// Releases the claims of dead processes. On PostgreSQL a dead process cannot be told from a slow one: its leases
@@ -218,172 +194,9 @@ impl AllDeliveries<'_> {
         const RELEASE_ALL: &str = "
             UPDATE delivery SET claim = 0, held_until = 0, due_at = min(due_at, $1)
             WHERE status = 'pending' AND claim <> 0";
-        match self.0.on() {
-            On::Sqlite(c) => {
-                Ok(sqlx::query(RELEASE_ALL).bind(now.as_millis()).execute(c).await?.rows_affected())
-            }
-            #[cfg(feature = "postgres")]
-            On::Postgres(_) => Ok(0),
+        if self.0.is_shared() {
+            return Ok(0);
         }
+        Ok(self.0.query(RELEASE_ALL, &[&now]).execute().await?)
     }
-}
-
-#[cfg(feature = "postgres")]
-#[derive(FromRow)]
-struct ClaimedDelivery {
-    webhook_id: Uuid,
-    id: i64,
-    company_id: Uuid,
-    event_id: Uuid,
-    attempts: i64,
-    claims: i64,
-    claims_in_all: i64,
-}
-
-#[cfg(feature = "postgres")]
-#[derive(FromRow)]
-struct EventOfDelivery {
-    company_id: Uuid,
-    event_id: Uuid,
-    kind: String,
-    body: String,
-}
-
-/// In PostgreSQL: several webhooks per call, beside other nodes that do the same.
-#[cfg(feature = "postgres")]
-impl AllDeliveries<'_> {
-    /// Claims due deliveries of several webhooks, expired claims included.
-    pub(super) async fn claim_several(
-        &mut self,
-        claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
-    ) -> Result<HashMap<WebhookId, Claimed>, Error> {
-        let rows = self.claim_rows(claimant, wanted).await?;
-        let events = match self.events_of(&rows).await {
-            Ok(events) => events,
-            Err(error) => {
-                // Where that fails too, the leases expire.
-                let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-                let _ = self.release(&ids, claimant.token, claimant.now).await;
-                return Err(error);
-            }
-        };
-        let mut claimed: HashMap<WebhookId, Claimed> =
-            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
-        for row in rows {
-            let Some((kind, body)) = events.get(&(row.company_id, row.event_id)) else {
-                tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
-                continue;
-            };
-            let webhook = WebhookId(row.webhook_id);
-            let (attempts, claims, number) =
-                (small(row.attempts), small(row.claims), small(row.claims_in_all));
-            let (kind, body) = (kind.clone(), body.clone());
-            let row = ClaimedRow(row.id, row.company_id, attempts, claims, number, kind, body);
-            claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
-        }
-        for (webhook, at) in self.due_after(claimant.now, wanted).await {
-            claimed.entry(webhook).or_default().1 = Some(at);
-        }
-        for (webhook, room) in wanted {
-            let (jobs, next) = claimed.entry(*webhook).or_default();
-            if jobs.len() >= *room {
-                *next = Some(claimant.now);
-            }
-        }
-        Ok(claimed)
-    }
-
-    async fn claim_rows(
-        &mut self,
-        claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
-    ) -> Result<Vec<ClaimedDelivery>, Error> {
-        // $3 which webhooks, $5 how many of each. Rows that another node is claiming are skipped. The update goes by an
-        // array, which the planner takes for a few rows and looks up one by one, and not by a join.
-        const CLAIM: &str = "
-            WITH due AS (
-                SELECT d.id, d.due_at FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room)
-                CROSS JOIN LATERAL (
-                    SELECT id, due_at FROM delivery
-                    WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 AND held_until <= $4
-                    ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
-                ) d
-            ), claimed AS (
-                UPDATE delivery
-                SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
-                WHERE id = ANY(ARRAY(SELECT id FROM due))
-                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all
-            )
-            SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all
-            FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
-        let rooms: Vec<i64> =
-            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
-        Ok(query_postgres!(self.0, |c| sqlx::query_as(CLAIM)
-            .bind(claimant.token)
-            .bind(claimant.lease_until.as_millis())
-            .bind(webhooks_of(wanted))
-            .bind(claimant.now.as_millis())
-            .bind(Ids(&rooms))
-            .fetch_all(c))?)
-    }
-
-    /// Kind and body of the events of deliveries, by company and event.
-    async fn events_of(
-        &mut self,
-        deliveries: &[ClaimedDelivery],
-    ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
-        // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
-        const EVENTS: &str = "
-            SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body
-            FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event)
-            CROSS JOIN LATERAL
-                (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
-        let keys: HashSet<(Uuid, Uuid)> =
-            deliveries.iter().map(|delivery| (delivery.company_id, delivery.event_id)).collect();
-        if keys.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
-        let rows: Vec<EventOfDelivery> = query_postgres!(self.0, |c| sqlx::query_as(EVENTS)
-            .bind(Uuids(companies))
-            .bind(Uuids(events))
-            .fetch_all(c))?;
-        let event =
-            |row: EventOfDelivery| ((row.company_id, row.event_id), (row.kind, Bytes::from(row.body)));
-        Ok(rows.into_iter().map(event).collect())
-    }
-
-    /// When the next delivery of each webhook falls due.
-    async fn due_after(
-        &mut self,
-        now: Timestamp,
-        wanted: &[(WebhookId, usize)],
-    ) -> Vec<(WebhookId, Timestamp)> {
-        const NEXT: &str = "
-            SELECT w.webhook AS webhook_id, d.due_at AS at FROM unnest($1::uuid[]) AS w(webhook)
-            CROSS JOIN LATERAL (
-                SELECT due_at FROM delivery
-                WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
-            ) d";
-        let rows: Result<Vec<DueRow>, sqlx::Error> = query!(self.0, |c| sqlx::query_as(NEXT)
-            .bind(webhooks_of(wanted))
-            .bind(now.as_millis())
-            .fetch_all(c));
-        match rows {
-            Ok(rows) => {
-                let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
-                rows.into_iter().map(due).collect()
-            }
-            Err(error) => {
-                tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
-                wanted.iter().map(|(webhook, _)| (*webhook, now.plus_millis(AGAIN_MS))).collect()
-            }
-        }
-    }
-}
-
-#[cfg(feature = "postgres")]
-fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Uuids {
-    Uuids(wanted.iter().map(|(webhook, _)| webhook.0).collect())
 }

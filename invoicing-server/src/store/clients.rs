@@ -1,11 +1,8 @@
 //! Clients.
 
-use futures_util::TryFutureExt;
 use invoicing_core::{Client, ClientId};
 
-use super::companies::one_row;
-use super::connection::{Sql, execute, query};
-use super::page::PageRow;
+use super::query::Sql;
 use super::rows::{from_json, to_json};
 use super::scope::Scope;
 use crate::Error;
@@ -13,14 +10,16 @@ use crate::page::{ClientQuery, NOWHERE};
 
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND instr(search, $5) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND strpos(search, $5) > 0
@@ -29,14 +28,16 @@ const PAGE_BY_CREATION: Sql = Sql {
 };
 const PAGE_BY_MODIFICATION: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $5) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $5) > 0
@@ -46,14 +47,16 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
 /// At most one client, which the unique index finds; so any order will do.
 const PAGE_BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND instr(search, $5) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT record AS item FROM client
             WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND strpos(search, $5) > 0
@@ -67,23 +70,17 @@ pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
 impl ClientTable<'_> {
     pub(crate) async fn find(&mut self, id: ClientId) -> Result<Client, Error> {
         const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> =
-            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
         from_json(&json.ok_or(Error::NotFound)?, "client", id)
     }
 
     pub(crate) async fn find_by_external_id(&mut self, external_id: &str) -> Result<Option<Client>, Error> {
         const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND external_id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
-            .bind(company.0)
-            .bind(external_id)
-            .fetch_optional(c))?;
+        let json: Option<String> = self.0.query(FIND, &[&external_id]).optional_scalar().await?;
         json.map(|json| from_json(&json, "client", external_id)).transpose()
     }
 
-    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<PageRow, Error> {
+    pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let window = query.window;
         let statement = match (&query.external_id, window.since) {
             (Some(_), _) => PAGE_BY_EXTERNAL_ID,
@@ -92,33 +89,17 @@ impl ClientTable<'_> {
         };
         // PostgreSQL refuses an argument with a NUL.
         let external_id = query.external_id.as_deref().map(|id| if id.contains('\0') { NOWHERE } else { id });
-        let Scope { connection, company } = &mut self.0;
-        let page = query!(connection, |c, dialect| sqlx::query(statement.of(dialect))
-            .bind(company.0)
-            .bind(window.limit())
-            .bind(window.offset())
-            .bind(window.since_millis())
-            .bind(query.folded())
-            .bind(external_id)
-            .fetch_one(c)
-            .map_ok(PageRow::from))?;
-        Ok(page)
+        self.0.page(window, statement, &[&query.folded(), &external_id]).await
     }
 
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record)
             VALUES ($1, $2, $3, $4, $5, $6, $7)";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(client.id.0)
-            .bind(&client.external_id)
-            .bind(client.created_at.as_millis())
-            .bind(client.updated_at.as_millis())
-            .bind(client.search_text())
-            .bind(to_json(client)?)
-            .execute(c))?;
+        let Client { id, external_id, created_at, updated_at, .. } = client;
+        let (search, record) = (client.search_text(), to_json(client)?);
+        let insert = self.0.query(INSERT, &[id, external_id, created_at, updated_at, &search, &record]);
+        insert.execute().await?;
         Ok(())
     }
 
@@ -126,15 +107,8 @@ impl ClientTable<'_> {
         const UPDATE: &str = "
             UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6
             WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(UPDATE)
-            .bind(company.0)
-            .bind(client.id.0)
-            .bind(&client.external_id)
-            .bind(client.updated_at.as_millis())
-            .bind(client.search_text())
-            .bind(to_json(client)?)
-            .execute(c))?;
-        one_row(done, "client")
+        let Client { id, external_id, updated_at, .. } = client;
+        let (search, record) = (client.search_text(), to_json(client)?);
+        self.0.query(UPDATE, &[id, external_id, updated_at, &search, &record]).change_one("client").await
     }
 }

@@ -7,7 +7,6 @@ use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp, WebhookId};
 use super::change::CompanyChange;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
-use super::connection::Connection;
 use super::deliveries::DeliveryTable;
 use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
@@ -91,12 +90,9 @@ pub(crate) trait Tables {
 }
 
 /// Reads records of a company. Each statement is a snapshot of its own.
-pub(crate) struct CompanyReader<'c> {
-    pub(super) connection: &'c mut Connection,
-    pub(super) company: CompanyId,
-}
+pub(crate) type CompanyReader<'c> = Scope<'c>;
 
-impl Tables for CompanyReader<'_> {
+impl Tables for Scope<'_> {
     fn scope(&mut self) -> Scope<'_> {
         Scope { connection: self.connection, company: self.company }
     }

@@ -7,7 +7,8 @@ use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::{Connection, Sql, execute, query};
+use super::connection::Connection;
+use super::query::Sql;
 use super::scope::Scope;
 use crate::Error;
 
@@ -136,9 +137,7 @@ impl DeliveryTable<'_> {
             SELECT event_id, webhook_id, status, reason,
                 CASE WHEN held_until > due_at THEN held_until ELSE due_at END AS next_at, attempts_in_all, ended_at
             FROM delivery WHERE company_id = $1 AND event_id = $2 ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<DeliveryRow> =
-            query!(connection, |c| sqlx::query_as(OF_EVENT).bind(company.0).bind(event.0).fetch_all(c))?;
+        let rows: Vec<DeliveryRow> = self.0.query(OF_EVENT, &[&event]).fetch_all().await?;
         rows.into_iter().map(DeliveryRecord::try_from).collect()
     }
 
@@ -150,12 +149,7 @@ impl DeliveryTable<'_> {
             FROM attempt a JOIN event e ON e.company_id = a.company_id AND e.id = a.event_id
             WHERE a.company_id = $1 AND a.webhook_id = $2
             ORDER BY a.at DESC, a.event_id DESC, a.number DESC LIMIT $3";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<AttemptLogRow> = query!(connection, |c| sqlx::query_as(LOG)
-            .bind(company.0)
-            .bind(webhook.0)
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let rows: Vec<AttemptLogRow> = self.0.query(LOG, &[&webhook, &limit]).fetch_all().await?;
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }
 
@@ -177,15 +171,9 @@ impl DeliveryTable<'_> {
                     WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0 LIMIT 10000
                 )) AND status || '' = 'pending' AND claim = 0",
         };
-        let Scope { connection, company } = &mut self.0;
         loop {
-            let skipped = execute!(connection, |c, dialect| sqlx::query(SKIP_WAITING.of(dialect))
-                .bind(company.0)
-                .bind(webhook.0)
-                .bind(reason)
-                .bind(at.as_millis())
-                .execute(c))?;
-            if !connection.is_shared() || skipped < BATCH {
+            let skipped = self.0.query(SKIP_WAITING, &[&webhook, &reason, &at]).execute().await?;
+            if !self.0.connection.is_shared() || skipped < BATCH {
                 return Ok(());
             }
         }
@@ -202,13 +190,7 @@ impl DeliveryTable<'_> {
             UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0,
                 claims = 0, attempts = 0, ended_at = NULL
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND event_id = $4";
-        let Scope { connection, company } = &mut self.0;
-        Ok(execute!(connection, |c| sqlx::query(REPLAY_ONE)
-            .bind(company.0)
-            .bind(webhook.0)
-            .bind(now.as_millis())
-            .bind(event.0)
-            .execute(c))?)
+        Ok(self.0.query(REPLAY_ONE, &[&webhook, &now, &event]).execute().await?)
     }
 
     /// Queues all skipped and failed deliveries of a webhook again; how many.
@@ -226,16 +208,11 @@ impl DeliveryTable<'_> {
                     WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') LIMIT 10000
                 )) AND status || '' IN ('failed', 'skipped')",
         };
-        let Scope { connection, company } = &mut self.0;
         let mut queued = 0;
         loop {
-            let batch = execute!(connection, |c, dialect| sqlx::query(REPLAY_ALL.of(dialect))
-                .bind(company.0)
-                .bind(webhook.0)
-                .bind(now.as_millis())
-                .execute(c))?;
+            let batch = self.0.query(REPLAY_ALL, &[&webhook, &now]).execute().await?;
             queued += batch;
-            if !connection.is_shared() || batch < BATCH {
+            if !self.0.connection.is_shared() || batch < BATCH {
                 return Ok(queued);
             }
         }
@@ -248,12 +225,7 @@ impl DeliveryTable<'_> {
                 SELECT company_id, at, event_id, webhook_id, number FROM attempt
                 WHERE company_id = $1 AND at < $2 LIMIT $3
             )";
-        let Scope { connection, company } = &mut self.0;
-        Ok(execute!(connection, |c| sqlx::query(PRUNE)
-            .bind(company.0)
-            .bind(before.as_millis())
-            .bind(i64::from(limit))
-            .execute(c))?)
+        Ok(self.0.query(PRUNE, &[&before, &limit]).execute().await?)
     }
 }
 

@@ -9,8 +9,7 @@ use invoicing_core::{QuoteId, QuoteStatus, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::{Sql, execute, query};
-use super::lists::Uuids;
+use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
 use crate::Error;
@@ -86,17 +85,11 @@ impl DocumentTable<'_> {
                 (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, particulars)
             SELECT $1, $2, coalesce(max(number), 0) + 1, $3, $4, $5, $6, $7, $8 FROM document
             WHERE company_id = $1 AND quote_id = $2";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(quote.0)
-            .bind(document.upload)
-            .bind(&document.sha256)
-            .bind(i64::try_from(document.size_bytes).unwrap_or(i64::MAX))
-            .bind(&document.file_name)
-            .bind(created_at.as_millis())
-            .bind(particulars)
-            .execute(c))?;
+        let DocumentRow { upload, sha256, size_bytes, file_name } = document;
+        let size = i64::try_from(*size_bytes).unwrap_or(i64::MAX);
+        let insert =
+            self.0.query(INSERT, &[&quote, upload, sha256, &size, file_name, &created_at, &particulars]);
+        insert.execute().await?;
         Ok(())
     }
 
@@ -105,9 +98,7 @@ impl DocumentTable<'_> {
         const LIST: &str = "
             SELECT sha256, size_bytes, file_name, created_at FROM document
             WHERE company_id = $1 AND quote_id = $2 ORDER BY number";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<RecordRow> =
-            query!(connection, |c| sqlx::query_as(LIST).bind(company.0).bind(quote.0).fetch_all(c))?;
+        let rows: Vec<RecordRow> = self.0.query(LIST, &[&quote]).fetch_all().await?;
         let record = |row: RecordRow| DocumentRecord {
             sha256: row.sha256,
             size_bytes: u64::try_from(row.size_bytes).unwrap_or(0),
@@ -126,9 +117,7 @@ impl DocumentTable<'_> {
             SELECT q.status, d.upload_id, d.sha256, d.size_bytes, d.file_name FROM quote q
             LEFT JOIN document d ON d.company_id = q.company_id AND d.quote_id = q.id
             WHERE q.company_id = $1 AND q.id = $2 ORDER BY d.number DESC LIMIT 1";
-        let Scope { connection, company } = &mut self.0;
-        let row: Option<LatestRow> =
-            query!(connection, |c| sqlx::query_as(LATEST).bind(company.0).bind(quote.0).fetch_optional(c))?;
+        let row: Option<LatestRow> = self.0.query(LATEST, &[&quote]).fetch_optional().await?;
         let row = row.ok_or(Error::NotFound)?;
         let status = row.status.parse();
         let status = status.map_err(|cause| Error::bad_row("quote", "status", quote, cause))?;
@@ -142,11 +131,7 @@ impl DocumentTable<'_> {
     ) -> Result<P, Error> {
         const LATEST: &str = "
             SELECT particulars FROM document WHERE company_id = $1 AND quote_id = $2 ORDER BY number DESC LIMIT 1";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(LATEST)
-            .bind(company.0)
-            .bind(quote.0)
-            .fetch_optional(c))?;
+        let json: Option<String> = self.0.query(LATEST, &[&quote]).optional_scalar().await?;
         from_json(json.ok_or(Error::NotFound)?, "document", quote)
     }
 }
@@ -158,12 +143,7 @@ impl UploadTable<'_> {
     /// Begins an upload, before the bytes are put.
     pub(crate) async fn begin(&mut self, id: Uuid, at: Timestamp) -> Result<(), Error> {
         const BEGIN: &str = "INSERT INTO upload (company_id, id, began_at) VALUES ($1, $2, $3)";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(BEGIN)
-            .bind(company.0)
-            .bind(id)
-            .bind(at.as_millis())
-            .execute(c))?;
+        self.0.query(BEGIN, &[&id, &at]).execute().await?;
         Ok(())
     }
 
@@ -172,8 +152,7 @@ impl UploadTable<'_> {
     pub(crate) async fn finish(&mut self, id: Uuid) -> Result<bool, Error> {
         const FINISH: &str = "
             DELETE FROM upload WHERE company_id = $1 AND id = $2 AND abandoned_at IS NULL";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(FINISH).bind(company.0).bind(id).execute(c))?;
+        let done = self.0.query(FINISH, &[&id]).execute().await?;
         Ok(done == 1)
     }
 
@@ -182,12 +161,7 @@ impl UploadTable<'_> {
         const ABANDON: &str = "
             UPDATE upload SET abandoned_at = $3
             WHERE company_id = $1 AND began_at < $2 AND abandoned_at IS NULL";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(ABANDON)
-            .bind(company.0)
-            .bind(before.as_millis())
-            .bind(now.as_millis())
-            .execute(c))?;
+        self.0.query(ABANDON, &[&before, &now]).execute().await?;
         Ok(())
     }
 
@@ -196,20 +170,14 @@ impl UploadTable<'_> {
         const ABANDONED: &str = "
             SELECT id FROM upload WHERE company_id = $1 AND id > $2 AND abandoned_at IS NOT NULL
             ORDER BY id LIMIT $3";
-        let Scope { connection, company } = &mut self.0;
-        Ok(query!(connection, |c| sqlx::query_scalar(ABANDONED)
-            .bind(company.0)
-            .bind(after)
-            .bind(i64::from(limit))
-            .fetch_all(c))?)
+        Ok(self.0.query(ABANDONED, &[&after, &limit]).all_scalars().await?)
     }
 
     /// How many are not finished.
     #[cfg(test)]
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
         const COUNT: &str = "SELECT count(*) FROM upload WHERE company_id = $1";
-        let Scope { connection, company } = &mut self.0;
-        Ok(query!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
+        Ok(self.0.query(COUNT, &[]).scalar().await?)
     }
 
     /// Deletes the rows of uploads whose documents are deleted.
@@ -219,12 +187,7 @@ impl UploadTable<'_> {
                 DELETE FROM upload WHERE company_id = $1 AND id IN (SELECT unhex(value) FROM json_each($2))",
             postgres: "DELETE FROM upload WHERE company_id = $1 AND id = ANY($2)",
         };
-        let ids = Uuids(ids);
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c, dialect| sqlx::query(DELETE.of(dialect))
-            .bind(company.0)
-            .bind(ids)
-            .execute(c))?;
+        self.0.query(DELETE, &[&ids]).execute().await?;
         Ok(())
     }
 }

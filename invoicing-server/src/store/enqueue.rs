@@ -1,11 +1,12 @@
 //! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, DeliveryStatus, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, DeliveryStatus, EventId, Timestamp, WebhookId};
+use uuid::Uuid;
 
-use super::connection::Sql;
+use super::arguments::Argument;
 use super::deliveries::DISABLED;
-use super::lists::Uuids;
+use super::query::Sql;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use crate::Error;
@@ -62,7 +63,7 @@ pub(super) async fn plan(
     Ok(groups)
 }
 
-/// Inserts a group: `$1` to `$11` as [`bind_group!`] binds them.
+/// Inserts a group: `$1` to `$11` are the company and [`GroupRow::arguments`].
 pub(super) const INSERT_GROUP: Sql = Sql {
     sqlite: "
         INSERT INTO delivery
@@ -99,35 +100,36 @@ pub(super) const INSERT_EVENT: Sql = Sql {
         FROM unnest($4::uuid[]) WITH ORDINALITY AS w(webhook, place)",
 };
 
-/// Binds a [`DeliveryGroup`] to a query.
-macro_rules! bind_group {
-    ($query:expr, $group:expr, $company:expr, $event:expr, $token:expr) => {{
-        let row = $group.row($token);
-        $query
-            .bind($company.0)
-            .bind($event.0)
-            .bind($group.first)
-            .bind(row.webhooks)
-            .bind(row.status.as_str())
-            .bind(row.reason)
-            .bind($group.due_at.as_millis())
-            .bind(row.claim)
-            .bind(row.claims)
-            .bind(row.ended_at)
-            .bind(row.held_until)
-    }};
-}
-pub(super) use bind_group;
-
-/// Columns that the deliveries of a group share.
+/// A group as arguments of its statement.
 pub(super) struct GroupRow {
-    pub(super) webhooks: Uuids,
-    pub(super) status: DeliveryStatus,
-    pub(super) reason: Option<&'static str>,
-    pub(super) claim: i64,
-    pub(super) claims: i64,
-    pub(super) ended_at: Option<i64>,
-    pub(super) held_until: i64,
+    event: EventId,
+    first: i64,
+    webhooks: Vec<Uuid>,
+    status: DeliveryStatus,
+    reason: Option<&'static str>,
+    due_at: Timestamp,
+    claim: i64,
+    claims: i64,
+    ended_at: Option<Timestamp>,
+    held_until: i64,
+}
+
+impl GroupRow {
+    /// `$2` to `$11` of [`INSERT_GROUP`].
+    pub(super) fn arguments(&self) -> [&dyn Argument; 10] {
+        [
+            &self.event,
+            &self.first,
+            &self.webhooks,
+            &self.status,
+            &self.reason,
+            &self.due_at,
+            &self.claim,
+            &self.claims,
+            &self.ended_at,
+            &self.held_until,
+        ]
+    }
 }
 
 impl DeliveryGroup {
@@ -136,20 +138,26 @@ impl DeliveryGroup {
         Self { state: InitialState::Pending, webhooks: Vec::new(), first: 0, due_at: now }
     }
 
-    pub(super) fn row(&self, token: i64) -> GroupRow {
-        let skipped = self.state == InitialState::Skipped;
-        let held_until = match self.state {
-            InitialState::Leased(until) => Some(until),
-            InitialState::Pending | InitialState::Skipped => None,
+    pub(super) fn row(&self, event: EventId, token: i64) -> GroupRow {
+        let (status, reason) = match self.state {
+            InitialState::Leased(_) | InitialState::Pending => (DeliveryStatus::Pending, None),
+            InitialState::Skipped => (DeliveryStatus::Skipped, Some(DISABLED)),
+        };
+        let (claim, claims, held_until) = match self.state {
+            InitialState::Leased(until) => (token, 1, until.as_millis()),
+            InitialState::Pending | InitialState::Skipped => (0, 0, 0),
         };
         GroupRow {
-            webhooks: Uuids(self.webhooks.iter().map(|id| id.0).collect()),
-            status: if skipped { DeliveryStatus::Skipped } else { DeliveryStatus::Pending },
-            reason: skipped.then_some(DISABLED),
-            claim: if held_until.is_some() { token } else { 0 },
-            claims: i64::from(held_until.is_some()),
-            ended_at: skipped.then_some(self.due_at.as_millis()),
-            held_until: held_until.map_or(0, Timestamp::as_millis),
+            event,
+            first: self.first,
+            webhooks: self.webhooks.iter().map(|id| id.0).collect(),
+            status,
+            reason,
+            due_at: self.due_at,
+            claim,
+            claims,
+            ended_at: reason.map(|_| self.due_at),
+            held_until,
         }
     }
 

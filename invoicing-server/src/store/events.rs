@@ -7,9 +7,9 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::arguments::Argument;
 use super::change::CompanyChange;
-use super::connection::{execute, query};
-use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP, bind_group};
+use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP};
 use super::scope::Scope;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
@@ -83,20 +83,13 @@ async fn enqueue_event(
     }
     let none = DeliveryGroup::none(change.stamp);
     let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
-    execute!(tx.connection(), |c, dialect| {
-        let query = sqlx::query(INSERT_EVENT.of(dialect));
-        bind_group!(query, first, change.id(), id, token)
-            .bind(event.name())
-            .bind(event.timestamp.as_millis())
-            .bind(&body)
-            .bind(change.stamp.as_millis())
-            .execute(c)
-    })?;
+    let row = first.row(id, token);
+    let of_event: [&dyn Argument; 4] = [&event.name(), &event.timestamp, &body, &change.stamp];
+    let arguments = [&row.arguments()[..], &of_event].concat();
+    let mut scope = Scope { connection: tx.connection(), company: change.id() };
+    scope.query(INSERT_EVENT, &arguments).execute().await?;
     for group in others {
-        execute!(tx.connection(), |c, dialect| {
-            let query = sqlx::query(INSERT_GROUP.of(dialect));
-            bind_group!(query, group, change.id(), id, token).execute(c)
-        })?;
+        scope.query(INSERT_GROUP, &group.row(id, token).arguments()).execute().await?;
     }
     Ok(id)
 }
@@ -117,12 +110,7 @@ impl EventTable<'_> {
     pub(crate) async fn list(&mut self, after: EventId, limit: u32) -> Result<Vec<EventRecord>, Error> {
         const LIST: &str = "
             SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<EventRow> = query!(connection, |c| sqlx::query_as(LIST)
-            .bind(company.0)
-            .bind(after.0)
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let rows: Vec<EventRow> = self.0.query(LIST, &[&after, &limit]).fetch_all().await?;
         let record = |row: EventRow| EventRecord {
             id: EventId(row.id),
             kind: row.kind,

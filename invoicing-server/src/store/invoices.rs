@@ -1,47 +1,43 @@
 //! Invoices and their payments.
 
-use invoicing_core::{Invoice, InvoiceId, InvoiceStatus, Money, PaymentId, QuoteId, Timestamp};
+use invoicing_core::{
+    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
+};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::companies::one_row;
-use super::connection::{execute, query};
-use super::page::{PageRow, PageStatements};
+use super::page::PageStatements;
 use super::rows::{JsonParts, from_json, to_json};
 use super::scope::Scope;
 use crate::Error;
 use crate::page::PageQuery;
 
-const FIND: &str = "SELECT head, lines, terms FROM invoice WHERE company_id = $1 AND id = $2";
+const FIND: &str = "SELECT summary, lines, detail FROM invoice WHERE company_id = $1 AND id = $2";
 
 /// See [`PageStatements`].
 const PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
-            WHERE company_id = $1 AND updated_at >= $4
-            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
-    changed_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
-        FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM invoice
-            WHERE company_id = $1 AND updated_at >= $4 AND status || '' = $5
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
+            WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
@@ -88,8 +84,8 @@ pub(crate) struct InvoiceTable<'c>(pub(super) Scope<'c>);
 impl InvoiceTable<'_> {
     /// The invoice as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<String, Error> {
-        let Scope { connection, company } = &mut self.0;
-        Ok(JsonParts::find(connection, FIND, *company, id.0).await?.detail())
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        Ok(parts.ok_or(Error::NotFound)?.detail())
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
@@ -100,56 +96,38 @@ impl InvoiceTable<'_> {
     pub(crate) async fn find_live(&mut self, quote: QuoteId) -> Result<Option<InvoiceId>, Error> {
         const FIND_LIVE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
-        let Scope { connection, company } = &mut self.0;
-        let id: Option<Uuid> = query!(connection, |c| sqlx::query_scalar(FIND_LIVE)
-            .bind(company.0)
-            .bind(quote.0)
-            .fetch_optional(c))?;
+        let id: Option<Uuid> = self.0.query(FIND_LIVE, &[&quote]).optional_scalar().await?;
         Ok(id.map(InvoiceId))
     }
 
-    pub(crate) async fn page(&mut self, query: &PageQuery<InvoiceStatus>) -> Result<PageRow, Error> {
-        let Scope { connection, company } = &mut self.0;
-        query.fetch(connection, &PAGES, *company, InvoiceStatus::as_str).await
+    pub(crate) async fn page(&mut self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
+        self.0.document_page(query, &PAGES, InvoiceStatus::as_str).await
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO invoice
-                (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms)
+                (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        let JsonParts { head, lines, terms } = JsonParts::of_invoice(invoice)?;
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(invoice.summary.id.0)
-            .bind(invoice.summary.quote_id.0)
-            .bind(invoice.summary.status.as_str())
-            .bind(overdue_after(invoice))
-            .bind(invoice.summary.created_at.as_millis())
-            .bind(invoice.summary.updated_at.as_millis())
-            .bind(head)
-            .bind(lines)
-            .bind(terms)
-            .execute(c))?;
+        let JsonParts { summary, lines, detail } = JsonParts::of_invoice(invoice)?;
+        let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
+        let due = overdue_after(invoice);
+        self.0
+            .query(INSERT, &[id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail])
+            .execute()
+            .await?;
         Ok(())
     }
 
-    /// Stores the head; nothing else of an invoice ever changes.
+    /// Stores the summary; nothing else of an invoice ever changes.
     pub(crate) async fn update(&mut self, invoice: &Invoice) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, head = $6
+            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6
             WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(UPDATE)
-            .bind(company.0)
-            .bind(invoice.summary.id.0)
-            .bind(invoice.summary.status.as_str())
-            .bind(overdue_after(invoice))
-            .bind(invoice.summary.updated_at.as_millis())
-            .bind(JsonParts::of_invoice(invoice)?.head)
-            .execute(c))?;
-        one_row(done, "invoice")
+        let summary = JsonParts::of_invoice(invoice)?.summary;
+        let InvoiceSummary { id, status, updated_at, .. } = &invoice.summary;
+        let update = self.0.query(UPDATE, &[id, status, &overdue_after(invoice), updated_at, &summary]);
+        update.change_one("invoice").await
     }
 
     /// Issued invoices that were due before `today`, paid or not.
@@ -161,37 +139,23 @@ impl InvoiceTable<'_> {
         const DUE_BEFORE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND status = 'SENT' AND due_date < $2
             ORDER BY due_date LIMIT $3";
-        let Scope { connection, company } = &mut self.0;
-        let ids: Vec<Uuid> = query!(connection, |c| sqlx::query_scalar(DUE_BEFORE)
-            .bind(company.0)
-            .bind(today)
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let ids: Vec<Uuid> = self.0.query(DUE_BEFORE, &[&today, &limit]).all_scalars().await?;
         Ok(ids.into_iter().map(InvoiceId).collect())
     }
 
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO payment (company_id, invoice_id, id, reference, record) VALUES ($1, $2, $3, $4, $5)";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(payment.invoice_id.0)
-            .bind(payment.id.0)
-            .bind(&payment.reference)
-            .bind(to_json(payment)?)
-            .execute(c))?;
+        self.0
+            .query(INSERT, &[&payment.invoice_id, &payment.id, &payment.reference, &to_json(payment)?])
+            .execute()
+            .await?;
         Ok(())
     }
 
     pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
         const FIND: &str = "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
-            .bind(company.0)
-            .bind(invoice.0)
-            .bind(id.0)
-            .fetch_optional(c))?;
+        let json: Option<String> = self.0.query(FIND, &[&invoice, &id]).optional_scalar().await?;
         from_json(&json.ok_or(Error::NotFound)?, "payment", id)
     }
 
@@ -202,12 +166,7 @@ impl InvoiceTable<'_> {
     ) -> Result<Option<Payment>, Error> {
         const FIND: &str = "
             SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND reference = $3";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> = query!(connection, |c| sqlx::query_scalar(FIND)
-            .bind(company.0)
-            .bind(invoice.0)
-            .bind(reference)
-            .fetch_optional(c))?;
+        let json: Option<String> = self.0.query(FIND, &[&invoice, &reference]).optional_scalar().await?;
         json.map(|json| from_json(&json, "payment", invoice)).transpose()
     }
 
@@ -215,9 +174,7 @@ impl InvoiceTable<'_> {
     pub(crate) async fn payments(&mut self, invoice: InvoiceId) -> Result<Vec<Payment>, Error> {
         const LIST: &str = "
             SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<String> =
-            query!(connection, |c| sqlx::query_scalar(LIST).bind(company.0).bind(invoice.0).fetch_all(c))?;
+        let rows: Vec<String> = self.0.query(LIST, &[&invoice]).all_scalars().await?;
         rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
     }
 
@@ -226,15 +183,10 @@ impl InvoiceTable<'_> {
         const REVERSE: &str = "
             UPDATE payment SET reversed_at = $4, record = $5
             WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(REVERSE)
-            .bind(company.0)
-            .bind(payment.invoice_id.0)
-            .bind(payment.id.0)
-            .bind(payment.reversed_at.map(Timestamp::as_millis))
-            .bind(to_json(payment)?)
-            .execute(c))?;
-        one_row(done, "payment")
+        self.0
+            .query(REVERSE, &[&payment.invoice_id, &payment.id, &payment.reversed_at, &to_json(payment)?])
+            .change_one("payment")
+            .await
     }
 }
 

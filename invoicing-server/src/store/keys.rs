@@ -1,13 +1,14 @@
 //! API keys: their hash, and the requests that count in their quota.
 
-use invoicing_core::{Company, CompanyId, KeyId, Plan, Timestamp};
+#[cfg(feature = "postgres")]
+pub(crate) mod quota;
+
+use invoicing_core::{Company, KeyId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::companies::one_row;
-#[cfg(feature = "postgres")]
-use super::connection::query_postgres;
-use super::connection::{Connection, Sql, execute, query};
+use super::connection::Connection;
+use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
 use crate::Error;
@@ -58,23 +59,9 @@ pub(crate) struct KeyTable<'c>(pub(super) Scope<'c>);
 
 impl KeyTable<'_> {
     pub(crate) async fn insert(&mut self, key: &KeyRecord, hash: &[u8; 32]) -> Result<(), Error> {
-        const INSERT: Sql = Sql {
-            sqlite: "
-                INSERT INTO api_key (company_id, id, hash, last4, label, created_at, quota_log)
-                VALUES ($1, $2, $3, $4, $5, $6, '[]')",
-            postgres: "
-                INSERT INTO api_key (company_id, id, hash, last4, label, created_at)
-                VALUES ($1, $2, $3, $4, $5, $6)",
-        };
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
-            .bind(company.0)
-            .bind(key.id.0)
-            .bind(hash.as_slice())
-            .bind(&key.last4)
-            .bind(&key.label)
-            .bind(key.created_at.as_millis())
-            .execute(c))?;
+        const INSERT: &str = "
+            INSERT INTO api_key (company_id, id, hash, last4, label, created_at) VALUES ($1, $2, $3, $4, $5, $6)";
+        self.0.query(INSERT, &[&key.id, hash, &key.last4, &key.label, &key.created_at]).execute().await?;
         Ok(())
     }
 
@@ -83,8 +70,7 @@ impl KeyTable<'_> {
         const LIST: &str = "
             SELECT id, last4, label, created_at, last_used_at, revoked_at FROM api_key
             WHERE company_id = $1 ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<KeyRow> = query!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<KeyRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(KeyRecord::from).collect())
     }
 
@@ -92,12 +78,7 @@ impl KeyTable<'_> {
     pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<(), Error> {
         const REVOKE: &str = "
             UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(REVOKE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .execute(c))?;
+        let done = self.0.query(REVOKE, &[&id, &at]).execute().await?;
         if done == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
@@ -105,14 +86,7 @@ impl KeyTable<'_> {
     pub(crate) async fn set_use(&mut self, id: KeyId, at: Timestamp, quota_log: &str) -> Result<(), Error> {
         const SET_USE: &str = "
             UPDATE api_key SET last_used_at = $3, quota_log = $4 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(SET_USE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .bind(quota_log)
-            .execute(c))?;
-        one_row(done, "api_key")
+        self.0.query(SET_USE, &[&id, &at, &quota_log]).change_one("api_key").await
     }
 }
 
@@ -151,9 +125,7 @@ impl AllKeys<'_> {
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = $1 AND k.revoked_at IS NULL",
         };
-        let row: Option<ActiveKeyRow> = query!(self.0, |c, dialect| sqlx::query_as(FIND.of(dialect))
-            .bind(hash.as_slice())
-            .fetch_optional(c))?;
+        let row: Option<ActiveKeyRow> = self.0.query(FIND, &[hash]).fetch_optional().await?;
         row.map(|row| {
             Ok(ActiveKey {
                 company: from_json(&row.record, "company", row.company_id)?,
@@ -175,104 +147,7 @@ impl AllKeys<'_> {
         const REVOKE_IDLE: &str = "
             UPDATE api_key SET revoked_at = $1
             WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING id";
-        let ids: Vec<Uuid> = query!(self.0, |c| sqlx::query_scalar(REVOKE_IDLE)
-            .bind(at.as_millis())
-            .bind(idle_since.as_millis())
-            .fetch_all(c))?;
+        let ids: Vec<Uuid> = self.0.query(REVOKE_IDLE, &[&at, &idle_since]).all_scalars().await?;
         Ok(ids.into_iter().map(KeyId).collect())
-    }
-}
-
-/// A caller as it was read: where that has changed since, its request is not counted.
-#[derive(Debug, Clone, Copy)]
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL counts in the database"))]
-pub(crate) struct Caller {
-    pub(crate) company: CompanyId,
-    pub(crate) key: KeyId,
-    pub(crate) plan: Plan,
-    /// A key that was not used since is idle.
-    pub(crate) idle_since: Timestamp,
-}
-
-/// The requests of a key that count in the present window, oldest first.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only PostgreSQL counts in the database"))]
-pub(crate) enum Counted {
-    /// This request is the last of them.
-    Accepted(Vec<i64>),
-    /// This request is none of them.
-    Refused(Vec<i64>),
-    /// The key was revoked or its company has another plan by now.
-    Changed,
-}
-
-/// Counts requests in a database that several nodes share: one statement decides and counts, under the lock of the
-/// key's row.
-#[cfg(feature = "postgres")]
-impl AllKeys<'_> {
-    /// Counts a request, if the quota of `limit` allows it.
-    pub(crate) async fn count_request(
-        &mut self,
-        caller: Caller,
-        limit: u32,
-        now: Timestamp,
-    ) -> Result<Counted, Error> {
-        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window. No instant is
-        // before the last one, whichever node's clock it comes from.
-        const COUNT: &str = "
-            UPDATE api_key k SET
-                last_used_at = greatest(k.last_used_at, $3),
-                accepted = ARRAY(
-                    SELECT a FROM unnest(k.accepted) a
-                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
-                ) || greatest($3, k.accepted[cardinality(k.accepted)])
-            FROM company c
-            WHERE c.id = $1 AND k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
-                AND coalesce(k.last_used_at, k.created_at) >= $5 AND c.record::json ->> 'plan' = $6
-                AND (
-                    SELECT count(*) FROM unnest(k.accepted) a
-                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
-                ) < $4
-            RETURNING k.accepted";
-        const FIND: &str = "
-            SELECT k.accepted FROM api_key k JOIN company c ON c.id = k.company_id
-            WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
-                AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
-        let Caller { company, key, plan, idle_since } = caller;
-        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(COUNT)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(now.as_millis())
-            .bind(i64::from(limit))
-            .bind(idle_since.as_millis())
-            .bind(plan.as_str())
-            .bind(invoicing_core::QUOTA_WINDOW_MS)
-            .fetch_optional(c))?;
-        if let Some(accepted) = accepted {
-            return Ok(Counted::Accepted(accepted));
-        }
-        let accepted: Option<Vec<i64>> = query_postgres!(self.0, |c| sqlx::query_scalar(FIND)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(idle_since.as_millis())
-            .bind(plan.as_str())
-            .fetch_optional(c))?;
-        Ok(accepted.map_or(Counted::Changed, Counted::Refused))
-    }
-
-    /// Stores that a key without a quota was used.
-    pub(crate) async fn set_last_used(
-        &mut self,
-        company: CompanyId,
-        key: KeyId,
-        at: Timestamp,
-    ) -> Result<(), Error> {
-        const SET_LAST_USED: &str = "
-            UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
-        query_postgres!(self.0, |c| sqlx::query(SET_LAST_USED)
-            .bind(company.0)
-            .bind(key.0)
-            .bind(at.as_millis())
-            .execute(c))?;
-        Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! databases do differently, opening, writing, claiming, is in [`sqlite`] and [`postgres`]; a statement is written once
 //! for both, in the file of its table.
 
+mod arguments;
 pub(crate) mod attempts;
 mod change;
 pub(crate) mod claims;
@@ -18,7 +19,6 @@ mod enqueue;
 pub(crate) mod events;
 pub(crate) mod invoices;
 pub(crate) mod keys;
-mod lists;
 #[cfg(feature = "postgres")]
 pub(crate) mod locks;
 mod migrate;
@@ -28,6 +28,7 @@ pub(crate) mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 pub(crate) mod projects;
+mod query;
 pub(crate) mod quotes;
 pub(crate) mod rows;
 mod scope;
@@ -54,7 +55,6 @@ pub(crate) use change::CompanyChange;
 use claims::{Claimant, Claimed};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
-use connection::execute;
 pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
@@ -84,7 +84,7 @@ impl SweepLock {
     /// Where the lock is lost, with the connection that held it.
     pub(crate) async fn refresh(&mut self) -> Result<(), Error> {
         let Some(connection) = &mut self.0 else { return Ok(()) };
-        execute!(connection, |c| sqlx::query("SELECT 1").execute(c))?;
+        connection.query("SELECT 1", &[]).execute().await?;
         Ok(())
     }
 

@@ -1,10 +1,11 @@
 //! The statements of a list, and the envelope of its response.
 
-use futures_util::TryFutureExt;
-use invoicing_core::{CompanyId, Timestamp};
-use sqlx::Row as _;
+use invoicing_core::Timestamp;
+use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
 
-use super::connection::{Connection, query};
+use super::arguments::Argument;
+use super::query::Sql;
+use super::scope::Scope;
 use crate::Error;
 use crate::page::{PageQuery, PageWindow};
 
@@ -19,90 +20,84 @@ pub(super) struct PageStatements {
     pub(super) newest: &'static str,
     pub(super) newest_in_status: &'static str,
     pub(super) changed: &'static str,
-    pub(super) changed_in_status: &'static str,
 }
 
-impl<S: Copy> PageQuery<S> {
-    pub(super) async fn fetch(
-        &self,
-        connection: &mut Connection,
+impl Scope<'_> {
+    /// A page of documents as the JSON envelope of the API.
+    pub(super) async fn document_page<S: Copy>(
+        &mut self,
+        query: &PageQuery<S>,
         statements: &PageStatements,
-        company: CompanyId,
         text: impl Fn(S) -> &'static str,
-    ) -> Result<PageRow, Error> {
-        let window = self.window;
-        let statement = match (window.since, self.status) {
+    ) -> Result<Vec<u8>, Error> {
+        let statement = match (query.window.since, query.status) {
             (None, None) => statements.newest,
             (None, Some(_)) => statements.newest_in_status,
-            (Some(_), None) => statements.changed,
-            (Some(_), Some(_)) => statements.changed_in_status,
+            (Some(_), _) => statements.changed,
         };
-        let status = self.status.map(text);
-        let page = query!(connection, |c| sqlx::query(statement)
-            .bind(company.0)
-            .bind(window.limit())
-            .bind(window.offset())
-            .bind(window.since_millis())
-            .bind(status)
-            .bind(self.include_lines)
-            .fetch_one(c)
-            .map_ok(PageRow::from))?;
-        Ok(page)
+        let status = query.status.map(text);
+        self.page(query.window, statement, &[&status, &query.include_lines]).await
+    }
+
+    /// A page as the JSON envelope of the API. `filters` are the arguments from `$5` on.
+    pub(super) async fn page(
+        &mut self,
+        window: PageWindow,
+        statement: impl Into<Sql>,
+        filters: &[&dyn Argument],
+    ) -> Result<Vec<u8>, Error> {
+        let part: [&dyn Argument; 3] = [&window.limit(), &window.offset(), &window.since_millis()];
+        let arguments = [&part, filters].concat();
+        let page: PageRow = self.query(statement, &arguments).fetch_one().await?;
+        page.envelope(window)
     }
 }
 
 /// What stands between the items of a page: a comma, and a line end, which no item contains.
 const BETWEEN: &[u8] = b",\n";
+/// What stands before the items.
+const START: &[u8] = br#"{"data":["#;
+/// Room for what stands around the items.
+const AROUND: usize = 160;
 
 /// One page as the database gives it: the items and one more if there is one, how many these are, and the company's
 /// last stamp (none where there is no such company).
-pub(crate) enum PageRow {
-    Sqlite(sqlx::sqlite::SqliteRow),
-    #[cfg(feature = "postgres")]
-    Postgres(sqlx::postgres::PgRow),
+struct PageRow {
+    /// The envelope up to the last item.
+    json: Vec<u8>,
+    count: i64,
+    last_stamp: Option<i64>,
 }
 
-impl From<sqlx::sqlite::SqliteRow> for PageRow {
-    fn from(row: sqlx::sqlite::SqliteRow) -> Self {
-        Self::Sqlite(row)
-    }
-}
-
-#[cfg(feature = "postgres")]
-impl From<sqlx::postgres::PgRow> for PageRow {
-    fn from(row: sqlx::postgres::PgRow) -> Self {
-        Self::Postgres(row)
+impl<'r, R: Row> FromRow<'r, R> for PageRow
+where
+    &'static str: ColumnIndex<R>,
+    &'r [u8]: Decode<'r, R::Database>,
+    i64: Decode<'r, R::Database> + Type<R::Database>,
+    Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+{
+    fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
+        // The items are bytes to us, whatever type the column has: they are copied once and never looked into.
+        let items: &[u8] = row.try_get_unchecked("items")?;
+        let mut json = Vec::with_capacity(items.len() + AROUND);
+        json.extend_from_slice(START);
+        json.extend_from_slice(items);
+        Ok(Self { json, count: row.try_get("count")?, last_stamp: row.try_get("last_stamp")? })
     }
 }
 
 impl PageRow {
-    /// Items, how many, the last stamp. The items are bytes to us: they are copied and never looked into.
-    fn columns(&self) -> Result<(&[u8], i64, Option<i64>), sqlx::Error> {
-        Ok(match self {
-            Self::Sqlite(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(row) => (row.try_get_unchecked(0)?, row.try_get(1)?, row.try_get(2)?),
-        })
-    }
-}
-
-impl PageWindow {
-    /// The envelope around the items.
-    pub(crate) fn envelope(self, page: &PageRow) -> Result<Vec<u8>, Error> {
-        let Self { limit, offset, .. } = self;
-        let (mut items, count, last_stamp) = page.columns()?;
-        let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
-        let has_more = count > self.limit();
+    fn envelope(self, window: PageWindow) -> Result<Vec<u8>, Error> {
+        let (PageWindow { limit, offset, .. }, mut json) = (window, self.json);
+        let as_of = Timestamp::from_millis(self.last_stamp.ok_or(Error::NotFound)?);
+        let has_more = self.count > window.limit();
         if has_more {
-            let last = items.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
-            items = &items[..last.saturating_sub(1)];
+            let last = json.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
+            json.truncate(last.saturating_sub(1));
         }
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
-        let mut json = Vec::with_capacity(items.len() + tail.len() + 9);
-        json.extend_from_slice(br#"{"data":["#);
-        json.extend_from_slice(items);
         json.extend_from_slice(tail.as_bytes());
         Ok(json)
     }

@@ -1,46 +1,41 @@
 //! Quotes, and their internal details.
 
-use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus};
+use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 use uuid::Uuid;
 
-use super::companies::one_row;
-use super::connection::{Sql, execute, query};
-use super::page::{PageRow, PageStatements};
+use super::page::PageStatements;
+use super::query::Sql;
 use super::rows::{JsonParts, from_json, to_json};
 use super::scope::Scope;
 use crate::Error;
 use crate::page::PageQuery;
 
-const FIND: &str = "SELECT head, lines, terms FROM quote WHERE company_id = $1 AND id = $2";
+const FIND: &str = "SELECT summary, lines, detail FROM quote WHERE company_id = $1 AND id = $2";
 
 /// See [`PageStatements`].
 const PAGES: PageStatements = PageStatements {
     newest: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
+        SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
-            WHERE company_id = $1 AND updated_at >= $4
-            ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
-        ) items",
-    changed_in_status: "
-        SELECT coalesce(string_agg(item, ',\n'), ''), count(*), (SELECT last_stamp FROM company WHERE id = $1)
-        FROM (
-            SELECT CASE WHEN $6 THEN head || ',\"lines\":' || lines || '}' ELSE head || '}' END AS item FROM quote
-            WHERE company_id = $1 AND updated_at >= $4 AND status || '' = $5
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
+            WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
@@ -60,8 +55,8 @@ pub(crate) struct QuoteTable<'c>(pub(super) Scope<'c>);
 impl QuoteTable<'_> {
     /// The quote as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<String, Error> {
-        let Scope { connection, company } = &mut self.0;
-        Ok(JsonParts::find(connection, FIND, *company, id.0).await?.detail())
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        Ok(parts.ok_or(Error::NotFound)?.detail())
     }
 
     pub(crate) async fn find(&mut self, id: QuoteId) -> Result<Quote, Error> {
@@ -71,78 +66,66 @@ impl QuoteTable<'_> {
     /// [`Error::NotFound`] where there is no such quote.
     pub(crate) async fn check_exists(&mut self, id: QuoteId) -> Result<(), Error> {
         const EXISTS: &str = "SELECT CAST(1 AS BIGINT) FROM quote WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let found: Option<i64> =
-            query!(connection, |c| sqlx::query_scalar(EXISTS).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let found: Option<i64> = self.0.query(EXISTS, &[&id]).optional_scalar().await?;
         found.map(drop).ok_or(Error::NotFound)
     }
 
-    pub(crate) async fn page(&mut self, query: &PageQuery<QuoteStatus>) -> Result<PageRow, Error> {
-        let Scope { connection, company } = &mut self.0;
-        query.fetch(connection, &PAGES, *company, QuoteStatus::as_str).await
+    pub(crate) async fn page(&mut self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
+        self.0.document_page(query, &PAGES, QuoteStatus::as_str).await
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
         const INSERT: Sql = Sql {
             sqlite: "
                 INSERT INTO quote
-                    (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms, work_site)
+                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11);
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
             postgres: "
                 WITH inserted AS (
                     INSERT INTO quote
-                        (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms, work_site)
+                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site)
                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)
                 )
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
         };
-        let JsonParts { head, lines, terms } = JsonParts::of_quote(quote)?;
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c, dialect| sqlx::query(INSERT.of(dialect))
-            .bind(company.0)
-            .bind(quote.summary.id.0)
-            .bind(quote.summary.status.as_str())
-            .bind(quote.summary.valid_until)
-            .bind(quote.summary.created_at.as_millis())
-            .bind(quote.summary.updated_at.as_millis())
-            .bind(head)
-            .bind(lines)
-            .bind(terms)
-            .bind(to_json(&internal.costings)?)
-            .bind(&internal.work_site)
-            .execute(c))?;
+        let JsonParts { summary, lines, detail } = JsonParts::of_quote(quote)?;
+        let costings = to_json(&internal.costings)?;
+        let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
+        let InternalDetails { work_site, .. } = internal;
+        let insert = self.0.query(
+            INSERT,
+            &[
+                id,
+                status,
+                valid_until,
+                created_at,
+                updated_at,
+                &summary,
+                &lines,
+                &detail,
+                &costings,
+                work_site,
+            ],
+        );
+        insert.execute().await?;
         Ok(())
     }
 
     /// Stores everything but the lines, which no transition changes.
     pub(crate) async fn update(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, head = $6, terms = $7
+            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7
             WHERE company_id = $1 AND id = $2";
-        let JsonParts { head, terms, .. } = JsonParts::of_quote(quote)?;
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(UPDATE)
-            .bind(company.0)
-            .bind(quote.summary.id.0)
-            .bind(quote.summary.status.as_str())
-            .bind(quote.summary.valid_until)
-            .bind(quote.summary.updated_at.as_millis())
-            .bind(head)
-            .bind(terms)
-            .execute(c))?;
-        one_row(done, "quote")
+        let JsonParts { summary, detail, .. } = JsonParts::of_quote(quote)?;
+        let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
+        let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &summary, &detail]);
+        update.change_one("quote").await
     }
 
     pub(crate) async fn update_lines(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(UPDATE_LINES)
-            .bind(company.0)
-            .bind(quote.summary.id.0)
-            .bind(to_json(&quote.lines)?)
-            .execute(c))?;
-        one_row(done, "quote")
+        self.0.query(UPDATE_LINES, &[&quote.summary.id, &to_json(&quote.lines)?]).change_one("quote").await
     }
 
     pub(crate) async fn set_internal_details(
@@ -162,29 +145,19 @@ impl QuoteTable<'_> {
                 )
                 UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2",
         };
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c, dialect| sqlx::query(SET.of(dialect))
-            .bind(company.0)
-            .bind(id.0)
-            .bind(to_json(&internal.costings)?)
-            .bind(&internal.work_site)
-            .execute(c))?;
+        self.0.query(SET, &[&id, &to_json(&internal.costings)?, &internal.work_site]).execute().await?;
         Ok(())
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {
         const FIND: &str = "SELECT costings FROM quote_costing WHERE company_id = $1 AND quote_id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let json: Option<String> =
-            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
         from_json(&json.ok_or(Error::NotFound)?, "quote_costing", id)
     }
 
     pub(crate) async fn find_work_site(&mut self, id: QuoteId) -> Result<Option<String>, Error> {
         const FIND: &str = "SELECT work_site FROM quote WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let found: Option<Option<String>> =
-            query!(connection, |c| sqlx::query_scalar(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let found: Option<Option<String>> = self.0.query(FIND, &[&id]).optional_scalar().await?;
         found.ok_or(Error::NotFound)
     }
 
@@ -197,12 +170,7 @@ impl QuoteTable<'_> {
         const ENDED_BEFORE: &str = "
             SELECT id FROM quote WHERE company_id = $1 AND status = 'SENT' AND valid_until < $2
             ORDER BY valid_until LIMIT $3";
-        let Scope { connection, company } = &mut self.0;
-        let ids: Vec<Uuid> = query!(connection, |c| sqlx::query_scalar(ENDED_BEFORE)
-            .bind(company.0)
-            .bind(today)
-            .bind(i64::from(limit))
-            .fetch_all(c))?;
+        let ids: Vec<Uuid> = self.0.query(ENDED_BEFORE, &[&today, &limit]).all_scalars().await?;
         Ok(ids.into_iter().map(QuoteId).collect())
     }
 }

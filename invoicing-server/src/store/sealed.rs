@@ -7,8 +7,8 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::connection::{Connection, Sql, execute, query};
-use super::lists::{Texts, Uuids};
+use super::connection::Connection;
+use super::query::Sql;
 use super::settings::SettingTable;
 use crate::Error;
 use crate::sealing::{AssociatedData, Sealer, is_id};
@@ -66,7 +66,7 @@ impl SealedSecrets<'_> {
         const WEBHOOKS: &str = "
             SELECT sealed_with, count(*) AS secrets FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
         let mut all = SealedWith::default();
-        let webhooks: Vec<KeyCount> = query!(self.0, |c| sqlx::query_as(WEBHOOKS).fetch_all(c))?;
+        let webhooks: Vec<KeyCount> = self.0.query(WEBHOOKS, &[]).fetch_all().await?;
         for KeyCount { sealed_with, secrets } in webhooks {
             all.add(sealed_with, u64::try_from(secrets).unwrap_or(0));
         }
@@ -95,11 +95,7 @@ impl SealedSecrets<'_> {
                 FOR UPDATE",
         };
         let rows: Vec<StoredSecret> =
-            query!(self.0, |c, dialect| sqlx::query_as(NOT_SEALED_WITH.of(dialect))
-                .bind(after)
-                .bind(current)
-                .bind(i64::from(limit))
-                .fetch_all(c))?;
+            self.0.query(NOT_SEALED_WITH, &[&after, &current, &limit]).fetch_all().await?;
         let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
         let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
         for StoredSecret { company_id, id, secret } in rows {
@@ -134,12 +130,7 @@ impl SealedSecrets<'_> {
                 WHERE webhook.company_id = item.company AND webhook.id = item.id",
         };
         let expected = secrets.len() as u64;
-        let (companies, ids, secrets) = (Uuids(companies), Uuids(ids), Texts(secrets));
-        let done = execute!(self.0, |c, dialect| sqlx::query(SET_SECRETS.of(dialect))
-            .bind(companies)
-            .bind(ids)
-            .bind(secrets)
-            .execute(c))?;
+        let done = self.0.query(SET_SECRETS, &[&companies, &ids, &secrets]).execute().await?;
         if done == expected {
             return Ok(());
         }

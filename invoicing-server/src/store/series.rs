@@ -1,6 +1,5 @@
 //! Number series: one per company, kind of document and year, without gaps.
 
-use super::connection::query;
 use super::scope::Scope;
 use crate::Error;
 
@@ -22,24 +21,14 @@ impl Series<'_> {
         const ALLOCATE: &str = "
             INSERT INTO series (company_id, kind, year, last) VALUES ($1, $2, $3, 1)
             ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
-        let Scope { connection, company } = &mut self.scope;
-        let number: i64 = query!(connection, |c| sqlx::query_scalar(ALLOCATE)
-            .bind(company.0)
-            .bind(self.kind)
-            .bind(self.year)
-            .fetch_one(c))?;
+        let number: i64 = self.scope.query(ALLOCATE, &[&self.kind, &self.year]).scalar().await?;
         Ok(self.format(number))
     }
 
     /// The number that [`Self::allocate`] would allocate.
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
         const LAST: &str = "SELECT last FROM series WHERE company_id = $1 AND kind = $2 AND year = $3";
-        let Scope { connection, company } = &mut self.scope;
-        let last: Option<i64> = query!(connection, |c| sqlx::query_scalar(LAST)
-            .bind(company.0)
-            .bind(self.kind)
-            .bind(self.year)
-            .fetch_optional(c))?;
+        let last: Option<i64> = self.scope.query(LAST, &[&self.kind, &self.year]).optional_scalar().await?;
         Ok(self.format(last.unwrap_or(0) + 1))
     }
 

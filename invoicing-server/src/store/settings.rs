@@ -2,8 +2,7 @@
 
 use zeroize::Zeroizing;
 
-use super::companies::one_row;
-use super::connection::{Connection, execute, query};
+use super::connection::Connection;
 use crate::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 
@@ -42,8 +41,7 @@ pub(crate) struct SettingTable<'c>(pub(super) &'c mut Connection);
 impl SettingTable<'_> {
     async fn stored(&mut self, name: &str) -> Result<Option<Stored>, Error> {
         const FIND: &str = "SELECT value FROM setting WHERE name = $1";
-        let value: Option<Vec<u8>> =
-            query!(self.0, |c| sqlx::query_scalar(FIND).bind(name).fetch_optional(c))?;
+        let value: Option<Vec<u8>> = self.0.query(FIND, &[&name]).optional_scalar().await?;
         Ok(value.map(Stored::of))
     }
 
@@ -59,15 +57,14 @@ impl SettingTable<'_> {
     pub(crate) async fn insert(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
         const INSERT: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
         let value = seal(sealer, name, value);
-        execute!(self.0, |c| sqlx::query(INSERT).bind(name).bind(&value).execute(c))?;
+        self.0.query(INSERT, &[&name, &value]).execute().await?;
         Ok(())
     }
 
     pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
         const SET: &str = "UPDATE setting SET value = $2 WHERE name = $1";
         let value = seal(sealer, name, value);
-        let done = execute!(self.0, |c| sqlx::query(SET).bind(name).bind(&value).execute(c))?;
-        one_row(done, "setting")
+        self.0.query(SET, &[&name, &value]).change_one("setting").await
     }
 
     /// Seals a value with the current key where it is not. Whether that was necessary; `None` where it cannot be read.
@@ -116,10 +113,10 @@ impl SettingTable<'_> {
     pub(crate) async fn forget_keys(&mut self, used: impl Fn(&str) -> bool) -> Result<(), Error> {
         const NAMES: &str = "SELECT name FROM setting ORDER BY name";
         const DELETE: &str = "DELETE FROM setting WHERE name = $1";
-        let names: Vec<String> = query!(self.0, |c| sqlx::query_scalar(NAMES).fetch_all(c))?;
+        let names: Vec<String> = self.0.query(NAMES, &[]).all_scalars().await?;
         for name in names {
             if name.strip_prefix(KEY_CHECK).is_some_and(|id| !used(id)) {
-                execute!(self.0, |c| sqlx::query(DELETE).bind(name).execute(c))?;
+                self.0.query(DELETE, &[&name]).execute().await?;
             }
         }
         Ok(())

@@ -4,7 +4,7 @@ use invoicing_core::{CompanyId, QuoteId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::connection::{Connection, execute, query};
+use super::connection::Connection;
 use super::scope::Scope;
 use crate::Error;
 
@@ -55,13 +55,7 @@ impl SignatureTable<'_> {
     ) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(token_hash.as_slice())
-            .bind(quote.0)
-            .bind(at.as_millis())
-            .execute(c))?;
+        self.0.query(INSERT, &[token_hash, &quote, &at]).execute().await?;
         Ok(())
     }
 
@@ -70,17 +64,11 @@ impl SignatureTable<'_> {
             INSERT INTO proof
                 (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-        let Scope { connection, company } = &mut self.0;
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(quote.0)
-            .bind(&proof.token_hash)
-            .bind(&proof.ip)
-            .bind(&proof.user_agent)
-            .bind(&proof.document_sha256)
-            .bind(&proof.fingerprint)
-            .bind(proof.signed_at.as_millis())
-            .execute(c))?;
+        let ProofRecord { token_hash, ip, user_agent, document_sha256, fingerprint, signed_at } = proof;
+        self.0
+            .query(INSERT, &[&quote, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at])
+            .execute()
+            .await?;
         Ok(())
     }
 
@@ -88,9 +76,7 @@ impl SignatureTable<'_> {
         const FIND: &str = "
             SELECT token_hash, ip, user_agent, document_sha256, fingerprint, signed_at FROM proof
             WHERE company_id = $1 AND quote_id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let row: Option<ProofRow> =
-            query!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(quote.0).fetch_optional(c))?;
+        let row: Option<ProofRow> = self.0.query(FIND, &[&quote]).fetch_optional().await?;
         Ok(row.map(|row| ProofRecord {
             token_hash: row.token_hash,
             ip: row.ip,
@@ -115,8 +101,7 @@ impl AllSigningLinks<'_> {
     /// The company and the quote of a link. The token itself is the proof that its holder may see them.
     pub(crate) async fn find(&mut self, token_hash: &[u8; 32]) -> Result<(CompanyId, QuoteId), Error> {
         const FIND: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
-        let row: Option<LinkRow> =
-            query!(self.0, |c| sqlx::query_as(FIND).bind(token_hash.as_slice()).fetch_optional(c))?;
+        let row: Option<LinkRow> = self.0.query(FIND, &[token_hash]).fetch_optional().await?;
         let row = row.ok_or(Error::NotFound)?;
         Ok((CompanyId(row.company_id), QuoteId(row.quote_id)))
     }

@@ -7,8 +7,6 @@ use invoicing_core::{EventId, Timestamp};
 
 use super::change::CompanyChange;
 use super::connection::Connection;
-#[cfg(feature = "postgres")]
-use super::connection::query_postgres;
 use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
@@ -124,8 +122,7 @@ impl Tx {
         #[cfg(feature = "postgres")]
         if self.delivery_ids.end - self.delivery_ids.start < wanted {
             const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
-            let connection = &mut self.connection;
-            let block: i64 = query_postgres!(connection, |c| sqlx::query_scalar(NEXT_BLOCK).fetch_one(c))?;
+            let block: i64 = self.connection.query(NEXT_BLOCK, &[]).scalar().await?;
             self.delivery_ids = block..block + BLOCK;
         }
         let first = self.delivery_ids.start;

@@ -8,10 +8,9 @@ use sqlx::FromRow;
 use uuid::Uuid;
 use zeroize::Zeroizing;
 
-use super::companies::one_row;
-use super::connection::{Connection, Sql, execute, query};
+use super::connection::Connection;
 use super::deliveries;
-use super::lists::Uuids;
+use super::query::Sql;
 use super::scope::Scope;
 use super::subscriber::{Subscriber, from_bits, to_bits};
 use crate::Error;
@@ -148,9 +147,7 @@ impl WebhookTable<'_> {
         const FIND: &str = "
             SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
             WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
-        let Scope { connection, company } = &mut self.0;
-        let row: Option<WebhookRow> =
-            query!(connection, |c| sqlx::query_as(FIND).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let row: Option<WebhookRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         row.map(Webhook::from).ok_or(Error::NotFound)
     }
 
@@ -159,9 +156,7 @@ impl WebhookTable<'_> {
         const LIST: &str = "
             SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<WebhookRow> =
-            query!(connection, |c| sqlx::query_as(LIST).bind(company.0).fetch_all(c))?;
+        let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
     }
 
@@ -169,9 +164,7 @@ impl WebhookTable<'_> {
         const SUBSCRIBERS: &str = "
             SELECT id, kinds, disabled_at IS NOT NULL AS disabled FROM webhook
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
-        let Scope { connection, company } = &mut self.0;
-        let rows: Vec<SubscriberRow> =
-            query!(connection, |c| sqlx::query_as(SUBSCRIBERS).bind(company.0).fetch_all(c))?;
+        let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
         let subscriber = |row: SubscriberRow| Subscriber {
             id: WebhookId(row.id),
             kinds: row.kinds,
@@ -182,8 +175,7 @@ impl WebhookTable<'_> {
 
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
         const COUNT: &str = "SELECT count(*) FROM webhook WHERE company_id = $1 AND removed_at IS NULL";
-        let Scope { connection, company } = &mut self.0;
-        Ok(query!(connection, |c| sqlx::query_scalar(COUNT).bind(company.0).fetch_one(c))?)
+        Ok(self.0.query(COUNT, &[]).scalar().await?)
     }
 
     pub(crate) async fn insert(
@@ -195,32 +187,20 @@ impl WebhookTable<'_> {
         const INSERT: &str = "
             INSERT INTO webhook (company_id, id, url, kinds, secret, failures, created_at)
             VALUES ($1, $2, $3, $4, $5, 0, $6)";
-        let Scope { connection, company } = &mut self.0;
-        connection.forget(*company);
-        let secret = sealer.seal_text(&AssociatedData::webhook_secret(*company, webhook.id), secret.reveal());
-        execute!(connection, |c| sqlx::query(INSERT)
-            .bind(company.0)
-            .bind(webhook.id.0)
-            .bind(&webhook.url)
-            .bind(to_bits(&webhook.events))
-            .bind(&*secret)
-            .bind(webhook.created_at.as_millis())
-            .execute(c))?;
+        self.0.forget();
+        let secret =
+            sealer.seal_text(&AssociatedData::webhook_secret(self.0.company, webhook.id), secret.reveal());
+        let Webhook { id, url, events, created_at, .. } = webhook;
+        self.0.query(INSERT, &[id, url, &to_bits(events), &*secret, created_at]).execute().await?;
         Ok(())
     }
 
     /// Stores another URL and other events.
     pub(crate) async fn set_target(&mut self, webhook: &Webhook) -> Result<(), Error> {
         const SET_TARGET: &str = "UPDATE webhook SET url = $3, kinds = $4 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        connection.forget(*company);
-        let done = execute!(connection, |c| sqlx::query(SET_TARGET)
-            .bind(company.0)
-            .bind(webhook.id.0)
-            .bind(&webhook.url)
-            .bind(to_bits(&webhook.events))
-            .execute(c))?;
-        one_row(done, "webhook")
+        self.0.forget();
+        let Webhook { id, url, events, .. } = webhook;
+        self.0.query(SET_TARGET, &[id, url, &to_bits(events)]).change_one("webhook").await
     }
 
     pub(crate) async fn set_secret(
@@ -230,14 +210,8 @@ impl WebhookTable<'_> {
         secret: &Secret,
     ) -> Result<(), Error> {
         const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let secret = sealer.seal_text(&AssociatedData::webhook_secret(*company, id), secret.reveal());
-        let done = execute!(connection, |c| sqlx::query(SET_SECRET)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(&*secret)
-            .execute(c))?;
-        one_row(done, "webhook")
+        let secret = sealer.seal_text(&AssociatedData::webhook_secret(self.0.company, id), secret.reveal());
+        self.0.query(SET_SECRET, &[&id, &*secret]).change_one("webhook").await
     }
 
     pub(crate) async fn disable(
@@ -250,39 +224,23 @@ impl WebhookTable<'_> {
         const DISABLE: &str = "
             UPDATE webhook SET disabled_at = $3, disabled_reason = $4, failures = $5
             WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        connection.forget(*company);
-        let done = execute!(connection, |c| sqlx::query(DISABLE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .bind(reason.as_str())
-            .bind(i64::from(failures))
-            .execute(c))?;
-        one_row(done, "webhook")
+        self.0.forget();
+        self.0.query(DISABLE, &[&id, &at, &reason.as_str(), &failures]).change_one("webhook").await
     }
 
     pub(crate) async fn enable(&mut self, id: WebhookId) -> Result<(), Error> {
         const ENABLE: &str = "
             UPDATE webhook SET disabled_at = NULL, disabled_reason = NULL, failures = 0
             WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        connection.forget(*company);
-        let done = execute!(connection, |c| sqlx::query(ENABLE).bind(company.0).bind(id.0).execute(c))?;
-        one_row(done, "webhook")
+        self.0.forget();
+        self.0.query(ENABLE, &[&id]).change_one("webhook").await
     }
 
     pub(crate) async fn remove(&mut self, id: WebhookId, at: Timestamp) -> Result<(), Error> {
         const REMOVE: &str = "
             UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        connection.forget(*company);
-        let done = execute!(connection, |c| sqlx::query(REMOVE)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(at.as_millis())
-            .execute(c))?;
-        one_row(done, "webhook")
+        self.0.forget();
+        self.0.query(REMOVE, &[&id, &at]).change_one("webhook").await
     }
 
     /// What an attempt needs, also of a webhook that is disabled or removed.
@@ -294,26 +252,18 @@ impl WebhookTable<'_> {
         const ENDPOINT: &str = "
             SELECT url, secret, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
             FROM webhook WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let row: Option<StoredEndpoint> =
-            query!(connection, |c| sqlx::query_as(ENDPOINT).bind(company.0).bind(id.0).fetch_optional(c))?;
+        let row: Option<StoredEndpoint> = self.0.query(ENDPOINT, &[&id]).fetch_optional().await?;
         Ok(row.map(|row| EndpointRow {
             url: row.url,
             secret: sealer
-                .open_text(&AssociatedData::webhook_secret(*company, id), &Zeroizing::new(row.secret)),
+                .open_text(&AssociatedData::webhook_secret(self.0.company, id), &Zeroizing::new(row.secret)),
             is_off: row.disabled || row.removed,
         }))
     }
 
     pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: u32) -> Result<(), Error> {
         const SET_FAILURES: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
-        let Scope { connection, company } = &mut self.0;
-        let done = execute!(connection, |c| sqlx::query(SET_FAILURES)
-            .bind(company.0)
-            .bind(id.0)
-            .bind(i64::from(failures))
-            .execute(c))?;
-        one_row(done, "webhook")
+        self.0.query(SET_FAILURES, &[&id, &failures]).change_one("webhook").await
     }
 }
 
@@ -352,9 +302,8 @@ impl AllWebhooks<'_> {
                 SELECT id, failures, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
                 FROM webhook WHERE id = ANY($1) ORDER BY id FOR UPDATE",
         };
-        let ids = Uuids(webhooks.map(|id| id.0).collect());
-        let rows: Vec<StateRow> =
-            query!(self.0, |c, dialect| sqlx::query_as(LOCK_STATES.of(dialect)).bind(ids).fetch_all(c))?;
+        let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
+        let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids]).fetch_all().await?;
         let state = |row: StateRow| {
             let skips = match (row.disabled, row.removed) {
                 (_, true) => Some(deliveries::REMOVED),
@@ -376,8 +325,8 @@ impl AllWebhooks<'_> {
             postgres: "
                 UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id = ANY($1)",
         };
-        let ids = Uuids(webhooks.iter().map(|id| id.0).collect());
-        execute!(self.0, |c, dialect| sqlx::query(RESET.of(dialect)).bind(ids).execute(c))?;
+        let ids: Vec<Uuid> = webhooks.iter().map(|id| id.0).collect();
+        self.0.query(RESET, &[&ids]).execute().await?;
         Ok(())
     }
 }

@@ -35,19 +35,20 @@ const PREPARE: &str = "CREATE SCHEMA growth; CREATE SEQUENCE growth.number; \
 const COPIES: &str = "INSERT INTO growth.copy SELECT c.id, copy * 600000, copy * 1000 FROM generate_series($1, $2) copy \
      JOIN growth.company c ON c.place = CASE WHEN copy % 2 = 0 THEN 0 ELSE 1 + copy / 2 % 100 END";
 const COPY: [&str; 7] = [
-    "INSERT INTO quote (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms, work_site) \
-     SELECT k.company, growth.id(o.created_at - older, place + numbers), status, valid_until, o.created_at - older, \
-     o.updated_at - older, replace(head, o.id::text, growth.id(o.created_at - older, place + numbers)::text), lines, \
-     terms, work_site FROM growth.copy k, growth.quote o ORDER BY 1, 2",
+    "INSERT INTO quote (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, \
+     work_site) SELECT k.company, growth.id(o.created_at - older, place + numbers), status, valid_until, \
+     o.created_at - older, o.updated_at - older, \
+     replace(summary, o.id::text, growth.id(o.created_at - older, place + numbers)::text), \
+     lines, detail, work_site FROM growth.copy k, growth.quote o ORDER BY 1, 2",
     "INSERT INTO quote_costing (company_id, quote_id, costings) SELECT k.company, \
      growth.id(quoted_at - older, place + numbers), costings FROM growth.copy k, growth.costing o ORDER BY 1, 2",
     "INSERT INTO document (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, \
      particulars) SELECT k.company, growth.id(quoted_at - older, place + numbers), number, upload_id, sha256, size_bytes, \
      file_name, o.created_at - older, particulars FROM growth.copy k, growth.document o ORDER BY 1, 2",
-    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms) \
+    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail) \
      SELECT k.company, growth.id(o.created_at - older, place + numbers), \
      growth.id(quoted_at - older, place + numbers), status, due_date, o.created_at - older, o.updated_at - older, \
-     head, lines, terms FROM growth.copy k, growth.invoice o ORDER BY 1, 2",
+     summary, lines, detail FROM growth.copy k, growth.invoice o ORDER BY 1, 2",
     "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT k.company, \
      growth.id(timestamp - older, place + numbers), kind, timestamp - older, body \
      FROM growth.copy k, growth.event o ORDER BY 1, 2",

@@ -24,7 +24,7 @@ const FIND_CLIENT: &str = "SELECT record FROM client WHERE company_id = $1 AND i
 const NEXT_NUMBER: &str = "INSERT INTO series (company_id, kind, year, last) VALUES ($1, 'DEV', 2026, 1) \
      ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
 const INSERT_QUOTE: &str = "INSERT INTO quote \
-     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
+     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail) \
      VALUES ($1, $2, $3, NULL, $4, $4, $5, $6, $7)";
 const INSERT_COSTINGS: &str =
     "INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3)";

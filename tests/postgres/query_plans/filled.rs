@@ -34,13 +34,13 @@ const ATTEMPT: &str = "INSERT INTO attempt (company_id, at, event_id, webhook_id
      AND id > (1::bigint << 50) ON CONFLICT DO NOTHING";
 /// The company that works has many quotes itself, the others a few.
 const QUOTE: &str = "INSERT INTO quote \
-     (company_id, id, status, valid_until, created_at, updated_at, head, lines, terms) \
+     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail) \
      SELECT c.id, lpad(to_hex($2 * 100 + i), 32, '0')::uuid, (ARRAY['DRAFT', 'ACCEPTED', 'REJECTED'])[1 + i % 3], NULL, \
-     $4 + i, $4 + i, q.head, q.lines, q.terms FROM company c, generate_series(1, $3) i, \
-     (SELECT head, lines, terms FROM quote WHERE company_id = $1 LIMIT 1) q WHERE c.id = $1 OR i <= $3 / 10";
+     $4 + i, $4 + i, q.summary, q.lines, q.detail FROM company c, generate_series(1, $3) i, \
+     (SELECT summary, lines, detail FROM quote WHERE company_id = $1 LIMIT 1) q WHERE c.id = $1 OR i <= $3 / 10";
 const INVOICE: &str = "INSERT INTO invoice \
-     (company_id, id, quote_id, status, due_date, created_at, updated_at, head, lines, terms) \
-     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, head, lines, terms FROM quote \
+     (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail) \
+     SELECT company_id, id, id, 'PAID', NULL, created_at, updated_at, summary, lines, detail FROM quote \
      WHERE id < '00000001-0000-0000-0000-000000000000' ON CONFLICT DO NOTHING";
 const CLIENT: &str = "INSERT INTO client (company_id, id, created_at, updated_at, search, record) \
      SELECT company_id, id, created_at, updated_at, 'x', '{}' FROM invoice ON CONFLICT DO NOTHING";

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::super::connection::{Connection, query};
+use super::super::connection::Connection;
 use super::Shared;
 
 /// In milliseconds.
@@ -22,7 +22,7 @@ impl Shared {
         let mut connection = Connection::Postgres(self.session().await?);
         let env = &self.context.env;
         let before = env.now().as_millis();
-        let there: i64 = query!(&mut connection, |c| sqlx::query_scalar(NOW).fetch_one(c))?;
+        let there: i64 = connection.query(NOW, &[]).scalar().await?;
         let after = env.now().as_millis();
         // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };

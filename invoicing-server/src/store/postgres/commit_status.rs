@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sqlx::ConnectOptions as _;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, execute, query};
+use super::super::connection::Connection;
 use super::{Postgres, Shared};
 use crate::Error;
 use crate::store::session::no_answer;
@@ -74,7 +74,7 @@ async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
         match tokio::time::timeout(shared.answer_limit, asked).await.unwrap_or_else(|_| Err(no_answer())) {
             Err(sqlx::Error::Database(_)) => {
                 let mut connection = Connection::Postgres(shared.session().await?);
-                query!(&mut connection, |c| sqlx::query_scalar(ASK).bind(id).bind(now).fetch_one(c))?
+                connection.query(ASK, &[&id, &now]).scalar().await?
             }
             asked => asked?,
         };
@@ -91,7 +91,7 @@ impl Postgres {
     pub(in crate::store) async fn prune_commit_status(&self) -> Result<(), Error> {
         let mut connection = Connection::Postgres(self.shared.session().await?);
         let before = self.shared.context.env.now().as_millis().saturating_sub(KEPT_MS);
-        while execute!(&mut connection, |c| sqlx::query(PRUNE).bind(before).bind(BATCH).execute(c))? > 0 {}
+        while connection.query(PRUNE, &[&before, &BATCH]).execute().await? > 0 {}
         Ok(())
     }
 }

@@ -16,7 +16,7 @@ use sqlx::postgres::{PgListener, PgPoolOptions};
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-use super::super::connection::{Connection, execute};
+use super::super::connection::Connection;
 use super::super::notification::{Incoming, Notification};
 use super::clock;
 use super::{Shared, options};
@@ -137,7 +137,7 @@ pub(super) async fn send_waiting(shared: &Shared) {
         let Ok(text) = serde_json::to_string(&message) else { continue };
         let sent = async {
             let mut connection = Connection::Postgres(shared.session().await?);
-            execute!(&mut connection, |c| sqlx::query(NOTIFY).bind(&text).execute(c))
+            connection.query(NOTIFY, &[&text]).execute().await
         };
         if let Err(error) = sent.await {
             tracing::warn!(%error, "notifications were not sent; other nodes poll");

@@ -19,14 +19,14 @@ const SEPARATOR: u8 = 0x1e;
 
 /// Loads quotes; see [`start`].
 pub(super) const QUOTES: &str = "
-    SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
+    SELECT coalesce(group_concat(concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail), char(30)), '')
     FROM json_each($1) k
     CROSS JOIN quote d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
 
 /// Loads invoices; see [`start`].
 pub(super) const INVOICES: &str = "
-    SELECT coalesce(group_concat(concat(k.key, d.head, ',\"lines\":', d.lines, ',', d.terms), char(30)), '')
+    SELECT coalesce(group_concat(concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail), char(30)), '')
     FROM json_each($1) k
     CROSS JOIN invoice d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
@@ -138,7 +138,7 @@ mod tests {
 
     async fn loader() -> BatchLoader {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let create = "CREATE TABLE quote (company_id, id, head, lines, terms)";
+        let create = "CREATE TABLE quote (company_id, id, summary, lines, detail)";
         sqlx::raw_sql(create).execute(&mut connection).await.unwrap();
         for id in (0..100_u128).step_by(2) {
             sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, '[]', '}')")

@@ -13,7 +13,7 @@ use sqlx::Connection as _;
 use tokio::sync::{mpsc, oneshot};
 
 use super::super::Tx;
-use super::super::connection::{Connection, execute};
+use super::super::connection::Connection;
 use super::worker::Worker;
 use crate::Error;
 
@@ -127,7 +127,7 @@ async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<
 
 /// Runs a statement that begins or ends something.
 async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error> {
-    execute!(tx.connection(), |c| sqlx::query(statement).execute(c)).map(drop)
+    tx.connection().query(statement, &[]).execute().await.map(drop)
 }
 
 /// Runs the group, and the jobs that arrive in the meantime, which can share the commit. Fails where the transaction is

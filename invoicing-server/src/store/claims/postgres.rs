@@ -1,0 +1,161 @@
+//! Claims in PostgreSQL: several webhooks per call, beside other nodes that do the same.
+
+use std::collections::{HashMap, HashSet};
+
+use bytes::Bytes;
+use invoicing_core::{Timestamp, WebhookId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::super::deliveries::{AllDeliveries, small};
+use super::{Claimant, Claimed, ClaimedRow, DueRow};
+use crate::Error;
+
+/// When a webhook is claimed for again whose next due time is not known, in milliseconds.
+const AGAIN_MS: i64 = 250;
+
+#[derive(FromRow)]
+struct ClaimedDelivery {
+    webhook_id: Uuid,
+    id: i64,
+    company_id: Uuid,
+    event_id: Uuid,
+    attempts: i64,
+    claims: i64,
+    claims_in_all: i64,
+}
+
+#[derive(FromRow)]
+struct EventOfDelivery {
+    company_id: Uuid,
+    event_id: Uuid,
+    kind: String,
+    body: String,
+}
+
+impl AllDeliveries<'_> {
+    /// Claims due deliveries of several webhooks, expired claims included.
+    pub(in crate::store) async fn claim_several(
+        &mut self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Result<HashMap<WebhookId, Claimed>, Error> {
+        let rows = self.claim_rows(claimant, wanted).await?;
+        let events = match self.events_of(&rows).await {
+            Ok(events) => events,
+            Err(error) => {
+                // Where that fails too, the leases expire.
+                let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+                let _ = self.release(&ids, claimant.token, claimant.now).await;
+                return Err(error);
+            }
+        };
+        let mut claimed: HashMap<WebhookId, Claimed> =
+            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
+        for row in rows {
+            let Some((kind, body)) = events.get(&(row.company_id, row.event_id)) else {
+                tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
+                continue;
+            };
+            let webhook = WebhookId(row.webhook_id);
+            let (attempts, claims, number) =
+                (small(row.attempts), small(row.claims), small(row.claims_in_all));
+            let (kind, body) = (kind.clone(), body.clone());
+            let row = ClaimedRow(row.id, row.company_id, attempts, claims, number, kind, body);
+            claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
+        }
+        for (webhook, at) in self.due_after(claimant.now, wanted).await {
+            claimed.entry(webhook).or_default().1 = Some(at);
+        }
+        for (webhook, room) in wanted {
+            let (jobs, next) = claimed.entry(*webhook).or_default();
+            if jobs.len() >= *room {
+                *next = Some(claimant.now);
+            }
+        }
+        Ok(claimed)
+    }
+
+    async fn claim_rows(
+        &mut self,
+        claimant: Claimant,
+        wanted: &[(WebhookId, usize)],
+    ) -> Result<Vec<ClaimedDelivery>, Error> {
+        // $3 which webhooks, $5 how many of each. Rows that another node is claiming are skipped. The update goes by an
+        // array, which the planner takes for a few rows and looks up one by one, and not by a join.
+        const CLAIM: &str = "
+            WITH due AS (
+                SELECT d.id, d.due_at FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room)
+                CROSS JOIN LATERAL (
+                    SELECT id, due_at FROM delivery
+                    WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 AND held_until <= $4
+                    ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
+                ) d
+            ), claimed AS (
+                UPDATE delivery
+                SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
+                WHERE id = ANY(ARRAY(SELECT id FROM due))
+                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all
+            )
+            SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all
+            FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
+        let rooms: Vec<i64> =
+            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
+        let Claimant { token, now, lease_until } = claimant;
+        let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks_of(wanted), &now, &rooms]);
+        Ok(claim.fetch_all().await?)
+    }
+
+    /// Kind and body of the events of deliveries, by company and event.
+    async fn events_of(
+        &mut self,
+        deliveries: &[ClaimedDelivery],
+    ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
+        // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
+        const EVENTS: &str = "
+            SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body
+            FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event)
+            CROSS JOIN LATERAL
+                (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
+        let keys: HashSet<(Uuid, Uuid)> =
+            deliveries.iter().map(|delivery| (delivery.company_id, delivery.event_id)).collect();
+        if keys.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
+        let rows: Vec<EventOfDelivery> = self.0.query(EVENTS, &[&companies, &events]).fetch_all().await?;
+        let event =
+            |row: EventOfDelivery| ((row.company_id, row.event_id), (row.kind, Bytes::from(row.body)));
+        Ok(rows.into_iter().map(event).collect())
+    }
+
+    /// When the next delivery of each webhook falls due.
+    async fn due_after(
+        &mut self,
+        now: Timestamp,
+        wanted: &[(WebhookId, usize)],
+    ) -> Vec<(WebhookId, Timestamp)> {
+        const NEXT: &str = "
+            SELECT w.webhook AS webhook_id, d.due_at AS at FROM unnest($1::uuid[]) AS w(webhook)
+            CROSS JOIN LATERAL (
+                SELECT due_at FROM delivery
+                WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
+            ) d";
+        let rows: Result<Vec<DueRow>, sqlx::Error> =
+            self.0.query(NEXT, &[&webhooks_of(wanted), &now]).fetch_all().await;
+        match rows {
+            Ok(rows) => {
+                let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
+                rows.into_iter().map(due).collect()
+            }
+            Err(error) => {
+                tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
+                wanted.iter().map(|(webhook, _)| (*webhook, now.plus_millis(AGAIN_MS))).collect()
+            }
+        }
+    }
+}
+
+fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Vec<Uuid> {
+    wanted.iter().map(|(webhook, _)| webhook.0).collect()
+}

@@ -1,0 +1,86 @@
+//! Counts requests in a database that several nodes share: one statement decides and counts, under the lock of the key's
+//! row.
+
+use invoicing_core::{CompanyId, KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
+
+use super::super::rows::from_json;
+use super::AllKeys;
+use crate::Error;
+
+/// A caller as it was read: where that has changed since, its request is not counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) company: CompanyId,
+    pub(crate) key: KeyId,
+    pub(crate) plan: Plan,
+    /// A key that was not used since is idle.
+    pub(crate) idle_since: Timestamp,
+}
+
+/// The requests of a key that count in the present window, oldest first.
+pub(crate) enum Counted {
+    /// This request is the last of them.
+    Accepted(Vec<i64>),
+    /// This request is none of them.
+    Refused(Vec<i64>),
+    /// The key was revoked or its company has another plan by now.
+    Changed,
+}
+
+impl AllKeys<'_> {
+    /// Counts a request, if the quota of `limit` allows it.
+    pub(crate) async fn count_request(
+        &mut self,
+        caller: Caller,
+        limit: u32,
+        now: Timestamp,
+    ) -> Result<Counted, Error> {
+        // $3 now, $4 limit, $5 since when an unused key is idle, $6 plan, $7 length of the window. No instant is
+        // before the last one, whichever node's clock it comes from.
+        const COUNT: &str = "
+            UPDATE api_key k SET
+                last_used_at = greatest(k.last_used_at, $3),
+                accepted = ARRAY(
+                    SELECT a FROM unnest(k.accepted) a
+                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
+                ) || greatest($3, k.accepted[cardinality(k.accepted)])
+            FROM company c
+            WHERE c.id = $1 AND k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
+                AND coalesce(k.last_used_at, k.created_at) >= $5 AND c.record::json ->> 'plan' = $6
+                AND (
+                    SELECT count(*) FROM unnest(k.accepted) a
+                    WHERE a >= greatest($3, k.accepted[cardinality(k.accepted)]) - $7
+                ) < $4
+            RETURNING array_to_json(k.accepted)::text";
+        const FIND: &str = "
+            SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id
+            WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
+                AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
+        let Caller { company, key, plan, idle_since } = caller;
+        let plan = plan.as_str();
+        let count =
+            self.0.query(COUNT, &[&company, &key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS]);
+        let accepted: Option<String> = count.optional_scalar().await?;
+        if let Some(accepted) = accepted {
+            return Ok(Counted::Accepted(from_json(accepted, "api_key", key)?));
+        }
+        let find = self.0.query(FIND, &[&company, &key, &idle_since, &plan]);
+        let accepted: Option<String> = find.optional_scalar().await?;
+        accepted.map_or(Ok(Counted::Changed), |accepted| {
+            Ok(Counted::Refused(from_json(accepted, "api_key", key)?))
+        })
+    }
+
+    /// Stores that a key without a quota was used.
+    pub(crate) async fn set_last_used(
+        &mut self,
+        company: CompanyId,
+        key: KeyId,
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        const SET_LAST_USED: &str = "
+            UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
+        self.0.query(SET_LAST_USED, &[&company, &key, &at]).execute().await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,142 @@
+//! A statement with its arguments, and how it is run on either database.
+
+#[cfg(feature = "postgres")]
+use std::io;
+
+use sqlx::FromRow;
+use sqlx::sqlite::{SqliteConnection, SqliteRow};
+#[cfg(feature = "postgres")]
+use tokio::time::{error::Elapsed, timeout};
+
+#[cfg(feature = "postgres")]
+use super::arguments::PostgresQuery;
+use super::arguments::SqliteQuery;
+#[cfg(feature = "postgres")]
+use super::session::Session;
+use crate::Error;
+
+/// A statement that the databases spell differently.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sql {
+    pub(super) sqlite: &'static str,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "the form of a database that is left out")
+    )]
+    pub(super) postgres: &'static str,
+}
+
+/// A statement that both databases understand.
+impl From<&'static str> for Sql {
+    fn from(statement: &'static str) -> Self {
+        Self { sqlite: statement, postgres: statement }
+    }
+}
+
+/// A row of either database, by the names of its columns.
+pub(super) trait Row: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin {}
+impl<R: for<'r> FromRow<'r, SqliteRow> + PostgresRow + Send + Unpin> Row for R {}
+
+#[cfg(feature = "postgres")]
+pub(super) trait PostgresRow: for<'r> FromRow<'r, sqlx::postgres::PgRow> {}
+#[cfg(feature = "postgres")]
+impl<R: for<'r> FromRow<'r, sqlx::postgres::PgRow>> PostgresRow for R {}
+#[cfg(not(feature = "postgres"))]
+pub(super) trait PostgresRow {}
+#[cfg(not(feature = "postgres"))]
+impl<R> PostgresRow for R {}
+
+/// A statement on its connection.
+///
+/// On PostgreSQL no answer is waited for without end: a statement that is not answered is given up together with its
+/// connection.
+pub(super) enum Query<'c> {
+    Sqlite(&'c mut SqliteConnection, SqliteQuery),
+    #[cfg(feature = "postgres")]
+    Postgres(&'c mut Session, PostgresQuery),
+}
+
+impl Query<'_> {
+    /// How many rows it changed.
+    pub(super) async fn execute(self) -> Result<u64, sqlx::Error> {
+        match self {
+            Self::Sqlite(connection, query) => Ok(query.execute(connection).await?.rows_affected()),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session, query) => {
+                let limit = session.asks();
+                let done = timeout(limit, query.execute(session.connection())).await;
+                Ok(answer(session, done)?.rows_affected())
+            }
+        }
+    }
+
+    /// For a statement that must change one row.
+    pub(super) async fn change_one(self, table: &'static str) -> Result<(), Error> {
+        match self.execute().await? {
+            1 => Ok(()),
+            changed => Err(Error::internal(format!("table {table}: an update of one row changed {changed}"))),
+        }
+    }
+
+    pub(super) async fn fetch_all<R: Row>(self) -> Result<Vec<R>, sqlx::Error> {
+        match self {
+            Self::Sqlite(connection, query) => {
+                query.try_map(|row| R::from_row(&row)).fetch_all(connection).await
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session, query) => {
+                let (limit, query) = (session.asks(), query.try_map(|row| R::from_row(&row)));
+                let rows = timeout(limit, query.fetch_all(session.connection())).await;
+                answer(session, rows)
+            }
+        }
+    }
+
+    /// For a statement that gives at most one row.
+    pub(super) async fn fetch_optional<R: Row>(self) -> Result<Option<R>, sqlx::Error> {
+        Ok(self.fetch_all().await?.pop())
+    }
+
+    pub(super) async fn fetch_one<R: Row>(self) -> Result<R, sqlx::Error> {
+        self.fetch_optional().await?.ok_or(sqlx::Error::RowNotFound)
+    }
+
+    /// The one column of each row.
+    pub(super) async fn all_scalars<T>(self) -> Result<Vec<T>, sqlx::Error>
+    where
+        (T,): Row,
+    {
+        Ok(self.fetch_all().await?.into_iter().map(|(value,)| value).collect())
+    }
+
+    /// The one column of the row, where there is one.
+    pub(super) async fn optional_scalar<T>(self) -> Result<Option<T>, sqlx::Error>
+    where
+        (T,): Row,
+    {
+        Ok(self.fetch_optional().await?.map(|(value,)| value))
+    }
+
+    /// The one column of the row.
+    pub(super) async fn scalar<T>(self) -> Result<T, sqlx::Error>
+    where
+        (T,): Row,
+    {
+        Ok(self.fetch_one::<(T,)>().await?.0)
+    }
+}
+
+/// What came of a statement. An answer that comes too late must not be taken for the answer to another statement, so
+/// the connection is of no use any more. After an error the transaction cannot be committed.
+#[cfg(feature = "postgres")]
+fn answer<T>(
+    session: &mut Session,
+    answer: Result<Result<T, sqlx::Error>, Elapsed>,
+) -> Result<T, sqlx::Error> {
+    let answer = answer.unwrap_or_else(|_| {
+        session.abandon();
+        Err(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into())
+    });
+    session.answered(answer.is_ok());
+    answer
+}
