@@ -99,7 +99,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
             // Subscribed before the claim, so that no arrival is missed in between.
             let arrived = self.inbox.arrived();
             self.prune_if_due(&mut prune_at).await;
-            let handled = self.run_one(&handler).await.unwrap_or_else(|error| {
+            let had_work = self.run_one(&handler).await.unwrap_or_else(|error| {
                 (self.on_error)(&WorkerError::Inbox(&error));
                 false
             });
@@ -107,7 +107,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
                 biased;
                 () = &mut stop => return,
                 // Another message may be due already.
-                () = ready(()), if handled => {}
+                () = ready(()), if had_work => {}
                 () = arrived => {}
                 () = sleep(POLL_INTERVAL) => {}
             }
