@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
 use invoicing_server::{
-    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, Signature, SignedCopy,
+    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, SentCopy, Signature,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ impl Signed {
             client_address: None,
             work_site: None,
             issued_on: quote.summary.created_at.to_chrono().date_naive(),
-            signed_copy: Some(SignedCopy {
+            sent_copy: Some(SentCopy {
                 file_name: &sent.file_name,
                 sha256: ContentHash::of(&sent.bytes),
                 bytes: &sent.bytes,

@@ -63,7 +63,7 @@ impl Subject {
     }
 
     /// The copy that was signed, where the PDF carries it.
-    pub(crate) fn signed_copy(&self) -> Option<&[u8]> {
+    pub(crate) fn sent_copy(&self) -> Option<&[u8]> {
         self.copy(self.proof()?["documentSha256"].as_str()?)
     }
 

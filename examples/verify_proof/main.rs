@@ -65,7 +65,7 @@ fn verify(args: &Args) -> Result<Vec<Finding>, Box<dyn std::error::Error>> {
     let subject = Subject { pdf_sha256: sha256_hex(&pdf), files: pdf::attachments(pdf)?, quote };
     let findings = subject.findings(&hashes);
     let holds = findings.iter().all(|finding| finding.holds);
-    if let (Some(path), Some(copy), true) = (&args.extract, subject.signed_copy(), holds) {
+    if let (Some(path), Some(copy), true) = (&args.extract, subject.sent_copy(), holds) {
         fs::write(path, copy).map_err(|error| format!("{}: {error}", path.display()))?;
         println!("The copy that was signed is now in {}.", path.display());
     }

@@ -11,8 +11,8 @@ pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 /// Default time limit of one webhook attempt, in milliseconds.
 pub(crate) const ATTEMPT_TIMEOUT_MS: u64 = 5_000;
 
-/// Margin of a lease over the time limit of an attempt: the attempt must also be started and recorded within the lease.
-const LEASE_MARGIN_MS: u64 = 6_000;
+/// By how much a lease must exceed the time limit of an attempt, which is also started and recorded within the lease.
+const MIN_LEASE_BEYOND_ATTEMPT_MS: u64 = 6_000;
 
 /// Fewest bytes for [`RequestLimits::buffered_bytes`]: one request with the largest body, and 64 KiB for its head.
 const MIN_BUFFERED_BYTES: usize = MAX_BODY_BYTES + 64 * 1024;
@@ -180,7 +180,7 @@ impl DispatchSettings {
             "must be between 1 and 30000",
         )?;
         ensure(
-            (self.attempt_timeout_ms + LEASE_MARGIN_MS..=600_000).contains(&self.lease_ms),
+            (self.attempt_timeout_ms + MIN_LEASE_BEYOND_ATTEMPT_MS..=600_000).contains(&self.lease_ms),
             "dispatch.leaseMs",
             "must be at least dispatch.attemptTimeoutMs + 6000, and at most 600000",
         )?;

@@ -19,7 +19,7 @@ use crate::api::service::ApiService;
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
 use crate::dispatch::transport::{Transport, TransportBuilder};
-use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher, Endpoints};
+use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher, Receivers};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::open_error::OpenError;
@@ -207,7 +207,7 @@ impl Builder {
         let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let (counting, max_age) = database.sharing();
-        let endpoints = Arc::new(Endpoints::new(&settings, transport, Arc::clone(&sealer), max_age)?);
+        let receivers = Arc::new(Receivers::new(&settings, transport, Arc::clone(&sealer), max_age)?);
         let access = Arc::new(Access {
             store: Arc::clone(&store),
             env: env.clone(),
@@ -215,7 +215,7 @@ impl Builder {
             counting,
             keys: Arc::new(KeyCache::new(max_age)),
         });
-        listen(&store, Arc::clone(&access.keys), Arc::clone(&endpoints), Arc::clone(&queue)).await;
+        listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
         let documents = Documents::new(renderer, document_store);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
@@ -237,7 +237,7 @@ impl Builder {
                 env: env.clone(),
                 settings: settings.dispatch.clone(),
                 queue,
-                endpoints,
+                receivers,
                 slot: Mutex::default(),
             }),
             sweeper: Sweeper { services: Arc::clone(&services), access: Arc::clone(&access) },
@@ -265,16 +265,16 @@ fn transport_builder(settings: &Settings) -> TransportBuilder {
 }
 
 /// Lets the caches follow what this node and others commit, until the store is closed.
-async fn listen(store: &Store, keys: Arc<KeyCache>, endpoints: Arc<Endpoints>, queue: Arc<Queue>) {
+async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, queue: Arc<Queue>) {
     let listener = move |incoming: Incoming| match incoming {
         Incoming::Notification(Notification::Due(webhook)) => {
             drop(queue.hand_over(vec![NewDelivery::Pending(webhook)]));
         }
-        Incoming::Notification(Notification::Webhook(webhook)) => endpoints.forget(webhook),
+        Incoming::Notification(Notification::Webhook(webhook)) => receivers.forget(webhook),
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
         Incoming::Gap => {
-            endpoints.forget_all();
+            receivers.forget_all();
             keys.clear();
             queue.request_poll();
         }
@@ -389,7 +389,7 @@ impl Invoicing {
     /// [`SealingError`]; the keys in use stay in use then.
     pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
         let dispatch = Arc::clone(&self.0.dispatch);
-        self.0.sealing.adopt(Some(keys), move || dispatch.endpoints.forget_all()).await
+        self.0.sealing.adopt(Some(keys), move || dispatch.receivers.forget_all()).await
     }
 
     /// Seals every stored secret with the current key: those in clear, and those that older keys have sealed. It works

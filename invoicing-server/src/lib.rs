@@ -63,7 +63,7 @@ pub use dispatch::{DispatchReport, Dispatcher};
 pub use documents::MemoryStore;
 pub use documents::{
     ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, NotAHash,
-    ObjectStorage, RenderError, SignedCopy, StorageSetupError, StoreError,
+    ObjectStorage, RenderError, SentCopy, StorageSetupError, StoreError,
 };
 #[cfg(feature = "pdf")]
 pub use documents::{NotAFont, PdfRenderer};

@@ -15,8 +15,8 @@ use crate::env::Env;
 /// Deliveries of one webhook that are held in memory: enough that a claim and a recording are shared by many. Where
 /// attempts take so long that the lease would end first, the rest is released.
 pub(crate) const LANE_ROOM: usize = 256;
-/// Of these, how many only a claim may take, and takes at least where the webhook holds others: new deliveries do not
-/// keep out those that wait in the table, and few claims read past rows that are held.
+/// The part of a lane that is kept for claims. New deliveries may fill only the rest, so they cannot keep out those that
+/// wait in the table. A claim is made only while this much is free, so that few claims read past rows that are held.
 const CLAIM_ROOM: usize = LANE_ROOM / 4;
 /// Deliveries that are held in memory in all.
 const TOTAL_ROOM: usize = 32_768;

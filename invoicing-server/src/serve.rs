@@ -1,6 +1,8 @@
 //! A server for hosts without one: HTTP/1.1 and HTTP/2 without TLS, limits on every resource that a peer can occupy, and
 //! a graceful stop.
 //!
+//! A slow head is ended by `head_timeout`, a slow body by the API (408), a slow reader by `connection_table`.
+//!
 //! TLS must be terminated in front of it. It handles no signals: the host stops it. hyper itself refuses a request head
 //! that is malformed or too large; that response has an empty body.
 

@@ -191,7 +191,7 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
         quote: &world.company.quotes().get(sent.summary.id).await.unwrap(),
         client_address: None,
         work_site: None,
-        signed_copy: None,
+        sent_copy: None,
         issued_on: date("2026-09-14"),
     };
     let frozen = world.company.quotes().open_document(sent.summary.id).await.unwrap();
@@ -310,7 +310,7 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
             quote: &quotes.get(draft.summary.id).await.unwrap(),
             client_address: None,
             work_site: None,
-            signed_copy: None,
+            sent_copy: None,
             issued_on: date("2026-09-14"),
         };
         let frozen = quotes.open_document(draft.summary.id).await.unwrap();

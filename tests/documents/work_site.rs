@@ -19,7 +19,7 @@ struct Seen {
     work_site: Option<String>,
     issued_on: String,
     signed: bool,
-    signed_copy: Option<(String, ContentHash, Vec<u8>)>,
+    sent_copy: Option<(String, ContentHash, Vec<u8>)>,
 }
 
 /// Writes down what it is given.
@@ -28,15 +28,15 @@ struct Recording(Mutex<Vec<Seen>>);
 
 impl DocumentRenderer for Recording {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
-        let signed_copy =
-            input.signed_copy.map(|copy| (copy.file_name.to_owned(), copy.sha256, copy.bytes.to_vec()));
+        let sent_copy =
+            input.sent_copy.map(|copy| (copy.file_name.to_owned(), copy.sha256, copy.bytes.to_vec()));
         let seen = Seen {
             company: input.company.identity.clone(),
             client_address: input.client_address.map(str::to_owned),
             work_site: input.work_site.map(str::to_owned),
             issued_on: input.issued_on.to_string(),
             signed: input.quote.detail.signature.is_some(),
-            signed_copy,
+            sent_copy,
         };
         let bytes = format!("{seen:?}").into_bytes();
         self.0.lock().unwrap().push(seen);
@@ -92,7 +92,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     let sent = renderer.last();
     assert_eq!(sent.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
     assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute"));
-    assert_eq!((sent.signed, &sent.signed_copy), (false, &None));
+    assert_eq!((sent.signed, &sent.sent_copy), (false, &None));
 
     // Everything moves between sending and signing.
     company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
@@ -108,7 +108,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
 
     let hash = ContentHash::of(&copy.bytes);
     let expected =
-        Seen { signed: true, signed_copy: Some((copy.file_name.clone(), hash, copy.bytes.to_vec())), ..sent };
+        Seen { signed: true, sent_copy: Some((copy.file_name.clone(), hash, copy.bytes.to_vec())), ..sent };
     assert_eq!(renderer.last(), expected);
     assert_eq!(
         company.quotes().proof(quote.summary.id).await.unwrap().unwrap().document_sha256,

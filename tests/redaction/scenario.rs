@@ -13,8 +13,8 @@ use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureE
 use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey,
     DocumentRenderer, Env, Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
-    OpenError, PageQuery, PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, ServeLimits,
-    Settings, Signature, SignedCopy, StoreError, TargetPolicy, WebhookChange, serve,
+    OpenError, PageQuery, PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, SentCopy,
+    ServeLimits, Settings, Signature, StoreError, TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -77,9 +77,7 @@ struct UnreliableRenderer {
 impl DocumentRenderer for UnreliableRenderer {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
         let mut seen = vec![("DocumentInput", format!("{input:?}"))];
-        seen.extend(
-            input.signed_copy.map(|copy: SignedCopy<'_>| ("SignedCopy", format!("{:?}", copy.file_name))),
-        );
+        seen.extend(input.sent_copy.map(|copy: SentCopy<'_>| ("SentCopy", format!("{:?}", copy.file_name))));
         self.seen.lock().unwrap().extend(seen);
         match self.mood.load(Ordering::SeqCst) {
             0 => PdfRenderer::new().render(input),

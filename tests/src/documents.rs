@@ -6,7 +6,7 @@ use invoicing_core::{
     QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, proof_fingerprint,
     retention_amount,
 };
-use invoicing_server::{ContentHash, DocumentInput, SignedCopy};
+use invoicing_server::{ContentHash, DocumentInput, SentCopy};
 use uuid::Uuid;
 
 /// 14 September 2026, 9:41:07 UTC.
@@ -82,7 +82,7 @@ impl Paper {
             client_address: self.client_address.as_deref(),
             work_site: self.work_site.as_deref(),
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).expect("a day"),
-            signed_copy: copy.map(|bytes| SignedCopy {
+            sent_copy: copy.map(|bytes| SentCopy {
                 file_name: SENT_COPY,
                 sha256: ContentHash::of(bytes),
                 bytes,

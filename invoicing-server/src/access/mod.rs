@@ -39,7 +39,7 @@ pub(crate) enum Verdict {
     /// The company's plan does not include the API. Nothing was counted.
     PlanRequired,
     /// The request was counted against the key's quota, or refused because the quota is used up.
-    Counted(CompanyId, QuotaDecision),
+    Decided(CompanyId, QuotaDecision),
 }
 
 /// Where requests are counted.
@@ -73,8 +73,8 @@ impl Access {
                 return Ok(Verdict::PlanRequired);
             }
             // `None`: another node has just changed the key or the plan, so the request is authenticated again.
-            if let Some(admission) = self.count(&key, plan).await? {
-                return Ok(Verdict::Counted(key.company, admission));
+            if let Some(decision) = self.count(&key, plan).await? {
+                return Ok(Verdict::Decided(key.company, decision));
             }
         }
         Err(Error::internal("the key keeps changing"))

@@ -22,7 +22,8 @@ impl Access {
         let now = self.env.now();
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { company: key.company, key: key.id, plan, idle_since };
-        // Where the answer is lost, the request may be counted twice, as if it had been sent twice.
+        // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
+        // as if it had been sent twice.
         let counting =
             self.store.read_service(async move |mut tx| tx.keys().count_request(caller, quota, now).await);
         match counting.await? {
@@ -61,6 +62,7 @@ impl Access {
             state.stored_at = Some(now);
         }
         let (company, id) = (key.company, key.id);
+        // One statement needs no transaction.
         self.store.read_service(async move |mut tx| tx.keys().set_last_used(company, id, now).await).await
     }
 }

@@ -26,7 +26,7 @@ pub(super) async fn authenticate(
             *rate_limit = (quota > 0).then(|| RateLimit::unused(quota));
             return Err(ApiError::PlanRequired);
         }
-        Verdict::Counted(company, decision) => (company, decision),
+        Verdict::Decided(company, decision) => (company, decision),
     };
     *rate_limit = (quota > 0).then(|| RateLimit::after(decision, quota));
     match decision {

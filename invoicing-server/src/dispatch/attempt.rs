@@ -1,4 +1,4 @@
-//! One attempt: sign, send, decide the next step. No transaction is open meanwhile.
+//! One attempt: sign, send, ask [`RetryPolicy`] for the next step. No transaction is open meanwhile.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,15 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::endpoints::{Endpoint, Ready};
+use super::receivers::{Ready, Receiver};
 use super::slots::Health;
 use crate::queue::Job;
 
-/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds.
-const LEASE_MARGIN_MS: i64 = 5_000;
-/// Claims beyond the limit of attempts that processes may use up by dying before the delivery is given up.
+/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds; 1 s less than
+/// any lease has at first, so that a fresh one always suffices.
+const MIN_REST_MS: i64 = 5_000;
+/// A delivery is given up after this many claims beyond the limit of attempts: its processes kept dying before they
+/// recorded one.
 const SPARE_CLAIMS: u32 = 20;
 
 /// A job, and what came of it.
@@ -53,8 +55,8 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
         return failed(context.env.now(), FailureClass::Abandoned);
     }
-    let endpoint = match context.endpoints.find(&context.store, job.company, job.webhook).await {
-        Ok(endpoint) => endpoint,
+    let receiver = match context.receivers.find(&context.store, job.company, job.webhook).await {
+        Ok(receiver) => receiver,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");
             return AttemptResult::Released;
@@ -63,22 +65,22 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     // The delivery may have waited in its lane, and reading may have taken long.
     let at = context.env.now();
     let limit = i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX);
-    if at.plus_millis(limit.saturating_add(LEASE_MARGIN_MS)) > job.lease_until {
+    if at.plus_millis(limit.saturating_add(MIN_REST_MS)) > job.lease_until {
         return AttemptResult::Released;
     }
-    let Ready { target, signer } = match &endpoint {
-        Endpoint::Ready(ready) => &**ready,
-        Endpoint::Disabled => return AttemptResult::Disabled,
-        Endpoint::Unusable(class) => return failed(at, *class),
+    let Ready { target, signer } = match &receiver {
+        Receiver::Ready(ready) => &**ready,
+        Receiver::Disabled => return AttemptResult::Disabled,
+        Receiver::Unusable(class) => return failed(at, *class),
     };
     let Ok(signature) = HeaderValue::from_str(signer.sign(at.as_seconds(), &job.body).as_str()) else {
         return failed(at, FailureClass::Unsendable);
     };
     let mut post = target.post(job.body.clone());
-    post.headers_mut().insert(context.endpoints.signature_header.clone(), signature);
+    post.headers_mut().insert(context.receivers.signature_header.clone(), signature);
     let begun = Instant::now();
     let limit = Duration::from_millis(settings.attempt_timeout_ms);
-    let outcome = context.endpoints.transport.send(post, limit, at).await;
+    let outcome = context.receivers.transport.send(post, limit, at).await;
     let ended_at = context.env.now();
     let policy = RetryPolicy { max_attempts: settings.max_attempts };
     let next = policy.after(job.attempts + 1, outcome, ended_at, u16::from_le_bytes(context.env.bytes()));

@@ -8,7 +8,7 @@ use invoicing_core::{Timestamp, WebhookId};
 
 use super::DispatchContext;
 use super::attempt::Finished;
-use super::record::{Recorded, record_batch};
+use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
 use crate::store::ServiceTables;
@@ -40,10 +40,10 @@ pub(super) async fn next_due(context: &DispatchContext) -> Result<Vec<(WebhookId
 }
 
 /// Result of a claim for one webhook: the room that was reserved for it, the deliveries, when the next falls due.
-pub(super) type Claimed = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
+pub(super) type ClaimResult = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
 
 /// Claims for several webhooks at once.
-pub(super) async fn claim(context: &DispatchContext, wanted: Vec<(WebhookId, usize)>) -> Vec<Claimed> {
+pub(super) async fn claim(context: &DispatchContext, wanted: Vec<(WebhookId, usize)>) -> Vec<ClaimResult> {
     let now = context.env.now();
     let (token, lease_until) = (context.queue.token(), context.queue.lease_from(now));
     let claimed = context.store.claim(Claimant { token, now, lease_until }, &wanted).await;
@@ -57,12 +57,12 @@ pub(super) async fn record(
     context: &DispatchContext,
     batch: Arc<Vec<Finished>>,
     stopping: Arc<AtomicBool>,
-) -> Recorded {
+) -> BatchOutcome {
     let mut failing_since = None;
     loop {
-        let (shared, endpoints) = (Arc::clone(&batch), Arc::clone(&context.endpoints));
+        let (shared, receivers) = (Arc::clone(&batch), Arc::clone(&context.receivers));
         let recorded =
-            context.store.write_service(async move |mut tx| record_batch(&mut tx, &shared, &endpoints).await);
+            context.store.write_service(async move |mut tx| record_batch(&mut tx, &shared, &receivers).await);
         let error = match recorded.await {
             Ok(recorded) => return recorded,
             Err(error) => error,
@@ -76,9 +76,9 @@ pub(super) async fn record(
             tokio::time::sleep(Duration::from_millis(PAUSE_MS.unsigned_abs())).await;
         } else if unavailable || results == 1 {
             tracing::error!("{results} results are lost; their attempts will be made again");
-            return Recorded::default();
+            return BatchOutcome::default();
         } else {
-            let mut all = Recorded::default();
+            let mut all = BatchOutcome::default();
             for finished in batch.iter() {
                 let alone = Arc::new(vec![finished.clone()]);
                 all.add(Box::pin(record(context, alone, Arc::clone(&stopping))).await);

@@ -16,8 +16,8 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
-use super::delivery_queue::{Claimed, PAUSE_MS, claim, next_due, record, recover, release};
-use super::record::Recorded;
+use super::delivery_queue::{ClaimResult, PAUSE_MS, claim, next_due, record, recover, release};
+use super::record::BatchOutcome;
 use super::slots::{Health, Slots};
 use super::{DispatchContext, DispatchReport};
 use crate::Error;
@@ -28,8 +28,8 @@ const POLL_MS: i64 = 5_000;
 const POLL: Duration = Duration::from_millis(POLL_MS.unsigned_abs());
 /// Most results in one transaction.
 const BATCH: usize = 512;
-/// Results that are recorded at once. Fewer wait until [`SPACING`] has passed since the last recording was begun, as a
-/// transaction costs as much as dozens of results in it.
+/// Results that start a recording at once. Fewer wait until [`SPACING`] has passed since the start of the last recording,
+/// since a transaction costs as much as dozens of results.
 const GATHERED: usize = 128;
 const SPACING: Duration = Duration::from_millis(20);
 /// Most webhooks that one claim is for: other writers share the same queue.
@@ -52,7 +52,7 @@ struct Lane {
     in_round: bool,
 }
 
-type BatchRecorded = (Arc<Vec<Finished>>, Recorded);
+type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 type NextDue = Result<Vec<(WebhookId, Timestamp)>, Error>;
 
 /// See the module's text.
@@ -72,8 +72,8 @@ pub(super) struct Engine<'a> {
     results: Vec<Finished>,
     /// When the results are recorded, however few they are.
     next_recording: Instant,
-    recording: Fuse<BoxFuture<'a, BatchRecorded>>,
-    claiming: Fuse<BoxFuture<'a, Vec<Claimed>>>,
+    recording: Fuse<BoxFuture<'a, RecordedBatch>>,
+    claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
     polling: Fuse<BoxFuture<'a, NextDue>>,
     next_poll: Timestamp,
     /// Shared with the recording under way, which does not go on for long once this is set.
@@ -227,7 +227,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    fn claimed(&mut self, (webhook, room, result): Claimed) {
+    fn claimed(&mut self, (webhook, room, result): ClaimResult) {
         let (jobs, next) = match result {
             Ok(claimed) => claimed,
             Err(error) => {
@@ -307,7 +307,7 @@ impl<'a> Engine<'a> {
         self.recording = recorded.map(|recorded| (batch, recorded)).boxed().fuse();
     }
 
-    fn recorded(&mut self, batch: &[Finished], recorded: Recorded) {
+    fn recorded(&mut self, batch: &[Finished], recorded: BatchOutcome) {
         for finished in batch {
             let webhook = finished.job.webhook;
             self.held.remove(&finished.job.delivery);

@@ -9,13 +9,13 @@
 //! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
 //! again, so a crash delays and may repeat an attempt but never forgets one.
 //!
-//! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead endpoint
+//! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead receiver
 //! fills its own lane only. The number of free [slots] decides how many attempts a lane may have in flight.
 
 mod attempt;
 mod delivery_queue;
-mod endpoints;
 mod engine;
+mod receivers;
 mod record;
 mod slots;
 pub(crate) mod transport;
@@ -32,8 +32,8 @@ use crate::config::DispatchSettings;
 use crate::env::Env;
 use crate::queue::Queue;
 use crate::store::Store;
-pub(crate) use endpoints::Endpoints;
 use engine::Engine;
+pub(crate) use receivers::Receivers;
 
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,7 +67,7 @@ pub(crate) struct DispatchContext {
     pub(crate) env: Env,
     pub(crate) settings: DispatchSettings,
     pub(crate) queue: Arc<Queue>,
-    pub(crate) endpoints: Arc<Endpoints>,
+    pub(crate) receivers: Arc<Receivers>,
     /// Held by the dispatcher that runs.
     pub(crate) slot: Mutex<()>,
 }

@@ -8,7 +8,7 @@ use invoicing_core::{
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
 use super::delivery_queue::PAUSE_MS;
-use super::{DispatchReport, Endpoints};
+use super::{DispatchReport, Receivers};
 use crate::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
@@ -19,13 +19,13 @@ use crate::store::{ServiceTables, ServiceTx, Tables};
 
 /// What the dispatcher has to know after a batch is recorded.
 #[derive(Debug, Default)]
-pub(super) struct Recorded {
+pub(super) struct BatchOutcome {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
 }
 
-impl Recorded {
+impl BatchOutcome {
     pub(super) fn add(&mut self, more: Self) {
         self.due.extend(more.due);
         self.report.add(more.report);
@@ -81,11 +81,11 @@ impl<'b> Batch<'b> {
 pub(super) async fn record_batch(
     tx: &mut ServiceTx<'_>,
     results: &[Finished],
-    endpoints: &Endpoints,
-) -> Result<Recorded, Error> {
+    receivers: &Receivers,
+) -> Result<BatchOutcome, Error> {
     let batch = Batch::of(results);
     if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
-        return Ok(Recorded::default());
+        return Ok(BatchOutcome::default());
     }
     let mut states = HashMap::new();
     if batch.needs_states() {
@@ -93,13 +93,13 @@ pub(super) async fn record_batch(
         states = tx.webhooks().lock_states(webhooks.into_iter()).await?;
     }
     let (now, token) = (tx.env().now(), tx.queue().token());
-    let mut recording = Recording { tx, now, token, states, recorded: Recorded::default() };
+    let mut recording = Recording { tx, now, token, states, recorded: BatchOutcome::default() };
     recording.recorded.report.attempts = batch.attempts.len() as u64;
     let late = recording.end(&batch).await?;
     recording.count_failures(&ends(results, &late)).await?;
     recording.retry(&batch).await?;
     recording.skip(&batch).await?;
-    recording.release(&batch, endpoints).await?;
+    recording.release(&batch, receivers).await?;
     Ok(recording.recorded)
 }
 
@@ -124,7 +124,7 @@ struct Recording<'r, 't> {
     token: i64,
     /// The locked webhooks of the batch.
     states: HashMap<WebhookId, WebhookState>,
-    recorded: Recorded,
+    recorded: BatchOutcome,
 }
 
 impl Recording<'_, '_> {
@@ -224,14 +224,14 @@ impl Recording<'_, '_> {
     }
 
     /// Releases the deliveries that were not attempted, unless they are skipped.
-    async fn release(&mut self, batch: &Batch<'_>, endpoints: &Endpoints) -> Result<(), Error> {
+    async fn release(&mut self, batch: &Batch<'_>, receivers: &Receivers) -> Result<(), Error> {
         // Not at once, as such a release follows a failure.
         let later = self.now.plus_millis(PAUSE_MS);
         let mut released: Vec<(&Job, Timestamp)> = batch.released.iter().map(|job| (*job, later)).collect();
         for job in &batch.disabled {
             if self.skips(job.webhook).is_none() {
                 // Enabled by now.
-                endpoints.forget(job.webhook);
+                receivers.forget(job.webhook);
                 released.push((job, self.now));
             }
         }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
-    DocumentStore, Particulars, RenderError, SignedCopy, StoreError,
+    DocumentStore, Particulars, RenderError, SentCopy, StoreError,
 };
 
 /// How long an operation waits for the store in all, whichever store it is. Its caller, who may have an HTTP request
@@ -73,7 +73,7 @@ pub(crate) struct StoredDocument {
 
 /// The frozen copy that a signature is about.
 #[derive(Debug, Clone)]
-pub(crate) struct SentCopy {
+pub(crate) struct StoredCopy {
     pub(crate) document: StoredDocument,
     pub(crate) bytes: Bytes,
 }
@@ -92,14 +92,14 @@ impl Documents {
         upload: Uuid,
         particulars: Particulars,
         quote: Quote,
-        signed: Option<SentCopy>,
+        signed: Option<StoredCopy>,
     ) -> Result<(Frozen, Bytes), RenderError> {
         let place = Arc::clone(&self.rendering).acquire_owned().await.map_err(RenderError::new)?;
         let renderer = Arc::clone(&self.renderer);
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when the caller has stopped waiting.
             let _place = place;
-            let signed_copy = signed.as_ref().map(|SentCopy { document, bytes }| SignedCopy {
+            let sent_copy = signed.as_ref().map(|StoredCopy { document, bytes }| SentCopy {
                 file_name: &document.file_name,
                 sha256: document.sha256,
                 bytes,
@@ -110,7 +110,7 @@ impl Documents {
                 client_address: particulars.client_address.as_deref(),
                 work_site: particulars.work_site.as_deref(),
                 issued_on: particulars.issued_on,
-                signed_copy,
+                sent_copy,
             })?);
             let document = StoredDocument {
                 key: DocumentKey { company: particulars.company.id, upload },
@@ -179,7 +179,7 @@ impl Documents {
     }
 }
 
-/// An imported number may hold anything; a file name may not.
+/// The number as a name that every file system takes, in any format of numbers.
 fn file_name(number: &str) -> String {
     let safe = number.chars().take(FILE_NAME_LIMIT);
     let safe: String =

@@ -24,11 +24,11 @@ pub use hash::{ContentHash, NotAHash};
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
 pub use pdf::{NotAFont, PdfRenderer};
-pub use render::{DocumentInput, DocumentRenderer, RenderError, SignedCopy};
+pub use render::{DocumentInput, DocumentRenderer, RenderError, SentCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
 pub(crate) use content_disposition::content_disposition;
-pub(crate) use freeze::{Deadline, Documents, Frozen, SentCopy, StoredDocument};
+pub(crate) use freeze::{Deadline, Documents, Frozen, StoredCopy, StoredDocument};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};
 pub(crate) use store::CONTENT_TYPE;

@@ -27,7 +27,7 @@ pub(crate) struct Particulars {
 pub struct DocumentInput<'a> {
     /// The company that makes the offer.
     pub company: &'a Company,
-    /// The quote. Once it is signed, `terms.signature` holds the signature to show.
+    /// The quote. Once it is signed, `quote.detail.signature` holds the signature to show.
     pub quote: &'a Quote,
     /// The client's postal address as printed, lines separated by `\n`.
     pub client_address: Option<&'a str>,
@@ -36,12 +36,12 @@ pub struct DocumentInput<'a> {
     /// Date of the document: the local date of sending, in the company's time zone.
     pub issued_on: NaiveDate,
     /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
-    pub signed_copy: Option<SignedCopy<'a>>,
+    pub sent_copy: Option<SentCopy<'a>>,
 }
 
 /// The frozen document that a signature refers to: the one that was sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub struct SignedCopy<'a> {
+pub struct SentCopy<'a> {
     /// Its name, `DEV-2026-0042.pdf`.
     pub file_name: &'a str,
     /// SHA-256 of its bytes: `documentSha256` of the fingerprint.
@@ -59,9 +59,9 @@ pub trait DocumentRenderer: Send + Sync {
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
 }
 
-impl fmt::Debug for SignedCopy<'_> {
+impl fmt::Debug for SentCopy<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SignedCopy")
+        f.debug_struct("SentCopy")
             .field("file_name", &self.file_name)
             .field("sha256", &self.sha256)
             .finish_non_exhaustive()

@@ -9,8 +9,8 @@ use super::Quotes;
 use crate::Error;
 use crate::config::Settings;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Particulars, SentCopy,
-    StoreError, StoredDocument, UrlSigner,
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Particulars, StoreError,
+    StoredCopy, StoredDocument, UrlSigner,
 };
 use crate::env::Env;
 use crate::store::documents::DocumentRow;
@@ -54,7 +54,7 @@ impl Quotes<'_> {
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
         let latest = self.0.services.documents.latest_copy(self.0.id, id, &mut Deadline::new()).await?;
-        let SentCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
+        let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 }
@@ -91,7 +91,7 @@ impl DocumentService {
         &self,
         particulars: Particulars,
         quote: &Quote,
-        signed: Option<SentCopy>,
+        signed: Option<StoredCopy>,
         deadline: &mut Deadline,
     ) -> Result<Frozen, Error> {
         let upload = self.env.uuid();
@@ -111,10 +111,10 @@ impl DocumentService {
         company: CompanyId,
         quote: QuoteId,
         deadline: &mut Deadline,
-    ) -> Result<SentCopy, Error> {
+    ) -> Result<StoredCopy, Error> {
         let (document, _) = self.latest_document(company, quote).await?;
         let bytes = self.documents.fetch(&document, deadline).await?;
-        Ok(SentCopy { document, bytes })
+        Ok(StoredCopy { document, bytes })
     }
 
     /// The latest document of a quote, and its size in bytes.

@@ -73,7 +73,8 @@ impl Invoices<'_> {
     }
 
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
-    /// invoice already has, also on a payment that was reversed, changes nothing.
+    /// invoice already has, also on a payment that was reversed, changes nothing. More than is due is accepted, and shown as
+    /// `amountOverpaid`.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
         let new = NewPayment { reference, ..*payment };

@@ -1,7 +1,7 @@
-//! The sweep: what happens because a day has passed.
+//! The sweep: what falls due without a call (validity, due dates, idle keys, old attempts, orphans).
 //!
-//! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them. A host calls this
-//! at least once an hour; calling it more often does no harm.
+//! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them.
+//! [`Invoicing::run`](crate::Invoicing::run) sweeps every hour; sweeping more often does no harm.
 
 mod orphans;
 

@@ -1,5 +1,7 @@
 //! The table of open connections. When it is full, it closes the connection that has waited longest for its peer.
 //!
+//! Every second it also closes the connections whose peer has not read a response in time.
+//!
 //! The table only counts and chooses: a connection is notified, and ends itself.
 
 use std::collections::hash_map::Entry;
@@ -254,7 +256,7 @@ impl Drop for ResponseGuard {
     }
 }
 
-/// The unit of the limit per address. For IPv6 the first 64 bits, which a provider assigns to one customer.
+/// The unit of the limit per address. For IPv6 the first 64 bits, which a provider assigns to one subscriber.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => address.into(),

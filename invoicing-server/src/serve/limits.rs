@@ -90,8 +90,8 @@ pub struct ServeLimits {
     /// Most header fields of a request.
     pub headers: usize,
     /// Time limit for a peer to read a small response. A larger one has a second more for each 16 KiB.
-    #[serde(rename = "answerMs", deserialize_with = "milliseconds")]
-    pub answer: Duration,
+    #[serde(rename = "responseReadMs", deserialize_with = "milliseconds")]
+    pub response_read: Duration,
     /// Requests at once on one HTTP/2 connection. At least 1.
     pub concurrent_streams: u32,
     /// Age at which a connection ends after its requests in progress, so that a peer cannot keep it for ever.
@@ -114,7 +114,7 @@ impl Default for ServeLimits {
             header_read: Duration::from_secs(10),
             header_bytes: 32 * 1024,
             headers: HYPER_HEADERS,
-            answer: Duration::from_secs(30),
+            response_read: Duration::from_secs(30),
             concurrent_streams: 64,
             connection_age: Duration::from_mins(10),
             grace: Duration::from_secs(15),
@@ -125,7 +125,7 @@ impl Default for ServeLimits {
 impl ServeLimits {
     /// Time limit for a peer to read a response of this size.
     pub(super) fn answer_time(&self, bytes: usize) -> Duration {
-        self.answer + Duration::from_secs((bytes / MIN_READ_RATE) as u64)
+        self.response_read + Duration::from_secs((bytes / MIN_READ_RATE) as u64)
     }
 
     /// The limits that hyper enforces.
@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(read(json!({})).unwrap(), ServeLimits::default());
         let all = json!({
             "connections": 1, "connectionsPerAddress": 2, "headerReadMs": 3, "headerBytes": 4, "headers": 5,
-            "answerMs": 6, "concurrentStreams": 7, "connectionAgeMs": 8, "graceMs": 9,
+            "responseReadMs": 6, "concurrentStreams": 7, "connectionAgeMs": 8, "graceMs": 9,
         });
         let expected = ServeLimits {
             connections: 1,
@@ -173,7 +173,7 @@ mod tests {
             header_read: Duration::from_millis(3),
             header_bytes: 4,
             headers: 5,
-            answer: Duration::from_millis(6),
+            response_read: Duration::from_millis(6),
             concurrent_streams: 7,
             connection_age: Duration::from_millis(8),
             grace: Duration::from_millis(9),

@@ -2,7 +2,8 @@
 //!
 //! A claim is a token, a lease (`held_until`), and the number of the attempt that may be made with it. The attempt ends
 //! the delivery only while its token is still there. Once the lease has expired, the delivery may be claimed again. New
-//! deliveries may be inserted as claimed; all others are claimed here.
+//! deliveries may be inserted as claimed; all others are claimed here. How long a lease lasts is a setting
+//! (`DispatchSettings::lease_ms`).
 
 #[cfg(feature = "postgres")]
 mod postgres;

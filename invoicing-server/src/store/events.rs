@@ -1,4 +1,4 @@
-//! Recorded events, and the deliveries that each of them causes.
+//! Recorded events, and the deliveries that each of them causes. No event is ever deleted.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! API keys: their hash, and the requests that count in their quota.
+//! API keys: found by their hash (`secret::sha256`), and the requests that count in their quota.
 
 #[cfg(feature = "postgres")]
 pub(crate) mod quota;

@@ -1,4 +1,5 @@
 //! Webhook registrations. Secrets are sealed and opened here, so that no caller can skip it.
+//! When failures disable a webhook is decided in `dispatch::record`, by `FailureCount` of the core.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -123,7 +124,7 @@ impl From<&Webhook> for Subscriber {
 }
 
 /// A webhook as an attempt needs it.
-pub(crate) struct EndpointRow {
+pub(crate) struct ReceiverRow {
     pub(crate) url: String,
     /// Or why it cannot be opened.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
@@ -132,7 +133,7 @@ pub(crate) struct EndpointRow {
 }
 
 #[derive(FromRow)]
-struct StoredEndpoint {
+struct StoredReceiver {
     url: String,
     secret: String,
     disabled: bool,
@@ -244,16 +245,16 @@ impl WebhookTable<'_> {
     }
 
     /// What an attempt needs, also of a webhook that is disabled or removed.
-    pub(crate) async fn endpoint(
+    pub(crate) async fn receiver(
         &mut self,
         sealer: &Sealer,
         id: WebhookId,
-    ) -> Result<Option<EndpointRow>, Error> {
-        const ENDPOINT: &str = "
+    ) -> Result<Option<ReceiverRow>, Error> {
+        const RECEIVER: &str = "
             SELECT url, secret, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
             FROM webhook WHERE company_id = $1 AND id = $2";
-        let row: Option<StoredEndpoint> = self.0.query(ENDPOINT, &[&id]).fetch_optional().await?;
-        Ok(row.map(|row| EndpointRow {
+        let row: Option<StoredReceiver> = self.0.query(RECEIVER, &[&id]).fetch_optional().await?;
+        Ok(row.map(|row| ReceiverRow {
             url: row.url,
             secret: sealer
                 .open_text(&AssociatedData::webhook_secret(self.0.company, id), &Zeroizing::new(row.secret)),

@@ -7,7 +7,7 @@
 //! change between attempts. So the transport passes every answer of a lookup to [`TargetPolicy::permits_all`]. The
 //! checks at registration are an early answer to the caller; the attempt decides.
 //!
-//! **What a customer learns.** A refused target has one text and one failure class for every reason. No connection is
+//! **What a company learns.** A refused target has one text and one failure class for every reason. No connection is
 //! attempted, so open and closed ports look alike, as do hosts that are up and down. No address is named.
 //!
 //! A name without addresses is `dns` and not `target_refused`: it is retried, and a mistyped name should show. That
@@ -49,7 +49,7 @@ impl TargetPolicy {
     ///
     /// # Errors
     /// The rule that the URL breaks. The text continues a sentence that begins with the name of the field, and tells
-    /// nothing about this host's network, so that it can be shown to customers.
+    /// nothing about this host's network, so that it can be shown to companies.
     pub fn parse(self, url: &str) -> Result<TargetUrl, TargetError> {
         if url.chars().count() > MAX_URL_CHARS {
             return Err(TargetError::TooLong);

@@ -1,6 +1,6 @@
 //! Ports that no webhook may use.
 //!
-//! A customer controls parts of a body, and a mail or chat server may take its lines for commands. Browsers keep a
+//! A company controls parts of a body, and a mail or chat server may take its lines for commands. Browsers keep a
 //! list of such ports for the same reason. No port in common use by web servers is in it.
 
 /// The "bad ports" of the Fetch standard, <https://fetch.spec.whatwg.org/#port-blocking>, in order. 0 is among them.

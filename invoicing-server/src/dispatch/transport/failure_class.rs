@@ -11,7 +11,7 @@ use rustls::CertificateError;
 
 pub(super) type BoxError = Box<dyn Error + Send + Sync>;
 
-/// No connection could be made. The text names no address: customers must not learn any.
+/// No connection could be made. The text names no address: companies must not learn any.
 #[derive(Debug, thiserror::Error)]
 #[error("no connection ({class})")]
 pub(super) struct ConnectError {

@@ -30,7 +30,7 @@ pub type Resolving = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>> + Send
 /// Resolves host names. The default is the system's resolver.
 ///
 /// A host whose internal names must stay secret supplies a resolver that knows public names only. With the system's
-/// one, customers can tell a name that does not exist (`dns`) from one with a forbidden address (`target_refused`).
+/// one, companies can tell a name that does not exist (`dns`) from one with a forbidden address (`target_refused`).
 pub trait Resolve: Send + Sync + 'static {
     /// All addresses of a host name, with its aliases (CNAME) followed. The port comes from the URL. The lookup counts
     /// towards the attempt's time limit.

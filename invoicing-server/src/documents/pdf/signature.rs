@@ -66,7 +66,7 @@ fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &Signatur
         ("Texte accepté", Field::Named("acceptedText"), signature.accepted_text.clone()),
         ("Empreinte de la preuve", Field::Named("proofFingerprint"), signature.proof_fingerprint.clone()),
     ];
-    if let Some(copy) = &input.signed_copy {
+    if let Some(copy) = &input.sent_copy {
         rows.push(("SHA-256 du devis signé", Field::Own, copy.sha256.to_string()));
         let text = format!(
             "Le devis tel qu’il a été signé ({}) et la preuve de sa signature (proof.json) sont joints à ce document.",

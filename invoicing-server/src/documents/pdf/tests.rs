@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::pagination::{Block, LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;
-use crate::documents::{ContentHash, SignedCopy};
+use crate::documents::{ContentHash, SentCopy};
 
 pub(in crate::documents) fn company() -> Company {
     let identity = CompanyIdentity {
@@ -104,7 +104,7 @@ fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
         client_address: Some("3 place Royale\n75001 Paris"),
         work_site: None,
         issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
-        signed_copy: None,
+        sent_copy: None,
     }
 }
 
@@ -219,8 +219,8 @@ fn a_signed_quote_shows_the_evidence_and_carries_it() {
     let (company, mut quote) = (company(), quote());
     let sent = try_render(&company, &quote).unwrap();
     quote.detail.signature = Some(signature());
-    let copy = SignedCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
-    let signed = DocumentInput { signed_copy: Some(copy), ..input(&company, &quote) };
+    let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(&sent), bytes: &sent };
+    let signed = DocumentInput { sent_copy: Some(copy), ..input(&company, &quote) };
     let text = text_of(&PdfRenderer::new().compose(&signed).unwrap().0);
     for expected in [
         "Signature électronique\nSigné par\nJean Lefèvre\nE-mail\njean@client.example\nSigné le\n",

@@ -218,7 +218,7 @@ struct Proof<'a> {
 
 /// Embeds the signed copy and its proof.
 fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<()> {
-    let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.signed_copy) else {
+    let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.sent_copy) else {
         return Ok(());
     };
     let proof = serde_json::to_vec_pretty(&Proof {

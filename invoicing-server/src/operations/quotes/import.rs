@@ -1,7 +1,8 @@
 //! Imports: quotes that were made in another system.
 //!
 //! The document of an import is frozen at once, and shows a number that is allocated only with the quote. So the import
-//! renders the number that is next, and its transaction takes that number or starts again.
+//! renders the number that is next, and its transaction takes that number or starts again. An import brings neither number
+//! nor key of its own: the same import twice makes two quotes.
 
 use std::time::Duration;
 

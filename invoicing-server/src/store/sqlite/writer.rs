@@ -19,7 +19,7 @@ use crate::Error;
 
 /// Most operations in one commit. Bounds how long the first one waits for the last.
 const GROUP: usize = 64;
-/// Each operation begins at the savepoint. Taking one back leads there, and committing needs no release.
+/// Each operation begins at the savepoint. Undoing it rolls back to there; COMMIT releases it.
 const BEGIN: &str = "BEGIN IMMEDIATE; SAVEPOINT operation";
 const NEXT: &str = "RELEASE operation; SAVEPOINT operation";
 const UNDO: &str = "ROLLBACK TO operation";
@@ -27,17 +27,17 @@ const UNDO: &str = "ROLLBACK TO operation";
 /// Answers the caller of an operation with the result of the commit.
 type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
 /// Runs an operation. `None` where it is to be rolled back; then it is already answered.
-pub(super) type Job = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
+pub(super) type QueuedOperation = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
 
 /// Hands operations to the task.
-pub(super) type Writer = Worker<Job>;
+pub(super) type Writer = Worker<QueuedOperation>;
 
 /// Starts the task.
 pub(super) fn start(tx: Tx, lock: File) -> Writer {
     Worker::start("writer", |jobs| work(tx, jobs, lock))
 }
 
-impl Worker<Job> {
+impl Worker<QueuedOperation> {
     pub(super) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
@@ -49,7 +49,7 @@ impl Worker<Job> {
     }
 }
 
-/// Runs one operation; see [`Job`].
+/// Runs one operation; see [`QueuedOperation`].
 async fn attempt<T, F>(tx: &mut Tx, operation: F, reply: oneshot::Sender<Result<T, Error>>) -> Option<Reply>
 where
     T: Send + 'static,
@@ -76,7 +76,7 @@ where
 }
 
 /// Holds the database's lock for as long as it writes.
-async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>, lock: File) {
+async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<QueuedOperation>, lock: File) {
     let mut group = Vec::with_capacity(GROUP);
     while jobs.recv_many(&mut group, GROUP).await > 0 {
         run_group(&mut tx, &mut group, &mut jobs).await;
@@ -89,7 +89,11 @@ async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<Job>, lock: File) {
     drop(lock);
 }
 
-async fn run_group(tx: &mut Tx, group: &mut Vec<Job>, jobs: &mut mpsc::Receiver<Job>) {
+async fn run_group(
+    tx: &mut Tx,
+    group: &mut Vec<QueuedOperation>,
+    jobs: &mut mpsc::Receiver<QueuedOperation>,
+) {
     if let Err(error) = control(tx, BEGIN).await {
         // The jobs are dropped unanswered, which their callers see as unavailability.
         tracing::error!(%error, "no transaction can be begun");
@@ -134,8 +138,8 @@ async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error
 /// of no use any more; what is left of the group has not run then.
 async fn run_jobs(
     tx: &mut Tx,
-    group: &mut Vec<Job>,
-    jobs: &mut mpsc::Receiver<Job>,
+    group: &mut Vec<QueuedOperation>,
+    jobs: &mut mpsc::Receiver<QueuedOperation>,
     kept: &mut Vec<Reply>,
 ) -> Result<(), sqlx::Error> {
     let mut taken = group.len();

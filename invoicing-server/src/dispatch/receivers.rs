@@ -16,7 +16,7 @@ use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
-use crate::store::webhooks::EndpointRow;
+use crate::store::webhooks::ReceiverRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
 
@@ -28,7 +28,7 @@ pub(super) struct Ready {
 
 /// A webhook as an attempt needs it.
 #[derive(Clone)]
-pub(super) enum Endpoint {
+pub(super) enum Receiver {
     /// Ready to be sent to.
     Ready(Arc<Ready>),
     /// Disabled or removed. The state is read again before deliveries are skipped.
@@ -40,15 +40,15 @@ pub(super) enum Endpoint {
 #[derive(Default)]
 struct Cache {
     /// With the instant at which each was read.
-    endpoints: HashMap<WebhookId, (Endpoint, Instant)>,
-    /// Counts changes, so that an endpoint that was read before a change is not cached after it.
+    receivers: HashMap<WebhookId, (Receiver, Instant)>,
+    /// Counts changes, so that a receiver that was read before a change is not cached after it.
     generation: u64,
 }
 
 /// See the module's text.
-pub(crate) struct Endpoints {
+pub(crate) struct Receivers {
     cache: Mutex<Cache>,
-    /// For how long an endpoint is used before it is read again.
+    /// For how long a receiver is used before it is read again.
     max_age: Duration,
     pub(super) transport: Transport,
     policy: TargetPolicy,
@@ -58,7 +58,7 @@ pub(crate) struct Endpoints {
     user_agent: HeaderValue,
 }
 
-impl Endpoints {
+impl Receivers {
     pub(crate) fn new(
         settings: &Settings,
         transport: Transport,
@@ -85,14 +85,14 @@ impl Endpoints {
     pub(crate) fn forget(&self, webhook: WebhookId) {
         let mut cache = self.cache.lock();
         cache.generation += 1;
-        cache.endpoints.remove(&webhook);
+        cache.receivers.remove(&webhook);
     }
 
     /// Forgets all webhooks: other keys open other secrets.
     pub(crate) fn forget_all(&self) {
         let mut cache = self.cache.lock();
         cache.generation += 1;
-        cache.endpoints.clear();
+        cache.receivers.clear();
     }
 
     /// One that cannot be used is read each time: otherwise deliveries would fail for a reason that is gone.
@@ -101,24 +101,24 @@ impl Endpoints {
         store: &Store,
         company: CompanyId,
         webhook: WebhookId,
-    ) -> Result<Endpoint, Error> {
+    ) -> Result<Receiver, Error> {
         let generation = {
             let cache = self.cache.lock();
-            if let Some((endpoint, read_at)) = cache.endpoints.get(&webhook)
+            if let Some((receiver, read_at)) = cache.receivers.get(&webhook)
                 && read_at.elapsed() <= self.max_age
             {
-                return Ok(endpoint.clone());
+                return Ok(receiver.clone());
             }
             cache.generation
         };
         let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
-        let row = store.read(company, async move |mut tx| tx.webhooks().endpoint(&sealer, webhook).await);
-        let endpoint = self.prepare(company, webhook, row.await?)?;
+        let row = store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook).await);
+        let receiver = self.prepare(company, webhook, row.await?)?;
         let mut cache = self.cache.lock();
-        if cache.generation == generation && !matches!(endpoint, Endpoint::Unusable(_)) {
-            cache.endpoints.insert(webhook, (endpoint.clone(), read_at));
+        if cache.generation == generation && !matches!(receiver, Receiver::Unusable(_)) {
+            cache.receivers.insert(webhook, (receiver.clone(), read_at));
         }
-        Ok(endpoint)
+        Ok(receiver)
     }
 
     /// Fails where the secret was read under keys that have been changed since; it can be read again.
@@ -126,17 +126,17 @@ impl Endpoints {
         &self,
         company: CompanyId,
         webhook: WebhookId,
-        row: Option<EndpointRow>,
-    ) -> Result<Endpoint, Error> {
-        let Some(row) = row else { return Ok(Endpoint::Unusable(FailureClass::Unsendable)) };
+        row: Option<ReceiverRow>,
+    ) -> Result<Receiver, Error> {
+        let Some(row) = row else { return Ok(Receiver::Unusable(FailureClass::Unsendable)) };
         if row.is_off {
-            return Ok(Endpoint::Disabled);
+            return Ok(Receiver::Disabled);
         }
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
             Err(error) => {
                 tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
-                return Ok(Endpoint::Unusable(error.failure_class()));
+                return Ok(Receiver::Unusable(error.failure_class()));
             }
         };
         let secret = match row.secret {
@@ -151,12 +151,12 @@ impl Endpoints {
                     error = &error as &dyn std::error::Error,
                     "the webhook's secret cannot be read; its deliveries fail until it is rotated"
                 );
-                return Ok(Endpoint::Unusable(FailureClass::Unsendable));
+                return Ok(Receiver::Unusable(FailureClass::Unsendable));
             }
         };
         let Ok(signer) = Signer::new(secret.as_bytes()) else {
             tracing::warn!(%webhook, "the webhook's secret is empty");
-            return Ok(Endpoint::Unusable(FailureClass::Unsendable));
+            return Ok(Receiver::Unusable(FailureClass::Unsendable));
         };
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -164,6 +164,6 @@ impl Endpoints {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Ok(Endpoint::Ready(Arc::new(Ready { target: Target::new(&url, headers), signer })))
+        Ok(Receiver::Ready(Arc::new(Ready { target: Target::new(&url, headers), signer })))
     }
 }
