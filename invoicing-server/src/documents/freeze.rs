@@ -48,7 +48,7 @@ impl Deadline {
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
-    /// Places for renderings: what asks for more would take the memory and the threads of everything else.
+    /// One permit for each processor: more renderings at once would take memory and threads from requests.
     rendering: Arc<Semaphore>,
 }
 

@@ -44,8 +44,8 @@ use retry::Failure;
 /// A transaction that has waited for a lock sees what was committed meanwhile, whatever the database's default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
-/// A sweep may stall for a while, so that no other sweep takes over what it is about to delete; but one that does not
-/// go on and one whose machine is gone are not waited for.
+/// The session of a sweep may idle for 10 minutes, so that no other sweep takes over what it is about to delete. PostgreSQL
+/// ends a session that idles longer, or whose machine is gone.
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
