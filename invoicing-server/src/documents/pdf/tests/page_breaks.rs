@@ -1,0 +1,134 @@
+//! Where pages break, and what is repeated on the next one.
+
+use super::super::pagination::Block;
+use super::*;
+
+#[test]
+fn the_head_of_the_table_is_repeated_on_each_of_its_pages() {
+    let lines = (0..200).map(|n| line(&format!("Poste {n}."), (None, None), "20")).collect();
+    let pages = composed(&company(), &quote_of(lines));
+    let text = text_of(&pages);
+    for n in 0..200 {
+        assert!(text.contains(&format!("Poste {n}.\n")), "{n}");
+    }
+    for page in &pages {
+        let text = text_of(std::slice::from_ref(page));
+        assert_eq!(text.contains("Poste"), text.contains("Désignation"), "{text}");
+    }
+}
+
+#[test]
+fn only_a_row_taller_than_a_page_is_split() {
+    let tall = (0..200).map(|n| format!("Étape {n}.")).collect::<Vec<_>>().join("\n");
+    let mut lines = vec![line("Avant", (Some("Lot"), None), "20"), line(&tall, (Some("Lot"), None), "20")];
+    lines.push(line("Après", (Some("Lot"), None), "20"));
+    let pages = composed(&company(), &quote_of(lines));
+    assert_tidy(&pages);
+    let text = text_of(&pages);
+    for n in 0..200 {
+        assert_eq!(text.matches(&format!("Étape {n}.")).count(), 1, "{n}");
+    }
+    assert_eq!(split_blocks(&pages).len(), 1);
+}
+
+#[test]
+fn a_row_that_fills_a_page_is_split_so_that_its_heading_stays_with_it() {
+    for height in 35..70 {
+        let place = (Some("Lot"), Some("Section"));
+        let lines = vec![line("Avant", (None, None), "20"), line(&"mot\n".repeat(height), place, "20")];
+        let pages = composed(&company(), &quote_of(lines));
+        assert_tidy(&pages);
+        assert!(pages.iter().all(|page| !page.blocks.last().unwrap().2.keeps_with_next), "{height}");
+        assert!(text_of(&pages).contains("Lot\nSection\nmot\n"), "{height}");
+        assert_eq!(split_blocks(&pages).len(), usize::from(height > 48), "{height}");
+    }
+}
+
+#[test]
+fn a_list_longer_than_a_page_breaks_between_its_rows() {
+    let mut lines: Vec<Line> =
+        (1..=90).map(|rate| line("Pose", (None, None), &format!("{rate}.25"))).collect();
+    // Its label takes two lines, and is not split.
+    lines[30].total_ht = "6987654321010.99".parse().unwrap();
+    let pages = composed(&company(), &quote_of(lines));
+    assert_tidy(&pages);
+    assert!(!text_of(&pages).contains("TVA 31,25 % sur 6 987 654 321 010,99 €"));
+    assert_eq!(split_blocks(&pages), Vec::<usize>::new());
+}
+
+#[test]
+fn the_bar_is_drawn_beside_the_whole_signature_on_each_page() {
+    for (lines, expected) in
+        [(1, 1), (40, 1), (53, 1), (54, 2), (55, 2), (56, 2), (57, 2), (58, 2), (100, 2), (200, 4)]
+    {
+        let mut quote = quote();
+        let accepted_text = (0..lines).map(|n| format!("Point {n}.")).collect::<Vec<_>>().join("\n");
+        quote.detail.signature = Some(SignatureBlock { accepted_text, ..signature() });
+        let pages = composed(&company(), &quote);
+        assert_tidy(&pages);
+        assert!(pages.iter().all(|page| !page.blocks.last().unwrap().2.keeps_with_next), "{lines}");
+        let mut signed = 0;
+        for page in &pages {
+            let begin = page.texts.iter().position(|text| said(&text.line) == "Signature électronique");
+            let Some(begin) = begin.or((signed > 0).then_some(0)) else { continue };
+            let bars = || page.rectangles.iter().filter(|mark| mark.width < 3.0 && mark.height > 3.0);
+            for text in &page.texts[begin..] {
+                let beside = bars().filter(|bar| bar.y < text.baseline && text.baseline < bar.y + bar.height);
+                assert_eq!(beside.count(), 1, "{lines}: {:?}", said(&text.line));
+            }
+            assert!(bars().is_sorted_by(|one, next| (one.y + one.height - next.y).abs() < 0.1), "{lines}");
+            signed += 1;
+        }
+        assert_eq!(signed, expected, "{lines}");
+    }
+}
+
+/// Whether the block is the head of a table that is printed once more.
+fn is_repeated(block: &Block) -> bool {
+    block.columns.iter().flatten().all(|line| line.text.node.is_none())
+}
+
+/// The blocks with parts on several pages.
+fn split_blocks(pages: &[Page]) -> Vec<usize> {
+    let placed = |page: &Page| {
+        page.blocks.iter().filter(|(_, _, block)| !is_repeated(block)).map(|(index, ..)| *index).collect()
+    };
+    let mut all: Vec<usize> = pages.iter().flat_map::<Vec<usize>, _>(placed).collect();
+    all.dedup();
+    let mut seen = std::collections::HashMap::new();
+    for block in pages.iter().flat_map::<Vec<usize>, _>(placed) {
+        *seen.entry(block).or_insert(0) += 1;
+    }
+    all.into_iter().filter(|block| seen[block] > 1).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn no_row_is_split_and_no_heading_is_separated_from_its_row(
+        rows in proptest::collection::vec((1_usize..70, 0_u8..4, 0_u8..3), 1..60),
+    ) {
+        let lines = rows.iter().map(|(height, lot, section)| {
+            let names = [lot, section].map(|n| format!("Groupe {n}"));
+            line(&"mot\n".repeat(*height), (Some(&names[0]), Some(&names[1])), "20")
+        });
+        let pages = composed(&company(), &quote_of(lines.collect()));
+        assert_tidy(&pages);
+        // With its headings and subtotals a row fits a page up to here.
+        let (least, most) = (48.0 * 12.78, 712.0);
+        for block in split_blocks(&pages) {
+            let parts = pages.iter().flat_map(|page| &page.blocks);
+            let parts = parts.filter(|(index, _, part)| *index == block && !is_repeated(part));
+            let height = parts.map(|(_, _, part)| part.height).sum::<f32>();
+            prop_assert!((least..2.0 * most).contains(&height), "split: {}", height);
+        }
+        for page in &pages {
+            prop_assert!(!page.blocks.last().unwrap().2.keeps_with_next, "a block is separated from the next");
+            for pair in page.blocks.windows(2) {
+                let [(_, top, upper), (_, lower_top, _)] = pair else { unreachable!() };
+                prop_assert!(top + upper.height <= lower_top + 0.01);
+            }
+        }
+    }
+}
