@@ -68,7 +68,8 @@ pub(super) fn complete(response: &mut Response<Bytes>, context: &ResponseContext
         headers.insert(RATE_LIMIT_RESET, rate_limit.reset_seconds.into());
     }
     if is_head {
-        response.body_mut().clear();
+        // Dropped, as `clear` would keep the bytes allocated.
+        *response.body_mut() = Bytes::new();
     }
 }
 

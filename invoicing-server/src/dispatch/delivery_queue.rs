@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use invoicing_core::{Timestamp, WebhookId};
 
 use super::DispatchContext;
+use super::PAUSE_MS;
 use super::attempt::Finished;
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
@@ -14,8 +15,6 @@ use crate::queue::Job;
 use crate::store::ServiceTables;
 use crate::store::claims::Claimant;
 
-/// Pause after a failure, in milliseconds.
-pub(super) const PAUSE_MS: i64 = 250;
 /// How long a dispatcher that stops goes on trying to record, from the first failure on.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
 

@@ -16,10 +16,10 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
-use super::delivery_queue::{ClaimResult, PAUSE_MS, claim, next_due, record, recover, release};
+use super::delivery_queue::{ClaimResult, claim, next_due, record, recover, release};
 use super::record::BatchOutcome;
 use super::slots::{Health, Slots};
-use super::{DispatchContext, DispatchReport};
+use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
 use crate::queue::{Job, LANE_ROOM, NewDelivery};
 

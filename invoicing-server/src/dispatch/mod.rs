@@ -35,6 +35,9 @@ use crate::store::Store;
 use engine::Engine;
 pub(crate) use receivers::Receivers;
 
+/// Pause after a failure of the database, in milliseconds.
+const PAUSE_MS: i64 = 250;
+
 /// What a dispatcher did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -7,8 +7,7 @@ use invoicing_core::{
 };
 
 use super::attempt::{AttemptResult, Finished, SentAttempt};
-use super::delivery_queue::PAUSE_MS;
-use super::{DispatchReport, Receivers};
+use super::{DispatchReport, PAUSE_MS, Receivers};
 use crate::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;

@@ -13,7 +13,7 @@ use uuid::Uuid;
 
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
-    DocumentStore, Particulars, RenderError, SentCopy, StoreError,
+    DocumentStore, Particulars, RenderError, SentCopy, StoreError, StoredDocument,
 };
 
 /// How long an operation waits for the store in all, whichever store it is. Its caller, who may have an HTTP request
@@ -59,16 +59,6 @@ pub(crate) struct Frozen {
     pub(crate) size_bytes: u64,
     /// What the document says besides the quote.
     pub(crate) particulars: Particulars,
-}
-
-/// A document in the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct StoredDocument {
-    pub(crate) key: DocumentKey,
-    /// Hash that the bytes must have.
-    pub(crate) sha256: ContentHash,
-    /// Name under which it is offered: `DEV-2026-0042.pdf`.
-    pub(crate) file_name: String,
 }
 
 /// The frozen copy that a signature is about.

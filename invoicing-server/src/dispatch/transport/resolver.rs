@@ -92,8 +92,7 @@ impl Resolve for SystemResolver {
     fn resolve(&self, host: &str) -> Resolving {
         let (lookups, host) = (Arc::clone(&self.0), host.to_owned());
         Box::pin(async move {
-            let in_progress = lookups.in_progress.lock().get(&host).cloned();
-            let lookup = if let Some(lookup) = in_progress {
+            let lookup = if let Some(lookup) = running(&lookups.in_progress.lock(), &host) {
                 lookup
             } else {
                 let permit = Arc::clone(&lookups.permits).acquire_owned().await.map_err(io::Error::other)?;
@@ -108,13 +107,16 @@ impl Lookups {
     /// Starts a lookup, or joins the one that another caller has started while this one waited for its permit.
     #[expect(clippy::disallowed_methods, reason = "ends with its thread, which outlives the attempt")]
     fn start_or_join(self: Arc<Self>, host: &str, permit: OwnedSemaphorePermit) -> SharedLookup {
-        let start = || {
-            // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its
-            // permit.
-            let task = tokio::spawn(Arc::clone(&self).run(host.to_owned(), permit));
-            task.map(|ended| ended.unwrap_or_else(|error| Err(Arc::new(error.into())))).boxed().shared()
-        };
-        self.in_progress.lock().entry(host.to_owned()).or_insert_with(start).clone()
+        let mut in_progress = self.in_progress.lock();
+        if let Some(lookup) = running(&in_progress, host) {
+            return lookup;
+        }
+        // A task of its own: the thread runs on when the attempt that asked has timed out, and must keep its permit.
+        let task = tokio::spawn(Arc::clone(&self).run(host.to_owned(), permit));
+        let lookup =
+            task.map(|ended| ended.unwrap_or_else(|error| Err(Arc::new(error.into())))).boxed().shared();
+        in_progress.insert(host.to_owned(), lookup.clone());
+        lookup
     }
 
     async fn run(self: Arc<Self>, host: String, permit: OwnedSemaphorePermit) -> Answer {
@@ -134,6 +136,11 @@ impl Lookups {
         // The outer error is a panic of the lookup.
         found.unwrap_or_else(|error| Err(error.into())).map_err(Arc::new)
     }
+}
+
+/// The lookup of a name. Each removes itself when it ends: one that has ended and is still there has lost its task.
+fn running(in_progress: &HashMap<String, SharedLookup>, host: &str) -> Option<SharedLookup> {
+    in_progress.get(host).filter(|lookup| lookup.peek().is_none()).cloned()
 }
 
 /// A resolver with the policy applied to its answers, in the form that hyper-util's connector takes.

@@ -18,6 +18,7 @@ use futures_util::future::{self, BoxFuture, FutureExt};
 use invoicing_core::CompanyId;
 use uuid::Uuid;
 
+use super::ContentHash;
 use crate::Error;
 
 pub use error::StorageSetupError;
@@ -25,6 +26,16 @@ pub use object::ObjectStorage;
 
 /// The media type of every document.
 pub(crate) const CONTENT_TYPE: &str = "application/pdf";
+
+/// A document in the store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StoredDocument {
+    pub(crate) key: DocumentKey,
+    /// Hash that the bytes must have.
+    pub(crate) sha256: ContentHash,
+    /// Name under which it is offered: `DEV-2026-0042.pdf`.
+    pub(crate) file_name: String,
+}
 
 /// Stores documents under their company and the id of their upload.
 ///
