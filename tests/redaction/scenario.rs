@@ -473,6 +473,10 @@ async fn keys(invoicing: &Invoicing, place: &Place, documents: &Arc<MemoryStore>
     let OpenError::Transport(no_root) = elsewhere.open().await.unwrap_err() else { panic!("opened") };
     printed.value("TransportError", &no_root);
     printed.error("a root certificate", &no_root);
+    let nowhere = Invoicing::sqlite("/no/such/folder/invoicing.db").open().await.unwrap_err();
+    let OpenError::Database(no_database) = nowhere else { panic!("opened") };
+    printed.value("DatabaseError", &no_database);
+    printed.error("no database", &no_database);
     let second = builder(place, documents).sealing_keys(wrong).open().await.unwrap_err();
     printed.value("OpenError", &second);
     printed.error("opened twice, or with wrong keys", &second);
