@@ -294,7 +294,7 @@ fn folder_beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
 async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
     const NAME: &str = settings::DOCUMENT_URL_KEY;
     let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
-    let key = store.write_service(async move |mut tx| {
+    let key = store.write_service(async move |tx| {
         tx.lock_service().await?;
         match tx.settings().find(&sealer, NAME).await? {
             Some(Ok(key)) => return Ok(key),

@@ -105,7 +105,7 @@ impl Access {
             }
             let generation = self.keys.generation();
             let row =
-                self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
+                self.store.read_service(async move |tx| tx.keys().find_by_hash(&hash).await).await?;
             let Some(row) = row else { return Ok(None) };
             let key = Key::from_row(row, self.env.now())?;
             if let Some(key) = self.keys.insert(hash, key, generation) {

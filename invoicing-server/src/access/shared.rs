@@ -24,7 +24,7 @@ impl Access {
         let caller = Caller { company: key.company, key: key.id, plan, idle_since };
         // Where the answer is lost, the request may be counted twice, as if it had been sent twice.
         let counting =
-            self.store.read_service(async move |mut tx| tx.keys().count_request(caller, quota, now).await);
+            self.store.read_service(async move |tx| tx.keys().count_request(caller, quota, now).await);
         match counting.await? {
             Counted::Accepted(mut instants) => {
                 key.state.lock().last_used = now;
@@ -61,7 +61,7 @@ impl Access {
             state.stored_at = Some(now);
         }
         let (company, id) = (key.company, key.id);
-        self.store.read_service(async move |mut tx| tx.keys().set_last_used(company, id, now).await).await
+        self.store.read_service(async move |tx| tx.keys().set_last_used(company, id, now).await).await
     }
 }
 

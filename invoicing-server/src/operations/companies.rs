@@ -24,7 +24,7 @@ impl Companies {
         let Services { store, env, .. } = &*self.0;
         let company = new.create(CompanyId(env.uuid()), env.now())?;
         store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.companies().insert(&company).await?;
                 Ok(company)
             })
@@ -33,7 +33,7 @@ impl Companies {
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        self.0.store.read_service(async |mut tx| tx.companies().list().await).await
+        self.0.store.read_service(async |tx| tx.companies().list().await).await
     }
 }
 

@@ -52,8 +52,8 @@ impl Sealing {
         }
         let (sealer, keys) = (Arc::clone(&self.sealer), keys.map(Arc::new));
         // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
-        let adopted = self.store.write_service(async move |mut tx| {
-            if let Err(refused) = check_keys(&mut tx, &sealer, keys.as_deref()).await? {
+        let adopted = self.store.write_service(async move |tx| {
+            if let Err(refused) = check_keys(tx, &sealer, keys.as_deref()).await? {
                 return Ok(Err(refused));
             }
             if let Some(keys) = keys {
@@ -71,7 +71,7 @@ impl Sealing {
 
     /// How many stored secrets are sealed with which key.
     pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.store.read_service(async |mut tx| tx.sealed_secrets().count().await).await
+        self.store.read_service(async |tx| tx.sealed_secrets().count().await).await
     }
 
     /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
@@ -84,7 +84,7 @@ impl Sealing {
         let mut after = Some(Uuid::nil());
         while let Some(from) = after {
             let sealer = Arc::clone(&self.sealer);
-            let batch = self.store.write_service(async move |mut tx| {
+            let batch = self.store.write_service(async move |tx| {
                 let current = current_id(&sealer)?;
                 tx.sealed_secrets().reseal_webhooks(&sealer, &current, from, BATCH).await
             });
@@ -101,7 +101,7 @@ impl Sealing {
     async fn reseal_url_key(&self) -> Result<Option<bool>, Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.lock_service().await?;
                 let current = current_id(&sealer)?;
                 tx.settings().reseal(&sealer, &current, settings::DOCUMENT_URL_KEY).await
@@ -112,7 +112,7 @@ impl Sealing {
     async fn forget_unused_keys(&self) -> Result<(), Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.lock_service().await?;
                 let (used, current) = (tx.sealed_secrets().count().await?.keys, current_id(&sealer)?);
                 tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await
@@ -122,7 +122,7 @@ impl Sealing {
 }
 
 async fn check_keys(
-    tx: &mut ServiceTx<'_>,
+    tx: ServiceTx<'_>,
     sealer: &Sealer,
     keys: Option<&SealingKeys>,
 ) -> Result<Result<(), SealingError>, Error> {

@@ -119,7 +119,7 @@ impl SigningLinks {
     async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
         let hash = sha256(token);
         let (company, quote) =
-            self.0.store.read_service(async move |mut tx| tx.signing_links().find(&hash).await).await?;
+            self.0.store.read_service(async move |tx| tx.signing_links().find(&hash).await).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
 }

@@ -62,7 +62,7 @@ impl Sweeper {
         }
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
-        let companies = store.read_service(async |mut tx| tx.companies().ids().await).await?;
+        let companies = store.read_service(async |tx| tx.companies().ids().await).await?;
         let mut failed = None;
         // One company's bad row must not keep the others from being swept.
         let mut fail = |id: CompanyId, error: Error| {
@@ -116,7 +116,7 @@ impl Sweeper {
         self.access.store_late_uses(idle_since).await?;
         self.services
             .store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 let revoked = tx.keys().revoke_idle(now, idle_since).await?;
                 for id in &revoked {
                     tx.notify(Notification::Key(*id));

@@ -177,7 +177,7 @@ impl Tx {
         if let Some(change) = self.connection().write_cache().and_then(|cache| cache.change(company, now)) {
             return Ok(change);
         }
-        let (record, last_stamp) = self.reader(company).company_row().lock().await?;
+        let (record, last_stamp) = self.of_company(company).company_row().lock().await?;
         let change = CompanyChange::new(record, last_stamp, now)?;
         if let Some(cache) = self.connection().write_cache() {
             cache.remember(&change, last_stamp);
@@ -185,8 +185,8 @@ impl Tx {
         Ok(change)
     }
 
-    /// The tables of a company, whose row is not locked.
-    pub(super) fn reader(&mut self, company: CompanyId) -> CompanyReader<'_> {
+    /// The tables of a company, which the transaction does not lock.
+    pub(crate) fn of_company(&mut self, company: CompanyId) -> CompanyReader<'_> {
         CompanyReader { connection: self.connection(), company }
     }
 
@@ -194,7 +194,7 @@ impl Tx {
     pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
         self.remember_stamp(change);
         if events.is_empty() {
-            return self.reader(change.id()).company_row().set_stamp(change.stamp).await;
+            return self.of_company(change.id()).company_row().set_stamp(change.stamp).await;
         }
         events::record(self, change, events).await
     }

@@ -154,7 +154,7 @@ impl Store {
     {
         self.attempt_read(move |limit| {
             let operation = operation.clone();
-            async move { operation(ServiceReader(&mut self.connection_within(limit).await?)).await }
+            async move { operation(&mut self.connection_within(limit).await?).await }
         })
         .await
     }
@@ -203,7 +203,7 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(None, move |tx| Box::pin(operation(ServiceTx(tx)))).await
+        self.write(None, move |tx| Box::pin(operation(tx))).await
     }
 
     /// Runs an operation in a transaction. `company`: the one whose row it locks.

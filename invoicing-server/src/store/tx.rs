@@ -81,7 +81,7 @@ impl Tx {
         &self.context.queue
     }
 
-    /// Locks what the service keeps about itself to the end of the transaction.
+    /// Keeps other nodes from changing what the service keeps about itself before the end of the transaction.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
         self.connection.lock_service().await
     }
