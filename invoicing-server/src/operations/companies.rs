@@ -90,7 +90,7 @@ impl CompanyHandle {
         change: impl FnOnce(&mut Company) + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
-            let mut company = tx.company().clone();
+            let mut company = tx.change.company.clone();
             change(&mut company);
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {
@@ -98,7 +98,7 @@ impl CompanyHandle {
                 return Err(Conflict::new(reason).into());
             }
             tx.company_row().set_record(&company).await?;
-            if plan != tx.company().plan {
+            if plan != tx.change.company.plan {
                 tx.notify(Notification::Plan { company: company.id, plan });
             }
             Ok(company)

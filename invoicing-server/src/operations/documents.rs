@@ -97,7 +97,7 @@ impl DocumentService {
         let upload = self.env.uuid();
         let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
         let began = self.store.write_company(frozen.document.key.company, async move |mut tx| {
-            let now = tx.now();
+            let now = tx.change.now;
             tx.uploads().begin(upload, now).await
         });
         began.await?;

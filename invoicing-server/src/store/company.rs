@@ -1,8 +1,7 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
-use chrono::NaiveDate;
-use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, Event, EventId, WebhookId};
 
 use super::change::CompanyChange;
 use super::clients::ClientTable;
@@ -101,7 +100,8 @@ impl Tables for Scope<'_> {
 /// A transaction that changes records of a company. No other transaction changes them before it ends.
 pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
-    pub(super) change: CompanyChange,
+    /// The company and the instants of the change.
+    pub(crate) change: CompanyChange,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -111,29 +111,6 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
-    pub(crate) fn change(&self) -> &CompanyChange {
-        &self.change
-    }
-
-    pub(crate) fn company(&self) -> &Company {
-        &self.change.company
-    }
-
-    /// The instant on the clock.
-    pub(crate) fn now(&self) -> Timestamp {
-        self.change.now
-    }
-
-    /// The modification stamp of every record that the transaction changes.
-    pub(crate) fn stamp(&self) -> Timestamp {
-        self.change.stamp
-    }
-
-    /// The date in the company's time zone.
-    pub(crate) fn today(&self) -> NaiveDate {
-        self.change.today()
-    }
-
     pub(crate) fn env(&self) -> &Env {
         self.tx.env()
     }

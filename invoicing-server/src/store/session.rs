@@ -90,10 +90,8 @@ impl Session {
     }
 
     async fn run(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
-        self.ask(async move |connection| {
-            sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(connection).await
-        })
-        .await
+        self.ask(async move |connection| sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(connection).await)
+            .await
     }
 }
 
