@@ -5,6 +5,7 @@ use std::sync::Arc;
 use invoicing_core::Conflict;
 use uuid::Uuid;
 
+use super::Services;
 use crate::Error;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
 use crate::store::sealed::SealedWith;
@@ -28,47 +29,42 @@ pub struct ResealReport {
     pub log_cut: bool,
 }
 
-/// Seals stored secrets.
-pub(crate) struct Sealing {
-    pub(crate) store: Arc<Store>,
-    pub(crate) sealer: Arc<Sealer>,
+/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
+/// soon as they are in use, even where the caller has gone away.
+pub(crate) async fn adopt(
+    store: &Store,
+    sealer: &Arc<Sealer>,
+    keys: Option<SealingKeys>,
+    then: impl FnOnce() + Clone + Send + 'static,
+) -> Result<(), SealingError> {
+    if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
+        return Err(SealingError::SameId(id.to_owned()));
+    }
+    if keys.is_none() {
+        tracing::warn!(
+            "no sealing key: secrets of webhooks and the key of document URLs are stored in clear"
+        );
+    }
+    let (sealer, keys) = (Arc::clone(sealer), keys.map(Arc::new));
+    // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
+    let adopted = store.write_service(async move |tx| {
+        if let Err(refused) = check_keys(tx, &sealer, keys.as_deref()).await? {
+            return Ok(Err(refused));
+        }
+        if let Some(keys) = keys {
+            // Not before the database knows the keys for good; until then the present key is used, which is one of
+            // them.
+            tx.on_commit(move || {
+                sealer.set_keys(keys);
+                then();
+            });
+        }
+        Ok(Ok(()))
+    });
+    adopted.await.map_err(SealingError::Store)?
 }
 
-impl Sealing {
-    /// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
-    /// soon as they are in use, even where the caller has gone away.
-    pub(crate) async fn adopt(
-        &self,
-        keys: Option<SealingKeys>,
-        then: impl FnOnce() + Clone + Send + 'static,
-    ) -> Result<(), SealingError> {
-        if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
-            return Err(SealingError::SameId(id.to_owned()));
-        }
-        if keys.is_none() {
-            tracing::warn!(
-                "no sealing key: secrets of webhooks and the key of document URLs are stored in clear"
-            );
-        }
-        let (sealer, keys) = (Arc::clone(&self.sealer), keys.map(Arc::new));
-        // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
-        let adopted = self.store.write_service(async move |tx| {
-            if let Err(refused) = check_keys(tx, &sealer, keys.as_deref()).await? {
-                return Ok(Err(refused));
-            }
-            if let Some(keys) = keys {
-                // Not before the database knows the keys for good; until then the present key is used, which is one of
-                // them.
-                tx.on_commit(move || {
-                    sealer.set_keys(keys);
-                    then();
-                });
-            }
-            Ok(Ok(()))
-        });
-        adopted.await.map_err(SealingError::Store)?
-    }
-
+impl Services {
     /// How many stored secrets are sealed with which key.
     pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
         self.store.read_service(async |tx| tx.sealed_secrets().count().await).await

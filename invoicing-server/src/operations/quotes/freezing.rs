@@ -103,7 +103,7 @@ impl Quotes<'_> {
 
     /// A document without a signature.
     pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
-        self.0.services.documents.freeze(particulars, quote, None, &mut Deadline::new()).await
+        self.0.services.freeze_document(particulars, quote, None, &mut Deadline::new()).await
     }
 
     /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.
