@@ -23,8 +23,7 @@ use crate::dispatch::{DispatchContext, DispatchReport, Dispatcher, Receivers};
 use crate::documents::{DocumentRenderer, DocumentStore, Documents, ObjectStorage, UrlSigner};
 use crate::env::Env;
 use crate::open_error::OpenError;
-use crate::operations::documents::DocumentService;
-use crate::operations::sealing::Sealing;
+use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{
     Companies, CompanyHandle, Numbering, ResealReport, Services, SigningLinks, SweepReport,
@@ -52,7 +51,6 @@ struct Inner {
     settings: Settings,
     services: Arc<Services>,
     access: Arc<Access>,
-    sealing: Sealing,
     sweeper: Sweeper,
     api: Arc<ApiContext>,
     dispatch: Arc<DispatchContext>,
@@ -201,9 +199,8 @@ impl Builder {
         let queue = Arc::new(Queue::new(&env, settings.dispatch.lease_ms));
         let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
-        let sealing = Sealing { store: Arc::clone(&store), sealer: Arc::clone(&sealer) };
-        sealing.adopt(self.sealing_keys, || {}).await?;
-        let signer = UrlSigner::new(&*url_key(&store, &env, &sealer).await?);
+        sealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;
+        let url_key = url_key(&store, &env, &sealer).await?;
         let document_store = self.store.map_or_else(|| database.default_document_store(), Ok)?;
         let transport = (self.transport)(transport_builder(&settings)).build()?;
         let (counting, max_age) = database.sharing();
@@ -216,12 +213,14 @@ impl Builder {
             keys: Arc::new(KeyCache::new(max_age)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
-        let documents = Documents::new(renderer, document_store);
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
             sealer,
-            documents: DocumentService::new(Arc::clone(&store), env.clone(), documents, signer, &settings),
+            documents: Documents::new(renderer, document_store),
+            url_signer: UrlSigner::new(&*url_key),
+            base_url: settings.base_url.trim_end_matches('/').to_owned(),
+            presigned_urls: settings.documents.presigned_urls,
             target: settings.target,
             numbering: Numbering::default(),
         });
@@ -244,7 +243,6 @@ impl Builder {
             settings,
             services,
             access,
-            sealing,
         })))
     }
 }
@@ -294,7 +292,7 @@ fn folder_beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
 async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroizing<[u8; 32]>, OpenError> {
     const NAME: &str = settings::DOCUMENT_URL_KEY;
     let (fresh, sealer) = (Zeroizing::new(env.bytes::<32>()), Arc::clone(sealer));
-    let key = store.write_service(async move |mut tx| {
+    let key = store.write_service(async move |tx| {
         tx.lock_service().await?;
         match tx.settings().find(&sealer, NAME).await? {
             Some(Ok(key)) => return Ok(key),
@@ -388,8 +386,9 @@ impl Invoicing {
     /// # Errors
     /// [`SealingError`]; the keys in use stay in use then.
     pub async fn use_sealing_keys(&self, keys: SealingKeys) -> Result<(), SealingError> {
+        let Services { store, sealer, .. } = &*self.0.services;
         let dispatch = Arc::clone(&self.0.dispatch);
-        self.0.sealing.adopt(Some(keys), move || dispatch.receivers.forget_all()).await
+        sealing::adopt(store, sealer, Some(keys), move || dispatch.receivers.forget_all()).await
     }
 
     /// Seals every stored secret with the current key: those in clear, and those that older keys have sealed. It works
@@ -399,12 +398,12 @@ impl Invoicing {
     /// # Errors
     /// [`Error::Conflict`] without a key.
     pub async fn reseal(&self) -> Result<ResealReport, Error> {
-        self.0.sealing.reseal().await
+        self.0.services.reseal().await
     }
 
     /// How many stored secrets are sealed with which key.
     pub async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.0.sealing.sealed_with().await
+        self.0.services.sealed_with().await
     }
 
     /// The settings it was opened with.

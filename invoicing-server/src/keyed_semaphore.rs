@@ -1,6 +1,7 @@
 //! A semaphore per company, for the work of this process.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::Occupied;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use crate::Error;
 #[derive(Debug)]
 pub(crate) struct KeyedSemaphore {
     permits: u32,
-    companies: Mutex<HashMap<CompanyId, Arc<Semaphore>>>,
+    companies: Mutex<HashMap<CompanyId, Entry>>,
 }
 
 /// Permits of a company, released when it is dropped.
@@ -28,9 +29,14 @@ pub(crate) struct Permit<'s> {
 /// A holder or waiter. The last one of a company removes the entry.
 #[derive(Debug)]
 struct User<'s> {
-    companies: &'s Mutex<HashMap<CompanyId, Arc<Semaphore>>>,
+    companies: &'s Mutex<HashMap<CompanyId, Entry>>,
     company: CompanyId,
+}
+
+#[derive(Debug)]
+struct Entry {
     semaphore: Arc<Semaphore>,
+    users: usize,
 }
 
 impl KeyedSemaphore {
@@ -73,16 +79,17 @@ impl KeyedSemaphore {
     }
 
     async fn acquire_many(&self, company: CompanyId, permits: u32) -> Result<Permit<'_>, Error> {
-        let user = self.join(company);
-        let permit = Arc::clone(&user.semaphore).acquire_many_owned(permits).await;
+        let (user, semaphore) = self.join(company);
+        let permit = semaphore.acquire_many_owned(permits).await;
         Ok(Permit { _permit: permit.map_err(Error::internal)?, _user: user })
     }
 
-    fn join(&self, company: CompanyId) -> User<'_> {
+    fn join(&self, company: CompanyId) -> (User<'_>, Arc<Semaphore>) {
         let mut companies = self.companies.lock();
-        let new = || Arc::new(Semaphore::new(self.permits as usize));
-        let semaphore = Arc::clone(companies.entry(company).or_insert_with(new));
-        User { companies: &self.companies, company, semaphore }
+        let new = || Entry { semaphore: Arc::new(Semaphore::new(self.permits as usize)), users: 0 };
+        let entry = companies.entry(company).or_insert_with(new);
+        entry.users += 1;
+        (User { companies: &self.companies, company }, Arc::clone(&entry.semaphore))
     }
 }
 
@@ -93,10 +100,11 @@ async fn within<T>(limit: Duration, wait: impl Future<Output = Result<T, Error>>
 
 impl Drop for User<'_> {
     fn drop(&mut self) {
-        let mut companies = self.companies.lock();
-        // The entry and this user: there is no other one.
-        if Arc::strong_count(&self.semaphore) == 2 {
-            companies.remove(&self.company);
+        if let Occupied(mut entry) = self.companies.lock().entry(self.company) {
+            entry.get_mut().users -= 1;
+            if entry.get().users == 0 {
+                entry.remove();
+            }
         }
     }
 }

@@ -104,8 +104,7 @@ impl Access {
                 return Ok(Some(key));
             }
             let generation = self.keys.generation();
-            let row =
-                self.store.read_service(async move |mut tx| tx.keys().find_by_hash(&hash).await).await?;
+            let row = self.store.read_service(async move |tx| tx.keys().find_by_hash(&hash).await).await?;
             let Some(row) = row else { return Ok(None) };
             let key = Key::from_row(row, self.env.now())?;
             if let Some(key) = self.keys.insert(hash, key, generation) {
@@ -118,7 +117,7 @@ impl Access {
         let id = key.id;
         self.store
             .write_company(key.company, async move |mut tx| {
-                let now = tx.now();
+                let now = tx.change.now;
                 tx.keys().revoke(id, now).await?;
                 tx.notify(Notification::Key(id));
                 Ok(())

@@ -25,7 +25,7 @@ impl Access {
         // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
         // as if it had been sent twice.
         let counting =
-            self.store.read_service(async move |mut tx| tx.keys().count_request(caller, quota, now).await);
+            self.store.read_service(async move |tx| tx.keys().count_request(caller, quota, now).await);
         match counting.await? {
             Counted::Accepted(mut instants) => {
                 key.state.lock().last_used = now;
@@ -63,7 +63,7 @@ impl Access {
         }
         let (company, id) = (key.company, key.id);
         // One statement needs no transaction.
-        self.store.read_service(async move |mut tx| tx.keys().set_last_used(company, id, now).await).await
+        self.store.read_service(async move |tx| tx.keys().set_last_used(company, id, now).await).await
     }
 }
 

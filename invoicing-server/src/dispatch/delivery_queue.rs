@@ -24,7 +24,7 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
     let (unreleased, token) = context.queue.unreleased();
     context
         .store
-        .write_service(async move |mut tx| {
+        .write_service(async move |tx| {
             let now = tx.env().now();
             let dead = tx.deliveries().release_dead(now).await?;
             Ok(dead + tx.deliveries().release(&unreleased, token, now).await?)
@@ -35,7 +35,7 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
 /// Every webhook with pending deliveries, and when the next of them can be claimed.
 pub(super) async fn next_due(context: &DispatchContext) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
     let now = context.env.now();
-    context.store.read_service(async move |mut tx| tx.deliveries().next_due(now).await).await
+    context.store.read_service(async move |tx| tx.deliveries().next_due(now).await).await
 }
 
 /// Result of a claim for one webhook: the room that was reserved for it, the deliveries, when the next falls due.
@@ -61,7 +61,7 @@ pub(super) async fn record(
     loop {
         let (shared, receivers) = (Arc::clone(&batch), Arc::clone(&context.receivers));
         let recorded =
-            context.store.write_service(async move |mut tx| record_batch(&mut tx, &shared, &receivers).await);
+            context.store.write_service(async move |tx| record_batch(tx, &shared, &receivers).await);
         let error = match recorded.await {
             Ok(recorded) => return recorded,
             Err(error) => error,
@@ -90,7 +90,7 @@ pub(super) async fn record(
 /// Releases the deliveries that a run has left. Where that fails, the next start does it.
 pub(super) async fn release(context: &DispatchContext) {
     let (unreleased, token) = context.queue.unreleased();
-    let released = context.store.write_service(async move |mut tx| {
+    let released = context.store.write_service(async move |tx| {
         let now = tx.env().now();
         tx.deliveries().release_run(&unreleased, token, now).await
     });

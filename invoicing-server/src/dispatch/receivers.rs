@@ -41,7 +41,7 @@ pub(super) enum Receiver {
 struct Cache {
     /// With the instant at which each was read.
     receivers: HashMap<WebhookId, (Receiver, Instant)>,
-    /// Counts changes, so that a receiver that was read before a change is not cached after it.
+    /// Counts changes, so that a receiver that was read before a change is not used after it.
     generation: u64,
 }
 
@@ -102,23 +102,28 @@ impl Receivers {
         company: CompanyId,
         webhook: WebhookId,
     ) -> Result<Receiver, Error> {
-        let generation = {
-            let cache = self.cache.lock();
-            if let Some((receiver, read_at)) = cache.receivers.get(&webhook)
-                && read_at.elapsed() <= self.max_age
-            {
-                return Ok(receiver.clone());
+        loop {
+            let generation = {
+                let cache = self.cache.lock();
+                if let Some((receiver, read_at)) = cache.receivers.get(&webhook)
+                    && read_at.elapsed() <= self.max_age
+                {
+                    return Ok(receiver.clone());
+                }
+                cache.generation
+            };
+            let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
+            let row = store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook).await);
+            let receiver = self.prepare(company, webhook, row.await?)?;
+            let mut cache = self.cache.lock();
+            if cache.generation == generation {
+                if !matches!(receiver, Receiver::Unusable(_)) {
+                    cache.receivers.insert(webhook, (receiver.clone(), read_at));
+                }
+                return Ok(receiver);
             }
-            cache.generation
-        };
-        let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
-        let row = store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook).await);
-        let receiver = self.prepare(company, webhook, row.await?)?;
-        let mut cache = self.cache.lock();
-        if cache.generation == generation && !matches!(receiver, Receiver::Unusable(_)) {
-            cache.receivers.insert(webhook, (receiver.clone(), read_at));
+            // A webhook was changed meanwhile, perhaps this one: an attempt after that must not use what was before.
         }
-        Ok(receiver)
     }
 
     /// Fails where the secret was read under keys that have been changed since; it can be read again.

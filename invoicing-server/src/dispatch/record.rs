@@ -78,7 +78,7 @@ impl<'b> Batch<'b> {
 /// Records a batch. The attempts are inserted first: where they are on record, an earlier commit whose answer was lost has
 /// recorded all of the batch, and nothing counts twice.
 pub(super) async fn record_batch(
-    tx: &mut ServiceTx<'_>,
+    tx: ServiceTx<'_>,
     results: &[Finished],
     receivers: &Receivers,
 ) -> Result<BatchOutcome, Error> {
@@ -117,8 +117,8 @@ fn ends(results: &[Finished], late: &HashSet<i64>) -> BTreeMap<(CompanyId, Webho
 }
 
 /// The recording of a batch under way.
-struct Recording<'r, 't> {
-    tx: &'r mut ServiceTx<'t>,
+struct Recording<'t> {
+    tx: ServiceTx<'t>,
     now: Timestamp,
     token: i64,
     /// The locked webhooks of the batch.
@@ -126,7 +126,7 @@ struct Recording<'r, 't> {
     recorded: BatchOutcome,
 }
 
-impl Recording<'_, '_> {
+impl Recording<'_> {
     /// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
     async fn end(&mut self, batch: &Batch<'_>) -> Result<HashSet<i64>, Error> {
         let mut all_late = HashSet::new();

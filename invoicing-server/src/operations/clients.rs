@@ -41,7 +41,7 @@ impl Clients<'_> {
                 {
                     return Ok(Creation { client, created: false });
                 }
-                let client = fields.create(ClientId(tx.env().uuid()), tx.stamp());
+                let client = fields.create(ClientId(tx.env().uuid()), tx.change.stamp);
                 tx.clients().insert(&client).await?;
                 tx.finish(&[]).await?;
                 Ok(Creation { client, created: true })
@@ -64,7 +64,7 @@ impl Clients<'_> {
                         return Err(Conflict::new("another client has this externalId").into());
                     }
                 }
-                let Some(changed) = fields.apply(&client, tx.stamp()) else { return Ok(client) };
+                let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };
                 tx.clients().update(&changed).await?;
                 tx.finish(&[]).await?;
                 Ok(changed)

@@ -24,7 +24,7 @@ impl Companies {
         let Services { store, env, .. } = &*self.0;
         let company = new.create(CompanyId(env.uuid()), env.now())?;
         store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.companies().insert(&company).await?;
                 Ok(company)
             })
@@ -33,7 +33,7 @@ impl Companies {
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        self.0.store.read_service(async |mut tx| tx.companies().list().await).await
+        self.0.store.read_service(async |tx| tx.companies().list().await).await
     }
 }
 
@@ -90,7 +90,7 @@ impl CompanyHandle {
         change: impl FnOnce(&mut Company) + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
-            let mut company = tx.company().clone();
+            let mut company = tx.change.company.clone();
             change(&mut company);
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {
@@ -98,7 +98,7 @@ impl CompanyHandle {
                 return Err(Conflict::new(reason).into());
             }
             tx.company_row().set_record(&company).await?;
-            if plan != tx.company().plan {
+            if plan != tx.change.company.plan {
                 tx.notify(Notification::Plan { company: company.id, plan });
             }
             Ok(company)

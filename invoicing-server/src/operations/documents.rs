@@ -1,20 +1,16 @@
 //! Frozen documents: made, stored, and handed out.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Timestamp};
 
-use super::Quotes;
+use super::{Quotes, Services};
 use crate::Error;
-use crate::config::Settings;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Documents, Frozen, Particulars, StoreError,
-    StoredCopy, StoredDocument, UrlSigner,
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Frozen, Particulars, StoredCopy,
+    StoredDocument,
 };
-use crate::env::Env;
+use crate::store::Tables;
 use crate::store::documents::DocumentRow;
-use crate::store::{Store, Tables};
 
 /// A frozen document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,11 +31,11 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] while the quote is in DRAFT, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
-        let service = &self.0.services.documents;
-        let (document, size_bytes) = service.latest_document(self.0.id, id).await?;
+        let services = &self.0.services;
+        let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
         let mut deadline = Deadline::new();
-        service.documents.check_available(document.key, size_bytes, &mut deadline).await?;
-        let (url, expires_at) = service.url(&document, &mut deadline).await?;
+        services.documents.check_available(document.key, size_bytes, &mut deadline).await?;
+        let (url, expires_at) = services.document_url(&document, &mut deadline).await?;
         Ok(DocumentLink {
             url,
             expires_at,
@@ -53,41 +49,18 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        let latest = self.0.services.documents.latest_copy(self.0.id, id, &mut Deadline::new()).await?;
+        let latest = self.0.services.latest_copy(self.0.id, id, &mut Deadline::new()).await?;
         let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
 }
 
-/// Freezes documents for transactions that refer to them, and hands out frozen ones.
-pub(crate) struct DocumentService {
-    store: Arc<Store>,
-    env: Env,
-    documents: Documents,
-    signer: UrlSigner,
-    /// What URLs begin with, without a slash at the end.
-    base_url: String,
-    /// Whether URLs lead to the document store itself, where it can sign them.
-    presigned_urls: bool,
-}
-
-impl DocumentService {
-    pub(crate) fn new(
-        store: Arc<Store>,
-        env: Env,
-        documents: Documents,
-        signer: UrlSigner,
-        settings: &Settings,
-    ) -> Self {
-        let base_url = settings.base_url.trim_end_matches('/').to_owned();
-        Self { store, env, documents, signer, base_url, presigned_urls: settings.documents.presigned_urls }
-    }
-
+impl Services {
     /// Renders and stores a document for a transaction that is about to refer to it.
     ///
     /// The upload is on disk before the first byte is put. So documents that a crash, a failure or a refusal leaves in
     /// the store are known, and the sweep deletes them.
-    pub(super) async fn freeze(
+    pub(super) async fn freeze_document(
         &self,
         particulars: Particulars,
         quote: &Quote,
@@ -97,7 +70,7 @@ impl DocumentService {
         let upload = self.env.uuid();
         let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
         let began = self.store.write_company(frozen.document.key.company, async move |mut tx| {
-            let now = tx.now();
+            let now = tx.change.now;
             tx.uploads().begin(upload, now).await
         });
         began.await?;
@@ -137,7 +110,7 @@ impl DocumentService {
     }
 
     /// A URL that gives access to a document without a key, and the instant at which it expires.
-    async fn url(
+    async fn document_url(
         &self,
         document: &StoredDocument,
         deadline: &mut Deadline,
@@ -151,27 +124,17 @@ impl DocumentService {
             return Ok((url, second.plus_millis(DOCUMENT_URL_VALID_MS)));
         }
         let expires_at = now.plus_millis(DOCUMENT_URL_VALID_MS);
-        let path = self.signer.sign(document, expires_at);
+        let path = self.url_signer.sign(document, expires_at);
         Ok((format!("{}{path}", self.base_url), expires_at))
     }
 
     /// What a signed URL gives access to. Not found unless it is exactly as it was signed and has not expired.
-    pub(crate) fn verify_url(
+    pub(crate) fn verify_document_url(
         &self,
         company: &str,
         upload: &str,
         query: &str,
     ) -> Result<StoredDocument, Error> {
-        self.signer.verify(company, upload, query, self.env.now()).ok_or(Error::NotFound)
-    }
-
-    /// The document behind a signed URL.
-    pub(crate) async fn fetch(&self, document: &StoredDocument) -> Result<Bytes, Error> {
-        Ok(self.documents.fetch(document, &mut Deadline::new()).await?)
-    }
-
-    /// Deletes a document that no record refers to.
-    pub(super) async fn delete(&self, key: DocumentKey) -> Result<(), StoreError> {
-        self.documents.delete(key).await
+        self.url_signer.verify(company, upload, query, self.env.now()).ok_or(Error::NotFound)
     }
 }

@@ -54,7 +54,7 @@ impl Keys<'_> {
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
         self.0
             .write(async move |mut tx| {
-                let now = tx.now();
+                let now = tx.change.now;
                 tx.keys().revoke(id, now).await?;
                 tx.notify(Notification::Key(id));
                 Ok(())

@@ -5,7 +5,7 @@
 
 mod clients;
 mod companies;
-pub(crate) mod documents;
+mod documents;
 mod events;
 mod invoices;
 mod keys;
@@ -35,11 +35,11 @@ pub use sweep::SweepReport;
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;
+use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
 use crate::sealing::Sealer;
 use crate::store::Store;
 use crate::target::TargetPolicy;
-use documents::DocumentService;
 pub(crate) use quotes::Numbering;
 
 /// What the operations work with.
@@ -47,7 +47,12 @@ pub(crate) struct Services {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Env,
     pub(crate) sealer: Arc<Sealer>,
-    pub(crate) documents: DocumentService,
+    pub(crate) documents: Documents,
+    pub(crate) url_signer: UrlSigner,
+    /// What URLs of documents begin with, without a slash at the end.
+    pub(crate) base_url: String,
+    /// Whether URLs lead to the document store itself, where it can sign them.
+    pub(crate) presigned_urls: bool,
     /// Which URLs webhooks may have.
     pub(crate) target: TargetPolicy,
     pub(crate) numbering: Numbering,

@@ -48,7 +48,7 @@ impl Quotes<'_> {
             .write(async move |mut tx| {
                 let quote = tx.quotes().find(id).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
-                let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.stamp())?;
+                let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                 tx.quotes().set_internal_details(id, &internal).await?;
                 // The record that the API shows is the same, so the company's stamp stays too.
                 if changed.record == quote {
@@ -97,7 +97,7 @@ impl Quotes<'_> {
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         self.0
             .write(async move |mut tx| {
-                let rejected = tx.quotes().find(id).await?.reject(tx.stamp())?;
+                let rejected = tx.quotes().find(id).await?.reject(tx.change.stamp)?;
                 update(&mut tx, rejected).await
             })
             .await
@@ -108,7 +108,7 @@ impl Quotes<'_> {
         let external_id = external_id.map(str::to_owned);
         let quote = self.0.write(async move |mut tx| {
             let quote = tx.quotes().find(id).await?;
-            match quote.link(external_id.as_deref(), tx.stamp())? {
+            match quote.link(external_id.as_deref(), tx.change.stamp)? {
                 Some(linked) => update(&mut tx, linked).await,
                 None => Ok(quote),
             }
@@ -125,7 +125,7 @@ impl Quotes<'_> {
             if tx.quotes().find(id).await?.summary.status == QuoteStatus::Draft {
                 return Err(Conflict::new("a quote in DRAFT has no signing link; send it first").into());
             }
-            let now = tx.now();
+            let now = tx.change.now;
             tx.signatures().insert_link(id, &hash, now).await
         });
         inserted.await?;
@@ -197,7 +197,7 @@ async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Quote>) -> Result<Quote
     tx.quotes().update(&record).await?;
     tx.finish(&events).await?;
     let accepted = events.iter().any(|event| event.kind == Some(EventKind::QuoteAccepted));
-    if accepted && tx.company().automatic_invoicing {
+    if accepted && tx.change.company.automatic_invoicing {
         super::invoices::convert(tx, &record).await?;
     }
     Ok(record)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use invoicing_core::Conflict;
 use uuid::Uuid;
 
+use super::Services;
 use crate::Error;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
 use crate::store::sealed::SealedWith;
@@ -28,50 +29,45 @@ pub struct ResealReport {
     pub log_cut: bool,
 }
 
-/// Seals stored secrets.
-pub(crate) struct Sealing {
-    pub(crate) store: Arc<Store>,
-    pub(crate) sealer: Arc<Sealer>,
+/// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
+/// soon as they are in use, even where the caller has gone away.
+pub(crate) async fn adopt(
+    store: &Store,
+    sealer: &Arc<Sealer>,
+    keys: Option<SealingKeys>,
+    then: impl FnOnce() + Clone + Send + 'static,
+) -> Result<(), SealingError> {
+    if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
+        return Err(SealingError::SameId(id.to_owned()));
+    }
+    if keys.is_none() {
+        tracing::warn!(
+            "no sealing key: secrets of webhooks and the key of document URLs are stored in clear"
+        );
+    }
+    let (sealer, keys) = (Arc::clone(sealer), keys.map(Arc::new));
+    // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
+    let adopted = store.write_service(async move |tx| {
+        if let Err(refused) = check_keys(tx, &sealer, keys.as_deref()).await? {
+            return Ok(Err(refused));
+        }
+        if let Some(keys) = keys {
+            // Not before the database knows the keys for good; until then the present key is used, which is one of
+            // them.
+            tx.on_commit(move || {
+                sealer.set_keys(keys);
+                then();
+            });
+        }
+        Ok(Ok(()))
+    });
+    adopted.await.map_err(SealingError::Store)?
 }
 
-impl Sealing {
-    /// Takes keys into use, if they are those that the database needs. Without keys: if it needs none. `then` runs as
-    /// soon as they are in use, even where the caller has gone away.
-    pub(crate) async fn adopt(
-        &self,
-        keys: Option<SealingKeys>,
-        then: impl FnOnce() + Clone + Send + 'static,
-    ) -> Result<(), SealingError> {
-        if let Some(id) = keys.as_ref().and_then(SealingKeys::repeated_id) {
-            return Err(SealingError::SameId(id.to_owned()));
-        }
-        if keys.is_none() {
-            tracing::warn!(
-                "no sealing key: secrets of webhooks and the key of document URLs are stored in clear"
-            );
-        }
-        let (sealer, keys) = (Arc::clone(&self.sealer), keys.map(Arc::new));
-        // Secrets are sealed within transactions too, so none can be sealed with a key that is just given up.
-        let adopted = self.store.write_service(async move |mut tx| {
-            if let Err(refused) = check_keys(&mut tx, &sealer, keys.as_deref()).await? {
-                return Ok(Err(refused));
-            }
-            if let Some(keys) = keys {
-                // Not before the database knows the keys for good; until then the present key is used, which is one of
-                // them.
-                tx.on_commit(move || {
-                    sealer.set_keys(keys);
-                    then();
-                });
-            }
-            Ok(Ok(()))
-        });
-        adopted.await.map_err(SealingError::Store)?
-    }
-
+impl Services {
     /// How many stored secrets are sealed with which key.
     pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.store.read_service(async |mut tx| tx.sealed_secrets().count().await).await
+        self.store.read_service(async |tx| tx.sealed_secrets().count().await).await
     }
 
     /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
@@ -84,7 +80,7 @@ impl Sealing {
         let mut after = Some(Uuid::nil());
         while let Some(from) = after {
             let sealer = Arc::clone(&self.sealer);
-            let batch = self.store.write_service(async move |mut tx| {
+            let batch = self.store.write_service(async move |tx| {
                 let current = current_id(&sealer)?;
                 tx.sealed_secrets().reseal_webhooks(&sealer, &current, from, BATCH).await
             });
@@ -101,7 +97,7 @@ impl Sealing {
     async fn reseal_url_key(&self) -> Result<Option<bool>, Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.lock_service().await?;
                 let current = current_id(&sealer)?;
                 tx.settings().reseal(&sealer, &current, settings::DOCUMENT_URL_KEY).await
@@ -112,7 +108,7 @@ impl Sealing {
     async fn forget_unused_keys(&self) -> Result<(), Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 tx.lock_service().await?;
                 let (used, current) = (tx.sealed_secrets().count().await?.keys, current_id(&sealer)?);
                 tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await
@@ -122,7 +118,7 @@ impl Sealing {
 }
 
 async fn check_keys(
-    tx: &mut ServiceTx<'_>,
+    tx: ServiceTx<'_>,
     sealer: &Sealer,
     keys: Option<&SealingKeys>,
 ) -> Result<Result<(), SealingError>, Error> {

@@ -80,7 +80,7 @@ impl SigningLinks {
         let shown = signature.document_sha256.as_deref().map(str::parse::<ContentHash>).transpose();
         let shown = shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))?;
         let (company, id) = self.resolve(token).await?;
-        let Services { env, documents, .. } = &*self.0;
+        let services = &*self.0;
         let (company, evidence) = (&company, &evidence);
         company
             .quotes()
@@ -88,17 +88,18 @@ impl SigningLinks {
                 before.quote.check_signable(before.change.today())?;
                 let mut deadline = Deadline::new();
                 // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
-                let sent = documents.latest_copy(company.id(), id, &mut deadline).await?;
+                let sent = services.latest_copy(company.id(), id, &mut deadline).await?;
                 if shown.is_some_and(|shown| shown != sent.document.sha256) {
                     return Err(Conflict::new("the quote was sent again since its document was shown").into());
                 }
                 let particulars =
                     company.read(async move |mut tx| tx.documents().latest_particulars(id).await).await?;
                 let sha256 = sent.document.sha256.to_string();
-                let block = signature_block(env, &before.quote, evidence, &sha256);
+                let block = signature_block(&services.env, &before.quote, evidence, &sha256);
                 let change = &before.change;
                 let preview = before.quote.sign(block.clone(), change.stamp, change.today())?.record;
-                let document = documents.freeze(particulars, &preview, Some(sent), &mut deadline).await?;
+                let document =
+                    services.freeze_document(particulars, &preview, Some(sent), &mut deadline).await?;
                 Ok(FrozenChange {
                     document: Some(document),
                     proof: Some(proof(token, signature, &block, sha256)),
@@ -119,7 +120,7 @@ impl SigningLinks {
     async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
         let hash = sha256(token);
         let (company, quote) =
-            self.0.store.read_service(async move |mut tx| tx.signing_links().find(&hash).await).await?;
+            self.0.store.read_service(async move |tx| tx.signing_links().find(&hash).await).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
 }

@@ -62,7 +62,7 @@ impl Sweeper {
         }
         let mut report =
             SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
-        let companies = store.read_service(async |mut tx| tx.companies().ids().await).await?;
+        let companies = store.read_service(async |tx| tx.companies().ids().await).await?;
         let mut failed = None;
         // One company's bad row must not keep the others from being swept.
         let mut fail = |id: CompanyId, error: Error| {
@@ -116,7 +116,7 @@ impl Sweeper {
         self.access.store_late_uses(idle_since).await?;
         self.services
             .store
-            .write_service(async move |mut tx| {
+            .write_service(async move |tx| {
                 let revoked = tx.keys().revoke_idle(now, idle_since).await?;
                 for id in &revoked {
                     tx.notify(Notification::Key(*id));
@@ -128,7 +128,7 @@ impl Sweeper {
 }
 
 async fn expire_quotes(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
-    let (stamp, today) = (tx.stamp(), tx.today());
+    let (stamp, today) = (tx.change.stamp, tx.change.today());
     let mut changed = 0;
     for id in tx.quotes().ended_before(today, BATCH).await? {
         if let Some(expired) = tx.quotes().find(id).await?.expire(stamp, today) {
@@ -143,7 +143,7 @@ async fn expire_quotes(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
 }
 
 async fn mark_overdue(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
-    let (stamp, today) = (tx.stamp(), tx.today());
+    let (stamp, today) = (tx.change.stamp, tx.change.today());
     let mut changed = 0;
     for id in tx.invoices().due_before(today, BATCH).await? {
         if let Some(overdue) = tx.invoices().find(id).await?.mark_overdue(stamp, today) {
@@ -158,6 +158,6 @@ async fn mark_overdue(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
 }
 
 async fn prune_attempts(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
-    let before = tx.now().plus_millis(-ATTEMPTS_KEPT_MS);
+    let before = tx.change.now.plus_millis(-ATTEMPTS_KEPT_MS);
     tx.deliveries().prune_attempts(before, BATCH).await
 }

@@ -94,7 +94,7 @@ impl Webhooks<'_> {
                     events,
                     consecutive_failures: 0,
                     disabled: None,
-                    created_at: tx.now(),
+                    created_at: tx.change.now,
                 };
                 tx.webhooks().insert(&sealer, &webhook, &key).await?;
                 Ok(webhook)
@@ -127,7 +127,7 @@ impl Webhooks<'_> {
                 if webhook.disabled.is_some() {
                     return Ok(webhook);
                 }
-                let (now, failures) = (tx.now(), webhook.consecutive_failures);
+                let (now, failures) = (tx.change.now, webhook.consecutive_failures);
                 tx.webhooks().disable(id, now, DisabledReason::Manual, failures).await?;
                 tx.deliveries().skip_waiting(id, deliveries::DISABLED, now).await?;
                 changed(&mut tx, id).await
@@ -151,7 +151,7 @@ impl Webhooks<'_> {
         self.0
             .write(async move |mut tx| {
                 tx.webhooks().find(id).await?;
-                let now = tx.now();
+                let now = tx.change.now;
                 tx.webhooks().remove(id, now).await?;
                 tx.deliveries().skip_waiting(id, deliveries::REMOVED, now).await?;
                 tx.notify(Notification::Webhook(id));

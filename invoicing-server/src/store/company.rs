@@ -1,8 +1,7 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
-use chrono::NaiveDate;
-use invoicing_core::{Company, CompanyId, Event, EventId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, Event, EventId, WebhookId};
 
 use super::change::CompanyChange;
 use super::clients::ClientTable;
@@ -101,7 +100,8 @@ impl Tables for Scope<'_> {
 /// A transaction that changes records of a company. No other transaction changes them before it ends.
 pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
-    pub(super) change: CompanyChange,
+    /// The company and the instants of the change.
+    pub(crate) change: CompanyChange,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -111,29 +111,6 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
-    pub(crate) fn change(&self) -> &CompanyChange {
-        &self.change
-    }
-
-    pub(crate) fn company(&self) -> &Company {
-        &self.change.company
-    }
-
-    /// The instant on the clock.
-    pub(crate) fn now(&self) -> Timestamp {
-        self.change.now
-    }
-
-    /// The modification stamp of every record that the transaction changes.
-    pub(crate) fn stamp(&self) -> Timestamp {
-        self.change.stamp
-    }
-
-    /// The date in the company's time zone.
-    pub(crate) fn today(&self) -> NaiveDate {
-        self.change.today()
-    }
-
     pub(crate) fn env(&self) -> &Env {
         self.tx.env()
     }
@@ -177,7 +154,7 @@ impl Tx {
         if let Some(change) = self.connection().write_cache().and_then(|cache| cache.change(company, now)) {
             return Ok(change);
         }
-        let (record, last_stamp) = self.reader(company).company_row().lock().await?;
+        let (record, last_stamp) = self.of_company(company).company_row().lock().await?;
         let change = CompanyChange::new(record, last_stamp, now)?;
         if let Some(cache) = self.connection().write_cache() {
             cache.remember(&change, last_stamp);
@@ -185,8 +162,8 @@ impl Tx {
         Ok(change)
     }
 
-    /// The tables of a company, whose row is not locked.
-    pub(super) fn reader(&mut self, company: CompanyId) -> CompanyReader<'_> {
+    /// The tables of a company, which the transaction does not lock.
+    pub(crate) fn of_company(&mut self, company: CompanyId) -> CompanyReader<'_> {
         CompanyReader { connection: self.connection(), company }
     }
 
@@ -194,7 +171,7 @@ impl Tx {
     pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
         self.remember_stamp(change);
         if events.is_empty() {
-            return self.reader(change.id()).company_row().set_stamp(change.stamp).await;
+            return self.of_company(change.id()).company_row().set_stamp(change.stamp).await;
         }
         events::record(self, change, events).await
     }

@@ -83,7 +83,7 @@ pub(crate) struct InvoiceTable<'c>(pub(super) Scope<'c>);
 
 impl InvoiceTable<'_> {
     /// The invoice as the JSON of the API.
-    pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<String, Error> {
+    pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<Vec<u8>, Error> {
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         Ok(parts.ok_or(Error::NotFound)?.detail())
     }

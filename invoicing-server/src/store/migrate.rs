@@ -9,7 +9,7 @@ const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial
 
 /// Version of the first migration. The states of development before the first release had versions below it, and
 /// cannot be brought up to date.
-const FIRST: i64 = 100;
+const FIRST: i64 = 101;
 
 /// The schema of this version.
 #[cfg(feature = "postgres")]

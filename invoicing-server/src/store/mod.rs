@@ -113,10 +113,7 @@ impl Store {
         match self {
             Self::Sqlite(database) => database.quote_details.load(company, id.0).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let detail = self.read(company, async move |mut tx| tx.quotes().detail(id).await).await?;
-                Ok(detail.into_bytes())
-            }
+            Self::Postgres(_) => self.read(company, async move |mut tx| tx.quotes().detail(id).await).await,
         }
     }
 
@@ -125,10 +122,7 @@ impl Store {
         match self {
             Self::Sqlite(database) => database.invoice_details.load(company, id.0).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => {
-                let detail = self.read(company, async move |mut tx| tx.invoices().detail(id).await).await?;
-                Ok(detail.into_bytes())
-            }
+            Self::Postgres(_) => self.read(company, async move |mut tx| tx.invoices().detail(id).await).await,
         }
     }
 
@@ -137,14 +131,8 @@ impl Store {
     where
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        self.attempt_read(move |limit| {
-            let operation = operation.clone();
-            async move {
-                let connection = &mut self.connection_within(limit).await?;
-                operation(CompanyReader { connection, company }).await
-            }
-        })
-        .await
+        self.read_service(async move |connection| operation(CompanyReader { connection, company }).await)
+            .await
     }
 
     /// As [`Self::read`], across companies.
@@ -152,18 +140,7 @@ impl Store {
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        self.attempt_read(move |limit| {
-            let operation = operation.clone();
-            async move { operation(ServiceReader(&mut self.connection_within(limit).await?)).await }
-        })
-        .await
-    }
-
-    /// Runs a read, which is told how long it may wait for a connection; on PostgreSQL again after a transient failure.
-    async fn attempt_read<T, A>(&self, read: impl Fn(Duration) -> A) -> Result<T, Error>
-    where
-        A: Future<Output = Result<T, Error>>,
-    {
+        let read = async |limit| operation.clone()(&mut self.connection_within(limit).await?).await;
         match self {
             // A SQLite file has no transient failures.
             Self::Sqlite(_) => read(Duration::MAX).await,
@@ -194,7 +171,10 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write(Some(company), move |tx| Box::pin(in_company(tx, company, operation))).await
+        self.write(Some(company), move |tx| {
+            Box::pin(async move { operation(tx.company(company).await?).await })
+        })
+        .await
     }
 
     /// As [`Self::write_company`], across companies.
@@ -203,7 +183,7 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(None, move |tx| Box::pin(operation(ServiceTx(tx)))).await
+        self.write(None, move |tx| Box::pin(operation(tx))).await
     }
 
     /// Runs an operation in a transaction. `company`: the one whose row it locks.
@@ -274,11 +254,4 @@ impl Store {
             Self::Postgres(database) => database.close().await,
         }
     }
-}
-
-async fn in_company<T, F>(tx: &mut Tx, company: CompanyId, operation: F) -> Result<T, Error>
-where
-    F: for<'t> Operation<CompanyTx<'t>, T>,
-{
-    operation(tx.company(company).await?).await
 }

@@ -1,12 +1,7 @@
 //! A statement with its arguments, and how it is run on either database.
 
-#[cfg(feature = "postgres")]
-use std::io;
-
 use sqlx::FromRow;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
-#[cfg(feature = "postgres")]
-use tokio::time::{error::Elapsed, timeout};
 
 #[cfg(feature = "postgres")]
 use super::arguments::PostgresQuery;
@@ -63,9 +58,8 @@ impl Query<'_> {
             Self::Sqlite(connection, query) => Ok(query.execute(connection).await?.rows_affected()),
             #[cfg(feature = "postgres")]
             Self::Postgres(session, query) => {
-                let limit = session.asks();
-                let done = timeout(limit, query.execute(session.connection())).await;
-                Ok(answer(session, done)?.rows_affected())
+                let done = session.ask(async move |connection| query.execute(connection).await).await?;
+                Ok(done.rows_affected())
             }
         }
     }
@@ -85,9 +79,8 @@ impl Query<'_> {
             }
             #[cfg(feature = "postgres")]
             Self::Postgres(session, query) => {
-                let (limit, query) = (session.asks(), query.try_map(|row| R::from_row(&row)));
-                let rows = timeout(limit, query.fetch_all(session.connection())).await;
-                answer(session, rows)
+                let query = query.try_map(|row| R::from_row(&row));
+                session.ask(async move |connection| query.fetch_all(connection).await).await
             }
         }
     }
@@ -124,19 +117,4 @@ impl Query<'_> {
     {
         Ok(self.fetch_one::<(T,)>().await?.0)
     }
-}
-
-/// What came of a statement. An answer that comes too late must not be taken for the answer to another statement, so
-/// the connection is of no use any more. After an error the transaction cannot be committed.
-#[cfg(feature = "postgres")]
-fn answer<T>(
-    session: &mut Session,
-    answer: Result<Result<T, sqlx::Error>, Elapsed>,
-) -> Result<T, sqlx::Error> {
-    let answer = answer.unwrap_or_else(|_| {
-        session.abandon();
-        Err(io::Error::new(io::ErrorKind::TimedOut, "the database does not answer").into())
-    });
-    session.answered(answer.is_ok());
-    answer
 }

@@ -54,7 +54,7 @@ pub(crate) struct QuoteTable<'c>(pub(super) Scope<'c>);
 
 impl QuoteTable<'_> {
     /// The quote as the JSON of the API.
-    pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<String, Error> {
+    pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<Vec<u8>, Error> {
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         Ok(parts.ok_or(Error::NotFound)?.detail())
     }

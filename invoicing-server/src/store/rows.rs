@@ -49,7 +49,7 @@ impl JsonParts {
     }
 
     /// The whole detail.
-    pub(crate) fn detail(&self) -> String {
-        [self.summary.as_str(), ",\"lines\":", &self.lines, ",", &self.detail].concat()
+    pub(crate) fn detail(&self) -> Vec<u8> {
+        [self.summary.as_str(), ",\"lines\":", &self.lines, ",", &self.detail].concat().into_bytes()
     }
 }

@@ -3,22 +3,15 @@
 //! The list is short on purpose: all companies, keys and signing links by the hash of their text, the delivery queue,
 //! and what the service keeps about itself. Everything else is reached through a company's handle.
 
-use invoicing_core::CompanyId;
-
 use super::companies::CompanyTable;
-use super::company::CompanyReader;
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::keys::AllKeys;
-use super::notification::Notification;
 use super::sealed::SealedSecrets;
 use super::settings::SettingTable;
 use super::signatures::AllSigningLinks;
 use super::tx::Tx;
 use super::webhooks::AllWebhooks;
-use crate::Error;
-use crate::env::Env;
-use crate::queue::Queue;
 
 /// The tables that go across companies.
 pub(crate) trait ServiceTables {
@@ -55,50 +48,19 @@ pub(crate) trait ServiceTables {
 }
 
 /// Reads across companies. Each statement is a snapshot of its own.
-pub(crate) struct ServiceReader<'c>(pub(super) &'c mut Connection);
+pub(crate) type ServiceReader<'c> = &'c mut Connection;
 
-impl ServiceTables for ServiceReader<'_> {
+impl ServiceTables for Connection {
     fn connection(&mut self) -> &mut Connection {
-        self.0
+        self
     }
 }
 
 /// A transaction that goes across companies.
-pub(crate) struct ServiceTx<'t>(pub(super) &'t mut Tx);
+pub(crate) type ServiceTx<'t> = &'t mut Tx;
 
-impl ServiceTables for ServiceTx<'_> {
+impl ServiceTables for Tx {
     fn connection(&mut self) -> &mut Connection {
-        self.0.connection()
-    }
-}
-
-impl ServiceTx<'_> {
-    pub(crate) fn env(&self) -> &Env {
-        self.0.env()
-    }
-
-    /// Keeps other nodes from changing what the service keeps about itself before the end of the transaction.
-    pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
-        self.0.lock_service().await
-    }
-
-    /// The tables of a company, which the transaction does not lock.
-    pub(crate) fn of_company(&mut self, company: CompanyId) -> CompanyReader<'_> {
-        self.0.reader(company)
-    }
-
-    /// The queue of the dispatcher of this process.
-    pub(crate) fn queue(&self) -> &Queue {
-        self.0.queue()
-    }
-
-    /// Runs `hook` once the transaction is committed, even where the caller has gone away.
-    pub(crate) fn on_commit(&mut self, hook: impl FnOnce() + Send + 'static) {
-        self.0.on_commit(hook);
-    }
-
-    /// Tells the caches of this node and the other nodes once the transaction is committed.
-    pub(crate) fn notify(&mut self, notification: Notification) {
-        self.0.notify(notification);
+        self.connection()
     }
 }

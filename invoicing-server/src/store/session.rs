@@ -10,6 +10,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
+use tokio::time::timeout;
 
 /// See the module's text.
 #[expect(clippy::struct_excessive_bools, reason = "four things that may be so independently of each other")]
@@ -36,24 +37,23 @@ impl Session {
         }
     }
 
-    pub(super) fn connection(&mut self) -> &mut PgConnection {
-        &mut self.connection
-    }
-
-    /// A statement is about to be sent; how long its answer is waited for.
-    pub(super) fn asks(&mut self) -> Duration {
+    /// Sends statements and waits for the answer, but not without end.
+    ///
+    /// An answer that comes too late must not be taken for the answer to another statement, so the connection is of no use
+    /// any more. After an error the transaction cannot be committed.
+    pub(super) async fn ask<T>(
+        &mut self,
+        statements: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
+    ) -> Result<T, sqlx::Error> {
         self.is_waiting = true;
-        self.answer_limit
-    }
-
-    pub(super) fn answered(&mut self, well: bool) {
+        let answer = timeout(self.answer_limit, statements(&mut self.connection)).await;
         self.is_waiting = false;
-        self.failed |= !well;
-    }
-
-    /// The connection is not to be used again.
-    pub(super) fn abandon(&mut self) {
-        self.abandoned = true;
+        let answer = answer.unwrap_or_else(|_| {
+            self.abandoned = true;
+            Err(no_answer())
+        });
+        self.failed |= answer.is_err();
+        answer
     }
 
     /// Whether a statement has failed, so that a commit would be a rollback.
@@ -90,14 +90,8 @@ impl Session {
     }
 
     async fn run(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
-        let run = sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(&mut *self.connection);
-        self.is_waiting = true;
-        let done = tokio::time::timeout(self.answer_limit, run).await;
-        self.is_waiting = false;
-        done.unwrap_or_else(|_| {
-            self.abandon();
-            Err(no_answer())
-        })
+        self.ask(async move |connection| sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(connection).await)
+            .await
     }
 }
 

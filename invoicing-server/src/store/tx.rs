@@ -81,7 +81,7 @@ impl Tx {
         &self.context.queue
     }
 
-    /// Locks what the service keeps about itself to the end of the transaction.
+    /// Keeps other nodes from changing what the service keeps about itself before the end of the transaction.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
         self.connection.lock_service().await
     }
@@ -132,6 +132,9 @@ impl Tx {
 
     pub(super) fn savepoint(&mut self) -> Savepoint {
         self.events = 0;
+        if let Some(cache) = self.connection.write_cache() {
+            cache.begin_operation();
+        }
         Savepoint {
             new_deliveries: self.new_deliveries.len(),
             hooks: self.hooks.len(),
@@ -141,7 +144,7 @@ impl Tx {
 
     pub(super) fn undo_to(&mut self, mark: Savepoint) {
         if let Some(cache) = self.connection.write_cache() {
-            cache.clear();
+            cache.roll_back_operation();
         }
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
@@ -152,7 +155,6 @@ impl Tx {
     /// Does what had to wait for the commit. What the other nodes are to be told, and the deliveries that are claimed for a
     /// run of the dispatcher that has ended.
     pub(super) fn committed(&mut self) -> (Vec<Notification>, Vec<Job>) {
-        self.hooks.drain(..).for_each(|hook| hook());
         let mut notifications = std::mem::take(&mut self.notifications);
         if let Some(on_incoming) = self.context.on_incoming.get() {
             notifications.iter().copied().map(Incoming::Notification).for_each(on_incoming);
@@ -162,11 +164,15 @@ impl Tx {
             notifications.extend(self.new_deliveries.iter().filter_map(Notification::of));
             untaken = self.context.queue.hand_over(std::mem::take(&mut self.new_deliveries));
         }
+        self.hooks.drain(..).for_each(|hook| hook());
         (notifications, untaken)
     }
 
     pub(super) fn rolled_back(&mut self) {
         self.undo_to(Savepoint::default());
+        if let Some(cache) = self.connection.write_cache() {
+            cache.clear();
+        }
     }
 
     pub(super) fn into_connection(self) -> Connection {

@@ -1,8 +1,8 @@
 //! What the writer remembers of the companies that it writes for: settings, last stamp, subscriptions.
 //!
 //! The database belongs to one process, and that process writes with one task. So what the task has read or written
-//! stays true until it writes again, and an operation need not read it again. When an operation is rolled back, all is
-//! forgotten, which is rare and costs a read each.
+//! stays true until it writes again, and an operation need not read it again. When an operation that has written is rolled
+//! back, all is forgotten, which is rare and costs a read each.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,6 +25,8 @@ struct Remembered {
 #[derive(Default)]
 pub(crate) struct WriteCache {
     companies: HashMap<CompanyId, Remembered>,
+    /// Whether the present operation has written what is remembered here.
+    written: bool,
 }
 
 impl WriteCache {
@@ -55,6 +57,7 @@ impl WriteCache {
 
     /// The company's stamp is moved.
     pub(super) fn set_stamp(&mut self, company: CompanyId, stamp: Timestamp) {
+        self.written = true;
         if let Some(remembered) = self.companies.get_mut(&company) {
             remembered.last_change.stamp = stamp;
         }
@@ -62,10 +65,22 @@ impl WriteCache {
 
     /// The company's settings or webhooks are being changed.
     pub(super) fn forget(&mut self, company: CompanyId) {
+        self.written = true;
         self.companies.remove(&company);
     }
 
-    /// An operation or the transaction is rolled back.
+    pub(super) fn begin_operation(&mut self) {
+        self.written = false;
+    }
+
+    /// The present operation is rolled back. One that was refused before it wrote has read what is still true.
+    pub(super) fn roll_back_operation(&mut self) {
+        if self.written {
+            self.companies.clear();
+        }
+    }
+
+    /// The transaction is rolled back, with operations that had ended well.
     pub(super) fn clear(&mut self) {
         self.companies.clear();
     }

@@ -103,7 +103,7 @@ impl Quotes<'_> {
 
     /// A document without a signature.
     pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
-        self.0.services.documents.freeze(particulars, quote, None, &mut Deadline::new()).await
+        self.0.services.freeze_document(particulars, quote, None, &mut Deadline::new()).await
     }
 
     /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.
@@ -125,7 +125,7 @@ impl Quotes<'_> {
                 {
                     return Ok(None);
                 }
-                let changed = decide(&quote, tx.change())?;
+                let changed = decide(&quote, &tx.change)?;
                 if let Some(frozen) = &document
                     && !finish_upload(&mut tx, id, frozen).await?
                 {
@@ -144,7 +144,7 @@ impl Quotes<'_> {
 async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
     let client = tx.clients().find(quote.summary.client_id).await?;
     let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
-    Ok(shown.company == *tx.company()
+    Ok(shown.company == tx.change.company
         && shown.client_address == client.address
         && shown.work_site == work_site)
 }
@@ -166,7 +166,7 @@ pub(super) async fn finish_upload(
         size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
     };
-    let stamp = tx.stamp();
+    let stamp = tx.change.stamp;
     tx.documents().insert(id, &row, stamp, &to_json(particulars)?).await?;
     Ok(true)
 }

@@ -119,10 +119,10 @@ impl Quotes<'_> {
         self.0
             .write(async move |mut tx| {
                 let client = tx.clients().find(incoming.client_id).await.map_err(missing_client)?;
-                let year = tx.today().year();
+                let year = tx.change.today().year();
                 let number = tx.quote_series(year).allocate().await?;
                 let id = QuoteId(tx.env().uuid());
-                let created = incoming.quote(id, tx.change(), &client, &number)?;
+                let created = incoming.quote(id, &tx.change, &client, &number)?;
                 insert(&mut tx, created, &incoming.internal).await
             })
             .await
@@ -145,15 +145,15 @@ impl Quotes<'_> {
                 {
                     return Ok(None);
                 }
-                let year = tx.today().year();
+                let year = tx.change.today().year();
                 if tx.quote_series(year).allocate().await? != number {
                     return Err(Error::internal("the next number changed within a transaction"));
                 }
                 let Changed { mut record, mut events } = preview;
-                record.summary.created_at = tx.stamp();
-                record.summary.updated_at = tx.stamp();
+                record.summary.created_at = tx.change.stamp;
+                record.summary.updated_at = tx.change.stamp;
                 for event in &mut events {
-                    event.timestamp = tx.stamp();
+                    event.timestamp = tx.change.stamp;
                 }
                 insert(&mut tx, Changed { record, events }, &internal).await.map(Some)
             })
@@ -180,9 +180,9 @@ async fn is_current(
     client: &Client,
     number: &str,
 ) -> Result<bool, Error> {
-    let year = tx.today().year();
+    let year = tx.change.today().year();
     Ok(tx.quote_series(year).next().await? == number
-        && frozen.particulars.company == *tx.company()
+        && frozen.particulars.company == tx.change.company
         && tx.clients().find(client.id).await.map_err(missing_client)? == *client)
 }
 

@@ -56,7 +56,7 @@ impl Sweeper {
         self.services
             .store
             .write_company(company, async |mut tx| {
-                let now = tx.now();
+                let now = tx.change.now;
                 tx.uploads().abandon(now.plus_millis(-UPLOAD_LIMIT_MS), now).await
             })
             .await
