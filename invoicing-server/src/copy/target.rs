@@ -21,7 +21,7 @@ use crate::store::postgres;
 /// The setting that says what was copied.
 const COPIED_FROM: &str = "copied_from";
 
-/// A copy takes as long as it takes, whatever the server's limits are.
+/// A copy may take longer than the limits of the server allow other transactions.
 const NO_LIMITS: &str = "SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0";
 /// The moment by both clocks, the source, and the rows that were copied so far.
 const CREATE: &str = "CREATE TABLE invoicing_copy (at BIGINT NOT NULL, ahead BIGINT NOT NULL, source BYTEA NOT NULL, \

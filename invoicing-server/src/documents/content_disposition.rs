@@ -17,8 +17,8 @@ const ATTR_CHAR: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'`')
     .remove(b'|');
 
-/// The value of `Content-Disposition` for a download under this name (RFC 6266). ASCII without control characters,
-/// whatever the name.
+/// The value of `Content-Disposition` for a download under this name (RFC 6266). It is always ASCII without control
+/// characters.
 pub(crate) fn content_disposition(file_name: &str) -> String {
     let tame = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
     let fallback: String = file_name.chars().map(|c| if tame(c) { c } else { '_' }).collect();

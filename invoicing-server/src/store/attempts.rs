@@ -40,7 +40,7 @@ impl AllDeliveries<'_> {
     /// Where only some of them are on record: the count does not tell which, so each has to be recorded by itself.
     pub(crate) async fn insert_attempts(&mut self, attempts: &[AttemptRow]) -> Result<bool, Error> {
         // PostgreSQL reads lists of columns twenty times as fast as JSON. Its limit makes it look up each delivery by its
-        // id, whatever the statistics of the table say. SQLite needs the condition to tell ON CONFLICT from a join's ON.
+        // id, also where the statistics are old. SQLite needs the condition to tell ON CONFLICT from a join's ON.
         const INSERT: Sql = Sql {
             sqlite: "
                 INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)

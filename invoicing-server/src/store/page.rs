@@ -77,7 +77,7 @@ where
     Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
-        // The items are bytes to us, whatever type the column has: they are copied once and never looked into.
+        // The items are read as bytes, unchecked: they are copied once and never parsed.
         let items: &[u8] = row.try_get_unchecked("items")?;
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);

@@ -130,7 +130,7 @@ async fn the_proxy_is_a_setting_whose_password_is_not_shown_and_whose_failures_a
         own.dispatch = settings.dispatch.clone();
     })
     .await;
-    // A literal: this machine's names are nobody's business in a test.
+    // A literal: the test must not depend on the machine's names.
     let id = hook_for(&world.company, &format!("https://{PUBLIC}/"), EventKind::ALL).await.webhook.id;
     emit_for(&world.company, 1).await;
     let report = dispatch_to_the_end(&world).await;

@@ -172,7 +172,7 @@ async fn what_was_registered_under_a_laxer_policy_is_refused_by_the_attempt() {
         let hook = (strict.company(company.id()), id, url);
         assert_eq!(outcome(&hook).await, Some(FailureClass::TargetRefused), "{}", hook.2);
     }
-    assert_eq!(names.asked(), 0, "nobody was even asked for a name");
+    assert_eq!(names.asked(), 0, "a name was looked up");
 }
 
 /// The proxy stands where every connection would go, and shows to which addresses: to public ones, and only those.

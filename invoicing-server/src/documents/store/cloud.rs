@@ -19,7 +19,7 @@ use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
 use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
 use crate::documents::content_disposition::content_disposition;
 
-/// Retries end within the time limit of a call, whatever its caller.
+/// Retries end within the time limit of every call.
 fn retry() -> RetryConfig {
     RetryConfig {
         backoff: BackoffConfig {

@@ -41,7 +41,7 @@ use crate::queue::Queue;
 use notify::Notifier;
 use retry::Failure;
 
-/// A transaction that has waited for a lock sees what was committed meanwhile, whatever the database's default level.
+/// A transaction that has waited for a lock sees what was committed meanwhile. The database may have another default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 
 /// The session of a sweep may idle for 10 minutes, so that no other sweep takes over what it is about to delete. PostgreSQL
