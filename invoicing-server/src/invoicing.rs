@@ -218,7 +218,7 @@ impl Builder {
             env: env.clone(),
             sealer,
             documents: Documents::new(renderer, document_store),
-            url_signer: UrlSigner::new(&*url_key),
+            url_signer: UrlSigner::new(&url_key),
             base_url: settings.base_url.trim_end_matches('/').to_owned(),
             presigned_urls: settings.documents.presigned_urls,
             target: settings.target,

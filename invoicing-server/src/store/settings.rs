@@ -59,8 +59,8 @@ impl SettingTable<'_> {
         const SET: &str = "
             INSERT INTO setting (name, value) VALUES ($1, $2)
             ON CONFLICT (name) DO UPDATE SET value = excluded.value";
-        let sealed = sealer.seal(&AssociatedData::setting(name), value);
-        let value = sealed.map_or_else(|| value.to_vec(), String::into_bytes);
+        let stored = sealer.seal(&AssociatedData::setting(name), value);
+        let value = stored.map_or_else(|| value.to_vec(), String::into_bytes);
         self.0.query(SET, &[&name, &value]).execute().await?;
         Ok(())
     }
