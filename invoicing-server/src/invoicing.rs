@@ -218,7 +218,7 @@ impl Builder {
             env: env.clone(),
             sealer,
             documents: Documents::new(renderer, document_store),
-            url_signer: UrlSigner::new(&*url_key),
+            url_signer: UrlSigner::new(&url_key),
             base_url: settings.base_url.trim_end_matches('/').to_owned(),
             presigned_urls: settings.documents.presigned_urls,
             target: settings.target,
@@ -298,11 +298,11 @@ async fn url_key(store: &Store, env: &Env, sealer: &Arc<Sealer>) -> Result<Zeroi
             Some(Ok(key)) => return Ok(key),
             Some(Err(cause @ NotOpened::Lost(_))) => {
                 tracing::warn!(%cause, "the key of document URLs is replaced: earlier URLs cease to work");
-                tx.settings().set(&sealer, NAME, &*fresh).await?;
             }
             Some(Err(cause)) => return Err(AssociatedData::setting(NAME).bad_row(cause)),
-            None => tx.settings().insert(&sealer, NAME, &*fresh).await?,
+            None => {}
         }
+        tx.settings().set(&sealer, NAME, &*fresh).await?;
         Ok(Zeroizing::new(fresh.to_vec()))
     });
     let key = key.await.map_err(OpenError::Start)?;

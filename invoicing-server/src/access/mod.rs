@@ -20,8 +20,7 @@ use crate::Error;
 use crate::env::Env;
 use crate::secret::sha256;
 use crate::store::keys::ActiveKey;
-use crate::store::notification::Notification;
-use crate::store::{ServiceTables, Store, Tables};
+use crate::store::{ServiceTables, Store};
 use local::Reservations;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
@@ -91,7 +90,8 @@ impl Access {
             return Ok(None);
         }
         if self.env.now().as_millis() - last_used.as_millis() > IDLE_LIMIT_MS {
-            self.revoke(&key).await?;
+            let id = key.id;
+            self.store.write_company(key.company, async move |mut tx| tx.revoke_key(id).await).await?;
             return Ok(None);
         }
         Ok(Some((key, plan)))
@@ -111,18 +111,6 @@ impl Access {
                 return Ok(Some(key));
             }
         }
-    }
-
-    async fn revoke(&self, key: &Key) -> Result<(), Error> {
-        let id = key.id;
-        self.store
-            .write_company(key.company, async move |mut tx| {
-                let now = tx.change.now;
-                tx.keys().revoke(id, now).await?;
-                tx.notify(Notification::Key(id));
-                Ok(())
-            })
-            .await
     }
 
     /// Counts a request against the key's quota, or refuses it. `None` where the key is not what it was when it was

@@ -7,7 +7,6 @@ use crate::Error;
 use crate::secret::{self, Secret};
 use crate::store::Tables;
 use crate::store::keys::KeyRecord;
-use crate::store::notification::Notification;
 
 /// The API keys of a company.
 #[derive(Debug, Clone, Copy)]
@@ -52,13 +51,6 @@ impl Keys<'_> {
 
     /// Revokes a key for good.
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
-        self.0
-            .write(async move |mut tx| {
-                let now = tx.change.now;
-                tx.keys().revoke(id, now).await?;
-                tx.notify(Notification::Key(id));
-                Ok(())
-            })
-            .await
+        self.0.write(async move |mut tx| tx.revoke_key(id).await).await
     }
 }

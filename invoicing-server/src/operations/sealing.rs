@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use invoicing_core::Conflict;
 use uuid::Uuid;
 
 use super::Services;
@@ -81,8 +80,7 @@ impl Services {
         while let Some(from) = after {
             let sealer = Arc::clone(&self.sealer);
             let batch = self.store.write_service(async move |tx| {
-                let current = current_id(&sealer)?;
-                tx.sealed_secrets().reseal_webhooks(&sealer, &current, from, BATCH).await
+                tx.sealed_secrets().reseal_webhooks(&sealer, from, BATCH).await
             });
             let batch = batch.await?;
             report.resealed += batch.sealed;
@@ -99,8 +97,7 @@ impl Services {
         self.store
             .write_service(async move |tx| {
                 tx.lock_service().await?;
-                let current = current_id(&sealer)?;
-                tx.settings().reseal(&sealer, &current, settings::DOCUMENT_URL_KEY).await
+                tx.settings().reseal(&sealer, settings::DOCUMENT_URL_KEY).await
             })
             .await
     }
@@ -110,7 +107,7 @@ impl Services {
         self.store
             .write_service(async move |tx| {
                 tx.lock_service().await?;
-                let (used, current) = (tx.sealed_secrets().count().await?.keys, current_id(&sealer)?);
+                let (used, current) = (tx.sealed_secrets().count().await?.keys, sealer.current_id()?);
                 tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await
             })
             .await
@@ -144,10 +141,4 @@ async fn check_keys(
         }
     }
     Ok(Ok(()))
-}
-
-/// The key to seal with, as it is in this transaction.
-fn current_id(sealer: &Sealer) -> Result<String, Error> {
-    let keys = sealer.keys().ok_or_else(|| Conflict::new("no sealing key is given"))?;
-    Ok(keys.current().id().to_owned())
 }

@@ -12,7 +12,7 @@ mod keys;
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, WebhookId};
+use invoicing_core::{CompanyId, Conflict, WebhookId};
 use parking_lot::RwLock;
 use zeroize::Zeroizing;
 
@@ -100,6 +100,12 @@ impl Sealer {
 
     pub(crate) fn keys(&self) -> Option<Arc<SealingKeys>> {
         self.keys.read().clone()
+    }
+
+    /// The id of the key to seal with.
+    pub(crate) fn current_id(&self) -> Result<String, Error> {
+        let keys = self.keys().ok_or_else(|| Conflict::new("no sealing key is given"))?;
+        Ok(keys.current().id().to_owned())
     }
 
     /// The text to store: sealed with the current key, or in clear without one.

@@ -1,7 +1,7 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
-use invoicing_core::{CompanyId, Event, EventId, WebhookId};
+use invoicing_core::{CompanyId, Event, EventId, KeyId, WebhookId};
 
 use super::change::CompanyChange;
 use super::clients::ClientTable;
@@ -118,6 +118,14 @@ impl CompanyTx<'_> {
     /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
         self.tx.finish(&self.change, events).await
+    }
+
+    /// Revokes a key for good.
+    pub(crate) async fn revoke_key(&mut self, id: KeyId) -> Result<(), Error> {
+        let now = self.change.now;
+        self.keys().revoke(id, now).await?;
+        self.notify(Notification::Key(id));
+        Ok(())
     }
 
     /// Records a test delivery for one webhook.

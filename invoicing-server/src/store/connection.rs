@@ -82,18 +82,4 @@ impl Connection {
             Self::Postgres(session) => session.roll_back().await,
         }
     }
-
-    /// Locks what the service keeps about itself against other transactions, until the end of this one. It is the first
-    /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
-    pub(super) async fn lock_service(&mut self) -> Result<(), Error> {
-        #[cfg(feature = "postgres")]
-        if self.is_shared() {
-            use super::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
-            self.query("SELECT pg_advisory_xact_lock($1)", &[&SERVICE_LOCK]).execute().await?;
-            if self.query(TABLE_EXISTS, &[&COPY]).scalar().await? {
-                return Err(Error::unavailable("the database is being copied into"));
-            }
-        }
-        Ok(())
-    }
 }

@@ -80,7 +80,6 @@ impl SealedSecrets<'_> {
     pub(crate) async fn reseal_webhooks(
         &mut self,
         sealer: &Sealer,
-        current: &str,
         after: Uuid,
         limit: u32,
     ) -> Result<Resealed, Error> {
@@ -95,7 +94,7 @@ impl SealedSecrets<'_> {
                 FOR UPDATE",
         };
         let rows: Vec<StoredSecret> =
-            self.0.query(NOT_SEALED_WITH, &[&after, &current, &limit]).fetch_all().await?;
+            self.0.query(NOT_SEALED_WITH, &[&after, &sealer.current_id()?, &limit]).fetch_all().await?;
         let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
         let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
         for StoredSecret { company_id, id, secret } in rows {

@@ -22,7 +22,8 @@ pub(crate) struct Session {
     is_waiting: bool,
     /// It is of no use any more.
     abandoned: bool,
-    failed: bool,
+    /// A statement has failed, so that a commit would be a rollback.
+    pub(super) failed: bool,
 }
 
 impl Session {
@@ -54,11 +55,6 @@ impl Session {
         });
         self.failed |= answer.is_err();
         answer
-    }
-
-    /// Whether a statement has failed, so that a commit would be a rollback.
-    pub(super) fn has_failed(&self) -> bool {
-        self.failed
     }
 
     /// Begins a transaction with statements of our own making; the value that the last one returns.

@@ -54,28 +54,22 @@ impl SettingTable<'_> {
         Ok(self.stored(name).await?.map(|stored| open(sealer, name, stored)))
     }
 
-    pub(crate) async fn insert(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
-        const INSERT: &str = "INSERT INTO setting (name, value) VALUES ($1, $2)";
-        let value = seal(sealer, name, value);
-        self.0.query(INSERT, &[&name, &value]).execute().await?;
+    /// Stores a value, in place of an earlier one if there is one.
+    pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
+        const SET: &str = "
+            INSERT INTO setting (name, value) VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        let stored = sealer.seal(&AssociatedData::setting(name), value);
+        let value = stored.map_or_else(|| value.to_vec(), String::into_bytes);
+        self.0.query(SET, &[&name, &value]).execute().await?;
         Ok(())
     }
 
-    pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
-        const SET: &str = "UPDATE setting SET value = $2 WHERE name = $1";
-        let value = seal(sealer, name, value);
-        self.0.query(SET, &[&name, &value]).change_one("setting").await
-    }
-
     /// Seals a value with the current key where it is not. Whether that was necessary; `None` where it cannot be read.
-    pub(crate) async fn reseal(
-        &mut self,
-        sealer: &Sealer,
-        current: &str,
-        name: &str,
-    ) -> Result<Option<bool>, Error> {
+    pub(crate) async fn reseal(&mut self, sealer: &Sealer, name: &str) -> Result<Option<bool>, Error> {
+        let current = sealer.current_id()?;
         let Some(found) = self.stored(name).await? else { return Ok(Some(false)) };
-        if matches!(&found, Stored::Sealed(text) if key_id(text) == Some(current)) {
+        if matches!(&found, Stored::Sealed(text) if key_id(text) == Some(&current)) {
             return Ok(Some(false));
         }
         let value = match open(sealer, name, found) {
@@ -106,7 +100,7 @@ impl SettingTable<'_> {
 
     /// Stores a check value for the current key, so that another key under its id is noticed.
     pub(crate) async fn remember_key(&mut self, sealer: &Sealer, id: &str) -> Result<(), Error> {
-        self.insert(sealer, &check_name(id), b"").await
+        self.set(sealer, &check_name(id), b"").await
     }
 
     /// Deletes the check values of keys that nothing is sealed with.
@@ -121,10 +115,6 @@ impl SettingTable<'_> {
         }
         Ok(())
     }
-}
-
-fn seal(sealer: &Sealer, name: &str, value: &[u8]) -> Vec<u8> {
-    sealer.seal(&AssociatedData::setting(name), value).map_or_else(|| value.to_vec(), String::into_bytes)
 }
 
 fn check_name(id: &str) -> String {

@@ -81,9 +81,19 @@ impl Tx {
         &self.context.queue
     }
 
-    /// Keeps other nodes from changing what the service keeps about itself before the end of the transaction.
+    /// Locks what the service keeps about itself against other transactions, until the end of this one. It is the first
+    /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {
-        self.connection.lock_service().await
+        #[cfg(feature = "postgres")]
+        if self.connection.is_shared() {
+            use super::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
+            let connection = &mut self.connection;
+            connection.query("SELECT pg_advisory_xact_lock($1)", &[&SERVICE_LOCK]).execute().await?;
+            if connection.query(TABLE_EXISTS, &[&COPY]).scalar().await? {
+                return Err(Error::unavailable("the database is being copied into"));
+            }
+        }
+        Ok(())
     }
 
     /// To be called when the company's stamp is written.

@@ -28,11 +28,6 @@ use super::tags::Tags;
 use super::typesetter::Line;
 use crate::documents::{DocumentInput, RenderError};
 
-/// Red, green and blue of text, of secondary text, and of lines between rows.
-const TEXT: [u8; 3] = [24, 28, 34];
-const MUTED: [u8; 3] = [92, 101, 114];
-const HAIRLINE: [u8; 3] = [214, 219, 225];
-
 /// Baseline of the footer, in points from the page's top.
 const FOOTER: f32 = PAGE.1 - 34.0;
 /// The rule above the footer.
@@ -156,10 +151,10 @@ impl Writer {
 
     fn fill(&self, ink: Ink) -> Fill {
         let [red, green, blue] = match ink {
-            Ink::Text => TEXT,
-            Ink::Muted => MUTED,
+            Ink::Text => [24, 28, 34],
+            Ink::Muted => [92, 101, 114],
             Ink::Accent => self.accent,
-            Ink::Hairline => HAIRLINE,
+            Ink::Hairline => [214, 219, 225],
         };
         Fill { paint: rgb::Color::new(red, green, blue).into(), ..Fill::default() }
     }

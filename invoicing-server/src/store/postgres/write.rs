@@ -90,7 +90,7 @@ impl Drop for Unfinished {
 
 async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result<(), Failure> {
     let committed = match unfinished.0.connection() {
-        Connection::Postgres(session) if session.has_failed() => {
+        Connection::Postgres(session) if session.failed => {
             let error = "an operation went on after a statement had failed";
             return Err(Failure::Permanent(Error::internal(error)));
         }
