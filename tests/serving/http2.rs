@@ -274,7 +274,7 @@ async fn a_frame_that_is_too_large_ends_the_connection() {
 
 #[on_each_database]
 async fn an_answer_without_a_window_is_given_up() {
-    let server = Server::with(|limits| limits.answer = Duration::from_secs(1)).await;
+    let server = Server::with(|limits| limits.response_read = Duration::from_secs(1)).await;
     let begun = Instant::now();
     // INITIAL_WINDOW_SIZE 0: the server may send no body.
     let mut peer = Peer::connect(&server, &[0, 4, 0, 0, 0, 0]).await;
