@@ -9,12 +9,11 @@ use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::change::CompanyChange;
-use super::company::Tables;
 use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP};
 use super::scope::Scope;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
-use super::webhooks::Webhook;
+use super::webhooks::{Webhook, WebhookTable};
 use crate::Error;
 
 /// A recorded event.
@@ -49,7 +48,8 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
     if let Some(known) = tx.connection().write_cache().and_then(|cache| cache.subscribers(company)) {
         return Ok(known);
     }
-    let subscribers = tx.of_company(company).webhooks().subscribers().await?.into();
+    let mut webhooks = WebhookTable(Scope { connection: tx.connection(), company });
+    let subscribers = webhooks.subscribers().await?.into();
     if let Some(cache) = tx.connection().write_cache() {
         cache.remember_subscribers(company, &subscribers);
     }
@@ -86,7 +86,7 @@ async fn enqueue_event(
     let row = first.row(id, token);
     let of_event: [&dyn Argument; 4] = [&event.name(), &event.timestamp, &body, &change.stamp];
     let arguments = [&row.arguments()[..], &of_event].concat();
-    let mut scope = tx.of_company(change.id());
+    let mut scope = Scope { connection: tx.connection(), company: change.id() };
     scope.query(INSERT_EVENT, &arguments).execute().await?;
     for group in others {
         scope.query(INSERT_GROUP, &group.row(id, token).arguments()).execute().await?;
