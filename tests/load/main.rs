@@ -219,7 +219,7 @@ async fn unread_answers_have_a_limit_in_bytes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections_that_take_no_answers_are_dropped() {
     const CONNECTIONS: usize = 4;
-    let server = Server::start(&json!({ "serve": { "answerMs": 1_000, "headerReadMs": NEVER_MS } }));
+    let server = Server::start(&json!({ "serve": { "responseReadMs": 1_000, "headerReadMs": NEVER_MS } }));
     let mut client = server.connect().await;
     let body = json!({ "name": "Client", "notes": "😀".repeat(2_000) }).to_string();
     for _ in 0..2 {

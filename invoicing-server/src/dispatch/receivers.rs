@@ -45,6 +45,9 @@ struct Cache {
     generation: u64,
 }
 
+/// How often a receiver is read while webhooks are being changed.
+const TRIES: u32 = 5;
+
 /// See the module's text.
 pub(crate) struct Receivers {
     cache: Mutex<Cache>,
@@ -102,7 +105,7 @@ impl Receivers {
         company: CompanyId,
         webhook: WebhookId,
     ) -> Result<Receiver, Error> {
-        loop {
+        for _ in 0..TRIES {
             let generation = {
                 let cache = self.cache.lock();
                 if let Some((receiver, read_at)) = cache.receivers.get(&webhook)
@@ -124,6 +127,7 @@ impl Receivers {
             }
             // A webhook was changed meanwhile, perhaps this one: an attempt after that must not use what was before.
         }
+        Err(Error::unavailable("webhooks keep changing"))
     }
 
     /// Fails where the secret was read under keys that have been changed since; it can be read again.

@@ -104,7 +104,7 @@ impl Connection {
         // Bytes that have arrived since belong to the body of this request, not to the next head.
         self.stream.head_is_read();
         Ok(response.map(|bytes| {
-            let deadline = Instant::now() + self.server.limits.answer_time(bytes.len());
+            let deadline = Instant::now() + self.server.limits.response_read_time(bytes.len());
             // The guard is dropped when hyper has sent and dropped the bytes.
             Full::new(guarded_bytes(bytes, self.guard.begin_response(deadline)))
         }))

@@ -36,7 +36,7 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | [`header_read`](Self::header_read) | 10 s | 408 after part of a head, otherwise closed |
 /// | [`header_bytes`](Self::header_bytes) | 32 KiB | 431; 414 for a target of 64 KiB |
 /// | [`headers`](Self::headers) | 100 | 431; its body is empty |
-/// | [`answer`](Self::answer) | 30 s, and 1 s for each 16 KiB | the connection is dropped |
+/// | [`response_read`](Self::response_read) | 30 s, and 1 s for each 16 KiB | the connection is dropped |
 /// | [`connection_age`](Self::connection_age) | 10 min | no further request is taken |
 /// | [`grace`](Self::grace) | 15 s | the connection is dropped |
 /// | [`concurrent_streams`](Self::concurrent_streams) | 64 | HTTP/2 refuses the stream |
@@ -124,7 +124,7 @@ impl Default for ServeLimits {
 
 impl ServeLimits {
     /// Time limit for a peer to read a response of this size.
-    pub(super) fn answer_time(&self, bytes: usize) -> Duration {
+    pub(super) fn response_read_time(&self, bytes: usize) -> Duration {
         self.response_read + Duration::from_secs((bytes / MIN_READ_RATE) as u64)
     }
 

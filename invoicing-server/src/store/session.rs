@@ -40,8 +40,8 @@ impl Session {
 
     /// Sends statements and waits for the answer, but not without end.
     ///
-    /// An answer that comes too late must not be taken for the answer to another statement, so the connection is of no use
-    /// any more. After an error the transaction cannot be committed.
+    /// An answer that comes too late must not be taken for the answer to another statement, so the connection is
+    /// abandoned then. After an error the transaction cannot be committed.
     pub(super) async fn ask<T>(
         &mut self,
         statements: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,

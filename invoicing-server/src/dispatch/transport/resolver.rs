@@ -138,7 +138,8 @@ impl Lookups {
     }
 }
 
-/// The lookup of a name. Each removes itself when it ends: one that has ended and is still there has lost its task.
+/// The lookup of a name. Each removes itself when it ends: one that is still there after its callers have seen it end
+/// has lost its task.
 fn running(in_progress: &HashMap<String, SharedLookup>, host: &str) -> Option<SharedLookup> {
     in_progress.get(host).filter(|lookup| lookup.peek().is_none()).cloned()
 }

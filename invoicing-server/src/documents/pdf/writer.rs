@@ -211,7 +211,7 @@ struct Proof<'a> {
     proof_fingerprint: &'a str,
 }
 
-/// Embeds the signed copy and its proof.
+/// Embeds the sent copy and the proof of its signature.
 fn attach(document: &mut Document, input: &DocumentInput<'_>) -> Result<()> {
     let (Some(signature), Some(copy)) = (&input.quote.detail.signature, &input.sent_copy) else {
         return Ok(());

@@ -34,7 +34,7 @@ pub(super) type Writer = Worker<QueuedOperation>;
 
 /// Starts the task.
 pub(super) fn start(tx: Tx, lock: File) -> Writer {
-    Worker::start("writer", |jobs| work(tx, jobs, lock))
+    Worker::start("writer", |queued| work(tx, queued, lock))
 }
 
 impl Worker<QueuedOperation> {
@@ -76,10 +76,10 @@ where
 }
 
 /// Holds the database's lock for as long as it writes.
-async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<QueuedOperation>, lock: File) {
+async fn work(mut tx: Tx, mut queued: mpsc::Receiver<QueuedOperation>, lock: File) {
     let mut group = Vec::with_capacity(GROUP);
-    while jobs.recv_many(&mut group, GROUP).await > 0 {
-        run_group(&mut tx, &mut group, &mut jobs).await;
+    while queued.recv_many(&mut group, GROUP).await > 0 {
+        run_group(&mut tx, &mut group, &mut queued).await;
     }
     if let Connection::SqliteWriter(connection, _) = tx.into_connection()
         && let Err(error) = connection.close().await
@@ -92,10 +92,10 @@ async fn work(mut tx: Tx, mut jobs: mpsc::Receiver<QueuedOperation>, lock: File)
 async fn run_group(
     tx: &mut Tx,
     group: &mut Vec<QueuedOperation>,
-    jobs: &mut mpsc::Receiver<QueuedOperation>,
+    queued: &mut mpsc::Receiver<QueuedOperation>,
 ) {
     if let Err(error) = control(tx, BEGIN).await {
-        // The jobs are dropped unanswered, which their callers see as unavailability.
+        // The operations are dropped unanswered, which their callers see as unavailability.
         tracing::error!(%error, "no transaction can be begun");
         // Should one have been left open, the next begins afresh.
         let _ = control(tx, "ROLLBACK").await;
@@ -103,7 +103,7 @@ async fn run_group(
         return;
     }
     let mut kept = Vec::with_capacity(group.len());
-    let outcome = match run_jobs(tx, group, jobs, &mut kept).await {
+    let outcome = match run_operations(tx, group, queued, &mut kept).await {
         Err(error) => Err(error),
         Ok(()) if kept.is_empty() => control(tx, "ROLLBACK").await,
         Ok(()) => control(tx, "COMMIT").await,
@@ -134,23 +134,23 @@ async fn control(tx: &mut Tx, statement: &'static str) -> Result<(), sqlx::Error
     tx.connection().query(statement, &[]).execute().await.map(drop)
 }
 
-/// Runs the group, and the jobs that arrive in the meantime, which can share the commit. Fails where the transaction is
+/// Runs the group, and the operations that arrive meanwhile, which can share the commit. Fails where the transaction is
 /// of no use any more; what is left of the group has not run then.
-async fn run_jobs(
+async fn run_operations(
     tx: &mut Tx,
     group: &mut Vec<QueuedOperation>,
-    jobs: &mut mpsc::Receiver<QueuedOperation>,
+    queued: &mut mpsc::Receiver<QueuedOperation>,
     kept: &mut Vec<Reply>,
 ) -> Result<(), sqlx::Error> {
     let mut taken = group.len();
     let mut at_savepoint = true;
     while !group.is_empty() {
-        for job in group.drain(..) {
+        for operation in group.drain(..) {
             if !at_savepoint {
                 control(tx, NEXT).await?;
             }
             let savepoint = tx.savepoint();
-            let reply = job(tx).await;
+            let reply = operation(tx).await;
             at_savepoint = reply.is_none();
             if at_savepoint {
                 tx.undo_to(savepoint);
@@ -159,9 +159,9 @@ async fn run_jobs(
             kept.extend(reply);
         }
         while taken < GROUP
-            && let Ok(job) = jobs.try_recv()
+            && let Ok(operation) = queued.try_recv()
         {
-            group.push(job);
+            group.push(operation);
             taken += 1;
         }
     }
