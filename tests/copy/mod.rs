@@ -15,7 +15,7 @@ use webhook_verify::Verifier;
 use crate::support::{emit_for, events, hook_for};
 use host::{Host, company, get, live, told};
 
-/// The rows of a batch of the copy are fewer than this, and more than half of it.
+/// More rows than a batch of the copy has, so that the table takes several.
 const CLIENTS: i64 = 12_000;
 /// The client at which another transaction is in the way.
 const IN_THE_WAY: i64 = 7_000;

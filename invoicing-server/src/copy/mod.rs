@@ -3,7 +3,7 @@
 //!
 //! The source is read only, under the service's own lock, as one snapshot. It is read twice: first all of it, to learn
 //! whether PostgreSQL can hold it and what the copy has to be; then table by table in batches, each of them a
-//! transaction that also counts the rows so far. Whatever breaks it off, the same call goes on there. The first reading
+//! transaction that also counts the rows so far. After any interruption the same call goes on there. The first reading
 //! also tells whether what was begun is a copy of this source.
 //!
 //! Documents are not in the database, and stay where they are.
