@@ -63,11 +63,18 @@ async fn work(
     statement: &'static str,
     mut requests: mpsc::Receiver<Request>,
 ) {
-    let mut batch = Vec::with_capacity(BATCH);
-    while requests.recv_many(&mut batch, BATCH).await > 0 {
+    while let Some(first) = requests.recv().await {
+        // Requests that are about to arrive join the first.
+        tokio::task::yield_now().await;
+        let mut batch = vec![first];
+        while batch.len() < BATCH
+            && let Ok(request) = requests.try_recv()
+        {
+            batch.push(request);
+        }
         // A caller that has gone away needs no record.
         batch.retain(|request| !request.reply.is_closed());
-        answer(&mut connection, statement, std::mem::take(&mut batch)).await;
+        answer(&mut connection, statement, batch).await;
     }
     if let Err(error) = connection.close().await {
         tracing::warn!(%error, "database connection did not close cleanly");
