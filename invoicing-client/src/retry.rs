@@ -1,4 +1,5 @@
 //! The decision after an attempt: succeed, retry or give up. No I/O: `send` waits and sends.
+//! After a 429 the rate limiter holds all other calls back too (`rate_limiter::quota_estimate`).
 //!
 //! The rules are those of the API contract: `GET`, `PATCH` and `POST` with an `externalId` are retried after connect
 //! errors, timeouts, 408, 429 and 5xx.

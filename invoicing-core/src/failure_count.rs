@@ -1,4 +1,4 @@
-//! When failed deliveries disable a webhook.
+//! When failed deliveries disable a webhook. The server's `dispatch::record` counts them and disables it.
 
 use crate::DeliveryOutcome;
 

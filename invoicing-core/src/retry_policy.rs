@@ -1,4 +1,5 @@
-//! Decisions after a delivery attempt: delivered, failed, or when to try again.
+//! Decisions after a delivery attempt: delivered, failed, or when to try again. The server's `dispatch::attempt` asks for
+//! them.
 
 use crate::{AttemptOutcome, DeliveryOutcome, Timestamp};
 

@@ -21,9 +21,9 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Requests per [`WINDOW`] unless the service states another limit; the API contract sets this number.
-const DEFAULT_PAGE_LIMIT: u32 = 30;
+const DEFAULT_QUOTA: u32 = 30;
 /// Bound for the limit in a header, and so for the memory of the estimate. No client sends that much in a minute.
-const MAX_PAGE_LIMIT: u32 = 100_000;
+const MAX_QUOTA: u32 = 100_000;
 /// 60 s, plus 1 ms for the service's rounding, plus the drift of two clocks in a minute (800 ppm).
 pub(super) const WINDOW: Duration = Duration::from_millis(60_050);
 /// Wait after a 429 without `Retry-After`: the smallest value that the API contract allows.
@@ -86,7 +86,7 @@ pub(crate) struct RateLimitHeaders {
 impl QuotaEstimate {
     pub(super) fn new(now: Instant) -> Self {
         Self {
-            limit: DEFAULT_PAGE_LIMIT,
+            limit: DEFAULT_QUOTA,
             is_known: false,
             in_flight: 0,
             answered: VecDeque::new(),
@@ -181,7 +181,7 @@ impl QuotaEstimate {
         self.is_known = true;
         // A limit of 0 is ignored: no request would be sent, and no response could correct it.
         self.limit =
-            headers.limit.filter(|limit| *limit > 0).map_or(self.limit, |limit| limit.min(MAX_PAGE_LIMIT));
+            headers.limit.filter(|limit| *limit > 0).map_or(self.limit, |limit| limit.min(MAX_QUOTA));
     }
 
     /// Derives the usage of others from the service's count `used`.

@@ -60,7 +60,7 @@ impl Quotes<'_> {
             .await
     }
 
-    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document.
+    /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document; no event.
     /// `valid_until` defaults to the draft's own, or else to 30 days from today.
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
         self.change_frozen(id, |before| async move {
@@ -93,7 +93,7 @@ impl Quotes<'_> {
         .await
     }
 
-    /// Records that the client declined.
+    /// Records that the client declined. No event.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         self.0
             .write(async move |mut tx| {
