@@ -141,6 +141,8 @@ pub(super) async fn send_waiting(shared: &Shared) {
         };
         if let Err(error) = sent.await {
             tracing::warn!(%error, "notifications were not sent; other nodes poll");
+            // The next ones would fail as well, each after its own wait.
+            return;
         }
     }
 }
