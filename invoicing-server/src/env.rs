@@ -62,7 +62,6 @@ impl Env {
     }
 
     /// This environment with a correction of its own: one service must not shift the clock of another one.
-    #[cfg(feature = "postgres")]
     pub(crate) fn with_own_correction(self) -> Self {
         Self { correction: Arc::default(), ..self }
     }

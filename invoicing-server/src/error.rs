@@ -76,7 +76,8 @@ impl From<sqlx::Error> for Error {
             | sqlx::Error::ColumnNotFound(_)
             | sqlx::Error::RowNotFound => Self::internal(error),
             sqlx::Error::Database(database) => {
-                let error = StatementError::new(&*database);
+                let code = database.code().unwrap_or_default().into_owned();
+                let error = StatementError { code, message: database.message().to_owned() };
                 if is_bug(&*database) { Self::internal(error) } else { Self::unavailable(error) }
             }
             error => Self::unavailable(error),
@@ -90,15 +91,6 @@ impl From<sqlx::Error> for Error {
 pub(crate) struct StatementError {
     pub(crate) code: String,
     message: String,
-}
-
-impl StatementError {
-    fn new(database: &dyn sqlx::error::DatabaseError) -> Self {
-        Self {
-            code: database.code().unwrap_or_default().into_owned(),
-            message: database.message().to_owned(),
-        }
-    }
 }
 
 /// Whether the statement is wrong rather than the database unavailable.

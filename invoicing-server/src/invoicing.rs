@@ -96,7 +96,10 @@ impl Database {
     /// Where documents are stored unless the host says where.
     fn default_document_store(&self) -> Result<Arc<dyn DocumentStore>, OpenError> {
         match self {
-            Self::Sqlite(path) => folder_beside(path),
+            Self::Sqlite(path) => {
+                let folder = ObjectStorage::folder(path.with_added_extension("documents"));
+                Ok(Arc::new(folder.map_err(OpenError::Documents)?))
+            }
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => {
                 let rule = "must be given on PostgreSQL: one that all nodes reach";
@@ -192,10 +195,7 @@ impl Builder {
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
-        let env = self.env;
-        #[cfg(feature = "postgres")]
-        let env = env.with_own_correction();
-        let (settings, database) = (self.settings, self.database);
+        let (settings, database, env) = (self.settings, self.database, self.env.with_own_correction());
         let queue = Arc::new(Queue::new(&env, settings.dispatch.lease_ms));
         let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
@@ -278,14 +278,6 @@ async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, q
         }
     };
     store.listen(Box::new(listener)).await;
-}
-
-/// The folder for documents beside the database.
-fn folder_beside(database: &Path) -> Result<Arc<dyn DocumentStore>, OpenError> {
-    let mut folder = database.as_os_str().to_owned();
-    folder.push(".documents");
-    let storage = ObjectStorage::folder(folder).map_err(OpenError::Documents)?;
-    Ok(Arc::new(storage))
 }
 
 /// The key of document URLs: made once per database, and again where the key that it was sealed with is lost.
@@ -403,7 +395,7 @@ impl Invoicing {
 
     /// How many stored secrets are sealed with which key.
     pub async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.0.services.sealed_with().await
+        self.0.services.store.read_service(async |tx| tx.sealed_secrets().count().await).await
     }
 
     /// The settings it was opened with.

@@ -1,8 +1,7 @@
 //! A semaphore per company, for the work of this process.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry::Occupied;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
@@ -11,33 +10,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Error;
 
-/// As many permits for each company. Companies without a holder or a waiter take no memory.
+/// As many permits for each company.
 #[derive(Debug)]
 pub(crate) struct KeyedSemaphore {
     permits: u32,
-    companies: Mutex<HashMap<CompanyId, Entry>>,
+    /// Kept by their holders and waiters. An entry without any is removed when the next company joins.
+    companies: Mutex<HashMap<CompanyId, Weak<Semaphore>>>,
 }
 
 /// Permits of a company, released when it is dropped.
-#[derive(Debug)]
-pub(crate) struct Permit<'s> {
-    // In this order: the last user of a semaphore removes it, once its permits are released.
-    _permit: OwnedSemaphorePermit,
-    _user: User<'s>,
-}
-
-/// A holder or waiter. The last one of a company removes the entry.
-#[derive(Debug)]
-struct User<'s> {
-    companies: &'s Mutex<HashMap<CompanyId, Entry>>,
-    company: CompanyId,
-}
-
-#[derive(Debug)]
-struct Entry {
-    semaphore: Arc<Semaphore>,
-    users: usize,
-}
+pub(crate) type Permit = OwnedSemaphorePermit;
 
 impl KeyedSemaphore {
     pub(crate) fn new(permits: u32) -> Self {
@@ -45,67 +27,44 @@ impl KeyedSemaphore {
     }
 
     /// Waits for a permit, in the order of the calls.
-    pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Permit<'_>, Error> {
+    pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Permit, Error> {
         self.acquire_many(company, 1).await
     }
 
-    /// As [`Self::acquire`], but not for longer than `limit`.
-    #[cfg(any(test, feature = "postgres"))]
+    /// Waits for so many permits, in the order of the calls, but not for longer than `limit`.
     pub(crate) async fn acquire_within(
         &self,
         company: CompanyId,
+        permits: u32,
         limit: Duration,
-    ) -> Result<Permit<'_>, Error> {
-        within(limit, self.acquire(company)).await
-    }
-
-    /// Waits for all permits of a company, in the order of the calls, but not for longer than `limit`.
-    pub(crate) async fn acquire_all_within(
-        &self,
-        company: CompanyId,
-        limit: Duration,
-    ) -> Result<Permit<'_>, Error> {
-        within(limit, self.acquire_many(company, self.permits)).await
+    ) -> Result<Permit, Error> {
+        let waited = tokio::time::timeout(limit, self.acquire_many(company, permits)).await;
+        waited.unwrap_or_else(|_| Err(Error::unavailable("company queue is full")))
     }
 
     /// As [`Self::acquire`] where the company has a holder or a waiter; `None` at once where it has none.
-    pub(crate) async fn acquire_if_used(&self, company: CompanyId) -> Result<Option<Permit<'_>>, Error> {
+    pub(crate) async fn acquire_if_used(&self, company: CompanyId) -> Result<Option<Permit>, Error> {
         if self.is_used(company) { self.acquire(company).await.map(Some) } else { Ok(None) }
     }
 
     /// Whether the company has a holder or a waiter.
     pub(crate) fn is_used(&self, company: CompanyId) -> bool {
-        self.companies.lock().contains_key(&company)
+        self.companies.lock().get(&company).is_some_and(|semaphore| semaphore.strong_count() > 0)
     }
 
-    async fn acquire_many(&self, company: CompanyId, permits: u32) -> Result<Permit<'_>, Error> {
-        let (user, semaphore) = self.join(company);
-        let permit = semaphore.acquire_many_owned(permits).await;
-        Ok(Permit { _permit: permit.map_err(Error::internal)?, _user: user })
+    async fn acquire_many(&self, company: CompanyId, permits: u32) -> Result<Permit, Error> {
+        self.join(company).acquire_many_owned(permits).await.map_err(Error::internal)
     }
 
-    fn join(&self, company: CompanyId) -> (User<'_>, Arc<Semaphore>) {
+    fn join(&self, company: CompanyId) -> Arc<Semaphore> {
         let mut companies = self.companies.lock();
-        let new = || Entry { semaphore: Arc::new(Semaphore::new(self.permits as usize)), users: 0 };
-        let entry = companies.entry(company).or_insert_with(new);
-        entry.users += 1;
-        (User { companies: &self.companies, company }, Arc::clone(&entry.semaphore))
-    }
-}
-
-async fn within<T>(limit: Duration, wait: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-    let waited = tokio::time::timeout(limit, wait).await;
-    waited.unwrap_or_else(|_| Err(Error::unavailable("company queue is full")))
-}
-
-impl Drop for User<'_> {
-    fn drop(&mut self) {
-        if let Occupied(mut entry) = self.companies.lock().entry(self.company) {
-            entry.get_mut().users -= 1;
-            if entry.get().users == 0 {
-                entry.remove();
-            }
+        if let Some(semaphore) = companies.get(&company).and_then(Weak::upgrade) {
+            return semaphore;
         }
+        companies.retain(|_, semaphore| semaphore.strong_count() > 0);
+        let semaphore = Arc::new(Semaphore::new(self.permits as usize));
+        companies.insert(company, Arc::downgrade(&semaphore));
+        semaphore
     }
 }
 
@@ -134,9 +93,10 @@ mod tests {
         // A dropped waiter gives its place to the next one.
         drop(fourth);
         drop((second, third));
-        assert_eq!(semaphore.companies.lock().len(), 1);
+        assert!(!semaphore.is_used(a) && semaphore.is_used(b));
         drop(other);
-        assert!(semaphore.companies.lock().is_empty(), "an unused company is remembered");
+        let _next = semaphore.acquire(CompanyId(Uuid::from_u128(3))).await.unwrap();
+        assert_eq!(semaphore.companies.lock().len(), 1, "an unused company is remembered");
     }
 
     #[tokio::test]
@@ -145,7 +105,7 @@ mod tests {
         assert!(semaphore.acquire_if_used(company).await.unwrap().is_none());
         assert!(semaphore.companies.lock().is_empty());
         let one = semaphore.acquire(company).await.unwrap();
-        let mut all = Box::pin(semaphore.acquire_all_within(company, LIMIT));
+        let mut all = Box::pin(semaphore.acquire_within(company, 3, LIMIT));
         assert!(all.as_mut().now_or_never().is_none());
         let mut behind = Box::pin(semaphore.acquire_if_used(company));
         assert!(behind.as_mut().now_or_never().is_none(), "out of order");
@@ -160,9 +120,9 @@ mod tests {
     async fn waiting_has_a_limit() {
         let (semaphore, company) = (KeyedSemaphore::new(1), CompanyId(Uuid::from_u128(1)));
         let held = semaphore.acquire(company).await.unwrap();
-        let refused = semaphore.acquire_within(company, LIMIT).await;
+        let refused = semaphore.acquire_within(company, 1, LIMIT).await;
         assert!(matches!(refused, Err(Error::StorageUnavailable(_))));
         drop(held);
-        assert!(semaphore.companies.lock().is_empty());
+        assert!(!semaphore.is_used(company));
     }
 }

@@ -36,20 +36,6 @@ impl<S> Default for PageQuery<S> {
     }
 }
 
-impl PageWindow {
-    pub(crate) fn since_millis(self) -> i64 {
-        self.since.unwrap_or(Timestamp::EARLIEST).as_millis()
-    }
-
-    pub(crate) fn limit(self) -> i64 {
-        i64::from(self.limit)
-    }
-
-    pub(crate) fn offset(self) -> i64 {
-        i64::try_from(self.offset).unwrap_or(i64::MAX)
-    }
-}
-
 /// A list of clients. Filters combine with AND.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientQuery {

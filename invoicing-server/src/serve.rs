@@ -20,6 +20,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream::{StreamExt, unfold};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -48,7 +49,10 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let table = Arc::new(ConnectionTable::default());
-    let mut acceptor = Acceptor::new(listener, Arc::clone(&table), &limits);
+    let acceptor = Acceptor::new(listener, Arc::clone(&table), &limits);
+    // The stream keeps a connection that waits for room while other branches are served.
+    let next = |mut acceptor: Acceptor| async move { Some((acceptor.next().await, acceptor)) };
+    let mut accepted = Box::pin(unfold(acceptor, next));
     let (stopping, stopped) = watch::channel(());
     let server = Arc::new(Server { service, limits });
     let mut connections = JoinSet::new();
@@ -60,12 +64,12 @@ pub async fn serve(
             () = &mut stop => break,
             Some(_) = connections.join_next() => {}
             now = overdue_check.tick() => table.close_overdue(now),
-            (stream, guard) = acceptor.next() => {
+            Some((stream, guard)) = accepted.next() => {
                 connections.spawn(Arc::clone(&server).serve_connection(stream, guard, stopped.clone()));
             }
         }
     }
-    drop(acceptor);
+    drop(accepted);
     drop(stopping);
     let ended = async { while connections.join_next().await.is_some() {} };
     if timeout(server.limits.grace, ended).await.is_err() {

@@ -160,14 +160,14 @@ impl KeyState {
 
 impl Key {
     fn from_row(row: ActiveKey, now: Timestamp) -> Result<Self, Error> {
-        let ActiveKey { company, id, created_at, last_used_at, quota_log } = row;
+        let ActiveKey { company, id, last_used, quota_log } = row;
         let reservations = Reservations::from_log(&quota_log, now)
             .map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
         let state = KeyState {
             plan: company.plan,
             revoked: false,
             reservations,
-            last_used: last_used_at.unwrap_or(created_at),
+            last_used,
             stored_at: None,
             read_at: Instant::now(),
         };

@@ -4,7 +4,7 @@ use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, IDLE_LIMIT_MS, Key};
 use crate::Error;
-use crate::store::ServiceTables;
+use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
 
 impl Access {
@@ -21,11 +21,12 @@ impl Access {
         }
         let now = self.env.now();
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
-        let caller = Caller { company: key.company, key: key.id, plan, idle_since };
+        let caller = Caller { key: key.id, plan, idle_since };
         // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
         // as if it had been sent twice.
-        let counting =
-            self.store.read_service(async move |tx| tx.keys().count_request(caller, quota, now).await);
+        let counting = self
+            .store
+            .read(key.company, async move |mut tx| tx.keys().count_request(caller, quota, now).await);
         match counting.await? {
             Counted::Accepted(mut instants) => {
                 key.state.lock().last_used = now;
@@ -33,7 +34,8 @@ impl Access {
                 Ok(Some(window(&instants).try_acquire(quota, this)))
             }
             Counted::Refused(instants) => {
-                let last = last(&instants, now);
+                // Never before the last instant that was counted, as another node's clock may be ahead of this one's.
+                let last = instants.last().map_or(now, |last| now.max(Timestamp::from_millis(*last)));
                 // The clock has to reach the last instant first.
                 let behind = last.as_millis() - now.as_millis();
                 let wait_ms = match window(&instants).peek(quota, last) {
@@ -61,15 +63,10 @@ impl Access {
             }
             state.stored_at = Some(now);
         }
-        let (company, id) = (key.company, key.id);
+        let id = key.id;
         // One statement needs no transaction.
-        self.store.read_service(async move |tx| tx.keys().set_last_used(company, id, now).await).await
+        self.store.read(key.company, async move |mut tx| tx.keys().set_last_used(id, now).await).await
     }
-}
-
-/// Never before the last instant that was counted, as another node's clock may be ahead of this one's.
-fn last(instants: &[i64], now: Timestamp) -> Timestamp {
-    instants.last().map_or(now, |last| now.max(Timestamp::from_millis(*last)))
 }
 
 fn window(instants: &[i64]) -> QuotaWindow {

@@ -42,12 +42,6 @@ impl Capacity {
         semaphore.try_acquire().map_err(|_| ApiError::Overloaded)
     }
 
-    /// Waits for a permit to go on with a request. It comes before any new request, as the semaphore is fair.
-    pub(super) async fn acquire(&self) -> Option<SemaphorePermit<'_>> {
-        // The semaphore is never closed. If it were, the request would go on without a permit.
-        self.requests.acquire().await.ok()
-    }
-
     /// An empty reservation, to grow with the bytes of a request.
     pub(super) fn reserve_bytes(self: &Arc<Self>) -> ByteReservation {
         ByteReservation { capacity: Arc::clone(self), bytes: 0 }
@@ -132,11 +126,11 @@ mod tests {
     async fn a_waiting_request_gets_the_permit_before_a_new_one() {
         let capacity = capacity(1, 10);
         let first = capacity.try_acquire(&capacity.requests).unwrap();
-        let mut waiting = std::pin::pin!(capacity.acquire());
+        let mut waiting = std::pin::pin!(capacity.requests.acquire());
         assert!((&mut waiting).now_or_never().is_none());
         drop(first);
         assert!(matches!(capacity.try_acquire(&capacity.requests), Err(ApiError::Overloaded)));
-        assert!(waiting.await.is_some());
+        assert!(waiting.await.is_ok());
         assert!(capacity.try_acquire(&capacity.requests).is_ok());
     }
 

@@ -19,7 +19,7 @@ mod query;
 mod quotes;
 mod request;
 pub(crate) mod request_id;
-mod response;
+pub(crate) mod response;
 pub(crate) mod routes;
 pub(crate) mod service;
 

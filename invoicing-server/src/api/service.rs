@@ -68,43 +68,40 @@ impl ApiService {
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
-        self.answer_in_bytes(request).await.map(Full::new)
+        self.answer_in_bytes(request, Ok(())).await.map(Full::new)
     }
 
-    /// Answers one request. The body of the response is still bytes, for a server that counts them.
-    pub(crate) async fn answer_in_bytes(&self, request: Request<impl ReadableBody>) -> Response<Bytes> {
+    /// Answers one request, with the error of a check that the caller has made if it failed. The body of the response
+    /// is still bytes, for a server that counts them.
+    pub(crate) async fn answer_in_bytes(
+        &self,
+        request: Request<impl ReadableBody>,
+        checked: Result<(), ApiError>,
+    ) -> Response<Bytes> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = body.fuse();
-        let mut context = self.response_context(&head);
+        let request_id = request_id(&head.headers, || self.context.services.env.uuid());
+        let mut context = ResponseContext { request_id, rate_limit: None };
+        let serving = self.serve(checked, &head, &mut body, &mut context.rate_limit);
         // Unwind safety does not matter: what a panic leaves behind is not used again.
-        let serving = AssertUnwindSafe(self.serve(&head, &mut body, &mut context.rate_limit)).catch_unwind();
-        let result = serving.await.unwrap_or(Err(ApiError::Panicked));
+        let result = AssertUnwindSafe(serving).catch_unwind().await.unwrap_or(Err(ApiError::Panicked));
         self.respond(result, &context, head, body).await
-    }
-
-    /// Answers a request with an error, without serving it.
-    pub(crate) async fn refuse(
-        &self,
-        request: Request<impl ReadableBody>,
-        error: ApiError,
-    ) -> Response<Bytes> {
-        let (head, body) = request.into_parts();
-        let (context, body) = (self.response_context(&head), pin!(body));
-        self.respond(Err(error), &context, head, body.fuse()).await
     }
 
     async fn serve(
         &self,
+        checked: Result<(), ApiError>,
         head: &Parts,
         body: &mut (impl ReadableBody + Unpin),
         rate_limit: &mut Option<RateLimit>,
     ) -> ApiResult {
+        checked?;
         let (context, capacity) = (&self.context, &self.context.capacity);
         let route = routes::find(&head.method, head.uri.path());
-        if let Ok((Endpoint::FrozenDocument, params)) = &route {
+        if let Ok((Endpoint::FrozenDocument, _)) = &route {
             let _permit = capacity.try_acquire(&capacity.documents)?;
-            return documents::download(context, params, head).await;
+            return documents::download(context, head).await;
         }
         // Both permits come before authentication, as a 503 must not count in the quota.
         let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
@@ -125,7 +122,8 @@ impl ApiService {
         // The head stays in memory until the body has arrived.
         reservation.grow(head_size(head))?;
         let bytes = body::read(body, &head.headers, context.body_time, &mut reservation).await?;
-        let _permit = capacity.acquire().await;
+        // Before any new request, as the semaphore is fair. It is never closed.
+        let _permit = capacity.requests.acquire().await;
         handle(endpoint, &request, &bytes).await
     }
 
@@ -158,11 +156,6 @@ impl ApiService {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
-    }
-
-    fn response_context(&self, head: &Parts) -> ResponseContext {
-        let request_id = request_id(&head.headers, || self.context.services.env.uuid());
-        ResponseContext { request_id, rate_limit: None }
     }
 }
 

@@ -17,7 +17,6 @@ mod target;
 #[cfg(test)]
 mod tests;
 
-use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::PostgresSettings;
@@ -59,12 +58,7 @@ impl CopyReport {
     fn new(survey: &Survey, copied: u64, was_complete: bool) -> Self {
         let tables =
             TABLES.iter().zip(&survey.tables).map(|(table, (rows, _))| (table.name, *rows)).collect();
-        let sha256 = survey.fingerprint().iter().fold(String::with_capacity(64), |mut text, byte| {
-            // Writing into a `String` cannot fail.
-            let _ = write!(text, "{byte:02x}");
-            text
-        });
-        Self { tables, sha256, copied, was_complete }
+        Self { tables, sha256: hex::encode(survey.fingerprint()), copied, was_complete }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::str::FromStr;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
@@ -18,6 +17,7 @@ use uuid::Uuid;
 
 use super::tables::{Column, Kind, TABLES, Table};
 use super::{CopyError, Moment, binary, quota};
+use crate::store::migrate::KNOWN_SQLITE;
 use crate::store::sqlite;
 
 /// Rows that SQLite's thread may be ahead.
@@ -64,17 +64,14 @@ impl Source {
         let connection = Self::connect(path).await.map_err(CopyError::Source)?;
         let mut source = Self { connection, _lock: lock };
         let found = source.schema().await.map_err(CopyError::Source)?;
-        if found != sqlite::KNOWN {
-            return Err(CopyError::Schema { found, known: sqlite::KNOWN });
+        if found != KNOWN_SQLITE {
+            return Err(CopyError::Schema { found, known: KNOWN_SQLITE });
         }
         Ok(source)
     }
 
     async fn connect(path: &Path) -> Result<SqliteConnection, sqlx::Error> {
-        let options = SqliteConnectOptions::from_str("sqlite://")?
-            .filename(path)
-            .read_only(true)
-            .row_buffer_size(AHEAD);
+        let options = SqliteConnectOptions::new().filename(path).read_only(true).row_buffer_size(AHEAD);
         // Some of these statements take long by nature.
         let options = options.disable_statement_logging();
         let mut connection = SqliteConnection::connect_with(&options).await?;

@@ -16,7 +16,7 @@ use super::{CopyError, Moment, binary};
 use crate::PostgresSettings;
 use crate::env::Env;
 use crate::store::locks::{COPY, SERVICE_LOCK, TABLE_EXISTS};
-use crate::store::postgres;
+use crate::store::{migrate, postgres};
 
 /// The setting that says what was copied.
 const COPIED_FROM: &str = "copied_from";
@@ -96,7 +96,7 @@ impl Target {
 
     /// Makes the tables and begins a copy. From here on no service opens the database.
     pub(super) async fn begin_copy(&mut self, moment: Moment, survey: &Survey) -> Result<(), CopyError> {
-        postgres::migrate(&mut self.connection).await.map_err(CopyError::Target)?;
+        migrate::postgres(&mut self.connection).await.map_err(CopyError::Target)?;
         let mut tx = self.begin().await?;
         // A service that is just opening either finds the table or has left something.
         sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(SERVICE_LOCK).execute(&mut *tx).await?;

@@ -31,20 +31,17 @@ impl FromStr for ContentHash {
     type Err = NotAHash;
 
     fn from_str(text: &str) -> Result<Self, NotAHash> {
-        let (high, low) = text.split_at_checked(32).ok_or(NotAHash)?;
-        let half = |digits| u128::from_str_radix(digits, 16).map(u128::to_be_bytes).map_err(|_| NotAHash);
         let mut digest = [0; 32];
-        digest[..16].copy_from_slice(&half(high)?);
-        digest[16..].copy_from_slice(&half(low)?);
+        hex::decode_to_slice(text, &mut digest).map_err(|_| NotAHash)?;
         let hash = Self(digest);
-        // Capitals, signs and missing zeros are read as well, but never written.
+        // Capitals are read as well, but never written.
         if hash.to_string() == text { Ok(hash) } else { Err(NotAHash) }
     }
 }
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex::encode(self.0))
     }
 }
 

@@ -1,18 +1,17 @@
 //! URLs that carry their own proof: each gives access to one document until it expires.
 //!
 //! The proof covers every part of the URL, the hash of the bytes included, so a download needs no query of the database.
-//! Issued URLs are not recorded and cannot be revoked, which is why they are short-lived. Routing and answering are done
-//! elsewhere.
-
-use std::fmt::Write;
+//! Issued URLs are not recorded and cannot be revoked, which is why they are short-lived. `operations::documents` signs and
+//! verifies them, and `api::documents` serves them.
 
 use hmac::{Hmac, KeyInit, Mac};
 use invoicing_core::Timestamp;
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{percent_decode_str, utf8_percent_encode};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
+use super::content_disposition::UNRESERVED;
 use super::{DocumentKey, StoredDocument};
 
 /// How long a URL is valid, in milliseconds.
@@ -20,9 +19,6 @@ pub(crate) const DOCUMENT_URL_VALID_MS: i64 = 5 * 60 * 1_000;
 
 /// Separates these signatures from others made with the same key.
 const DOMAIN: &[u8] = b"invoicing/document-url/v1";
-
-/// RFC 3986, section 2.3: everything else is percent-encoded in the query.
-const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Signs and verifies document URLs.
 pub(crate) struct UrlSigner {
@@ -41,31 +37,26 @@ impl UrlSigner {
     /// Path and query of a document, valid up to and including `expires_at`.
     ///
     /// `/api/v1/documents/{company}/{upload}?sha256={hash}&name={file name}&expires={milliseconds since 1970}&signature={64 hex}`
+    ///
+    /// The signature is the HMAC-SHA256 of the domain and what stands before `&signature=`.
     pub(crate) fn sign(&self, document: &StoredDocument, expires_at: Timestamp) -> String {
         let StoredDocument { key, sha256, file_name } = document;
-        let name = utf8_percent_encode(file_name, QUERY);
+        let name = utf8_percent_encode(file_name, UNRESERVED);
         let expires = expires_at.as_millis();
-        let mut url =
-            format!("/api/v1/documents/{key}?sha256={sha256}&name={name}&expires={expires}&signature=");
-        for byte in self.mac(document, expires) {
-            // Writing to a string cannot fail.
-            let _ = write!(url, "{byte:02x}");
-        }
+        let mut url = format!("/api/v1/documents/{key}?sha256={sha256}&name={name}&expires={expires}");
+        let mac = Hmac::<Sha256>::new((&*self.key).into()).chain_update(DOMAIN).chain_update(&url).finalize();
+        url.push_str("&signature=");
+        url.push_str(&hex::encode(mac.into_bytes()));
         url
     }
 
-    /// What the parts of a URL give access to at this instant, if anything.
+    /// What this path and query give access to at this instant, if anything.
     ///
-    /// `company` and `upload` are the segments of the path and `query` what follows the question mark, all as they
-    /// arrived. Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or number of
+    /// Only the very text that [`sign`](Self::sign) made is accepted: another order, spelling, or number of
     /// parameters is as wrong as another signature.
-    pub(crate) fn verify(
-        &self,
-        company: &str,
-        upload: &str,
-        query: &str,
-        now: Timestamp,
-    ) -> Option<StoredDocument> {
+    pub(crate) fn verify(&self, url: &str, now: Timestamp) -> Option<StoredDocument> {
+        let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
+        let (company, upload) = path.split_once('/')?;
         let (sha256, rest) = query.strip_prefix("sha256=")?.split_once("&name=")?;
         let (name, rest) = rest.split_once("&expires=")?;
         let (expires, _signature) = rest.split_once("&signature=")?;
@@ -74,22 +65,8 @@ impl UrlSigner {
         let key = DocumentKey { company: company.parse().ok()?, upload: upload.parse().ok()? };
         let document = StoredDocument { key, sha256: sha256.parse().ok()?, file_name };
         let expected = self.sign(&document, expires_at);
-        let given = format!("/api/v1/documents/{company}/{upload}?{query}");
-        let genuine = bool::from(expected.as_bytes().ct_eq(given.as_bytes()));
+        let genuine = bool::from(expected.as_bytes().ct_eq(url.as_bytes()));
         (genuine && now <= expires_at).then_some(document)
-    }
-
-    /// HMAC-SHA256 over the domain and the parts, each after its length, so that no two inputs look alike.
-    fn mac(&self, document: &StoredDocument, expires: i64) -> [u8; 32] {
-        let StoredDocument { key, sha256, file_name } = document;
-        let mut mac = Hmac::<Sha256>::new((&*self.key).into());
-        let expires = expires.to_be_bytes();
-        let (company, upload) = (key.company.0.as_bytes(), key.upload.as_bytes());
-        for part in [DOMAIN, company, upload, sha256.as_bytes(), file_name.as_bytes(), &expires] {
-            mac.update(&(part.len() as u64).to_be_bytes());
-            mac.update(part);
-        }
-        mac.finalize().into_bytes().into()
     }
 }
 
@@ -121,20 +98,18 @@ mod tests {
     }
 
     fn open_at(url: &str, now: Timestamp) -> Option<StoredDocument> {
-        let (path, query) = url.strip_prefix("/api/v1/documents/")?.split_once('?')?;
-        let (company, upload) = path.split_once('/')?;
-        signer().verify(company, upload, query, now)
+        signer().verify(url, now)
     }
 
     #[test]
     fn the_url_is_what_the_contract_says() {
-        // The signature was computed with Python: hmac.new(bytes([7] * 32), b"".join(struct.pack(">Q", len(p)) + p
-        // for p in parts), "sha256").hexdigest()
+        // The signature was computed with Python:
+        // hmac.new(bytes([7] * 32), b"invoicing/document-url/v1" + url, "sha256").hexdigest()
         let expected = "/api/v1/documents/0192abcd-0000-7000-8000-000000000001/\
             0192abcd-0000-7000-8000-000000000002\
             ?sha256=2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881\
             &name=DEV-2026-0042.pdf&expires=1789379167123&signature=\
-            b43c1ea67c794e7e0148ea2acb4bc0c9007845897fc0a72cdb2000fba156b8a4";
+            11f13ad2b14fca1aeeb394fe14680a2590e016709d55f177c04b05e374ee3ea8";
         assert_eq!(sign("DEV-2026-0042.pdf"), expected);
     }
 
@@ -188,18 +163,21 @@ mod tests {
     #[test]
     fn another_key_company_document_or_hash_is_refused() {
         let url = sign("a.pdf");
-        let (_, query) = url.split_once('?').unwrap();
-        let (company, upload) = (COMPANY.to_string(), UPLOAD.to_string());
-        let nil = Uuid::nil().to_string();
-        assert!(signer().verify(&company, &upload, query, NOW).is_some());
-        assert_eq!(UrlSigner::new(&[8; 32]).verify(&company, &upload, query, NOW), None);
-        assert_eq!(signer().verify(&nil, &upload, query, NOW), None);
-        assert_eq!(signer().verify(&company, &nil, query, NOW), None);
-        assert_eq!(signer().verify(&company.to_uppercase(), &upload, query, NOW), None);
-        assert_eq!(signer().verify(&company, &upload.to_uppercase(), query, NOW), None);
-        assert_eq!(signer().verify(&company, &UPLOAD.simple().to_string(), query, NOW), None);
-        let other = query.replace(&ContentHash::of(b"x").to_string(), &ContentHash::of(b"y").to_string());
-        assert_eq!(signer().verify(&company, &upload, &other, NOW), None);
+        assert!(signer().verify(&url, NOW).is_some());
+        assert_eq!(UrlSigner::new(&[8; 32]).verify(&url, NOW), None);
+        let (company, upload, nil) = (COMPANY.to_string(), UPLOAD.to_string(), Uuid::nil().to_string());
+        let (x, y) = (ContentHash::of(b"x").to_string(), ContentHash::of(b"y").to_string());
+        for (part, other) in [
+            (&company, &nil),
+            (&upload, &nil),
+            (&company, &company.to_uppercase()),
+            (&upload, &upload.to_uppercase()),
+            (&upload, &UPLOAD.simple().to_string()),
+            (&x, &y),
+        ] {
+            assert!(url.contains(part), "{part}");
+            assert_eq!(open_at(&url.replace(part, other), NOW), None, "{other}");
+        }
     }
 
     proptest! {
@@ -229,8 +207,10 @@ mod tests {
         }
 
         #[test]
-        fn any_query_is_answered(company in "\\PC*", upload in "\\PC*", query in "\\PC*") {
-            prop_assert_eq!(signer().verify(&company, &upload, &query, NOW), None);
+        fn any_url_is_answered(company in "\\PC*", upload in "\\PC*", query in "\\PC*") {
+            for url in [format!("/api/v1/documents/{company}/{upload}?{query}"), query] {
+                prop_assert_eq!(open_at(&url, NOW), None);
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Times
 use super::{Quotes, Services};
 use crate::Error;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, Deadline, DocumentKey, Frozen, Particulars, StoredCopy,
+    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars, StoreAccess, StoredCopy,
     StoredDocument,
 };
 use crate::store::Tables;
@@ -33,9 +33,9 @@ impl Quotes<'_> {
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
         let services = &self.0.services;
         let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
-        let mut deadline = Deadline::new();
-        services.documents.check_available(document.key, size_bytes, &mut deadline).await?;
-        let (url, expires_at) = services.document_url(&document, &mut deadline).await?;
+        let mut store = services.documents.access();
+        store.check_available(document.key, size_bytes).await?;
+        let (url, expires_at) = services.document_url(&document, &mut store).await?;
         Ok(DocumentLink {
             url,
             expires_at,
@@ -49,7 +49,8 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
-        let latest = self.0.services.latest_copy(self.0.id, id, &mut Deadline::new()).await?;
+        let services = &self.0.services;
+        let latest = services.latest_copy(self.0.id, id, &mut services.documents.access()).await?;
         let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
@@ -65,7 +66,7 @@ impl Services {
         particulars: Particulars,
         quote: &Quote,
         signed: Option<StoredCopy>,
-        deadline: &mut Deadline,
+        store: &mut StoreAccess<'_>,
     ) -> Result<Frozen, Error> {
         let upload = self.env.uuid();
         let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
@@ -74,7 +75,7 @@ impl Services {
             tx.uploads().begin(upload, now).await
         });
         began.await?;
-        self.documents.put(&frozen.document, bytes, deadline).await?;
+        store.put(&frozen.document, bytes).await?;
         Ok(frozen)
     }
 
@@ -83,10 +84,10 @@ impl Services {
         &self,
         company: CompanyId,
         quote: QuoteId,
-        deadline: &mut Deadline,
+        store: &mut StoreAccess<'_>,
     ) -> Result<StoredCopy, Error> {
         let (document, _) = self.latest_document(company, quote).await?;
-        let bytes = self.documents.fetch(&document, deadline).await?;
+        let bytes = store.fetch(&document).await?;
         Ok(StoredCopy { document, bytes })
     }
 
@@ -113,11 +114,11 @@ impl Services {
     async fn document_url(
         &self,
         document: &StoredDocument,
-        deadline: &mut Deadline,
+        store: &mut StoreAccess<'_>,
     ) -> Result<(String, Timestamp), Error> {
         let now = self.env.now();
         if self.presigned_urls
-            && let Some(url) = self.documents.presign(document, deadline).await?
+            && let Some(url) = store.presign(document).await?
         {
             // Stores count from the whole second in which they sign.
             let second = Timestamp::from_millis(now.as_millis().div_euclid(1_000) * 1_000);
@@ -128,13 +129,9 @@ impl Services {
         Ok((format!("{}{path}", self.base_url), expires_at))
     }
 
-    /// What a signed URL gives access to. Not found unless it is exactly as it was signed and has not expired.
-    pub(crate) fn verify_document_url(
-        &self,
-        company: &str,
-        upload: &str,
-        query: &str,
-    ) -> Result<StoredDocument, Error> {
-        self.url_signer.verify(company, upload, query, self.env.now()).ok_or(Error::NotFound)
+    /// What a signed URL, as path and query, gives access to. Not found unless it is exactly as it was signed and has not
+    /// expired.
+    pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredDocument, Error> {
+        self.url_signer.verify(url, self.env.now()).ok_or(Error::NotFound)
     }
 }

@@ -7,11 +7,10 @@ use uuid::Uuid;
 use super::Services;
 use crate::Error;
 use crate::sealing::{Sealer, SealingError, SealingKeys};
-use crate::store::sealed::SealedWith;
 use crate::store::{ServiceTables, ServiceTx, Store, settings};
 
-/// Secrets that are sealed again in one transaction: other writers wait for no more.
-const BATCH: u32 = 200;
+/// Secrets that are sealed again in one transaction, a statement each: other writers wait for no more.
+const BATCH: u32 = 20;
 
 /// What [`Invoicing::reseal`](crate::Invoicing::reseal) did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -64,18 +63,9 @@ pub(crate) async fn adopt(
 }
 
 impl Services {
-    /// How many stored secrets are sealed with which key.
-    pub(crate) async fn sealed_with(&self) -> Result<SealedWith, Error> {
-        self.store.read_service(async |tx| tx.sealed_secrets().count().await).await
-    }
-
     /// See [`Invoicing::reseal`](crate::Invoicing::reseal).
     pub(crate) async fn reseal(&self) -> Result<ResealReport, Error> {
         let mut report = ResealReport::default();
-        match self.reseal_url_key().await? {
-            Some(resealed) => report.resealed += u64::from(resealed),
-            None => report.unreadable += 1,
-        }
         let mut after = Some(Uuid::nil());
         while let Some(from) = after {
             let sealer = Arc::clone(&self.sealer);
@@ -87,28 +77,25 @@ impl Services {
             report.unreadable += batch.unreadable;
             after = batch.last;
         }
-        self.forget_unused_keys().await?;
+        match self.reseal_settings().await? {
+            Some(resealed) => report.resealed += u64::from(resealed),
+            None => report.unreadable += 1,
+        }
         report.log_cut = self.store.cut_log().await?;
         Ok(report)
     }
 
-    async fn reseal_url_key(&self) -> Result<Option<bool>, Error> {
+    /// Seals the key of document URLs again where it is not sealed with the current key, and forgets the keys that nothing is
+    /// sealed with any more. `None` where the key of document URLs cannot be read.
+    async fn reseal_settings(&self) -> Result<Option<bool>, Error> {
         let sealer = Arc::clone(&self.sealer);
         self.store
             .write_service(async move |tx| {
                 tx.lock_service().await?;
-                tx.settings().reseal(&sealer, settings::DOCUMENT_URL_KEY).await
-            })
-            .await
-    }
-
-    async fn forget_unused_keys(&self) -> Result<(), Error> {
-        let sealer = Arc::clone(&self.sealer);
-        self.store
-            .write_service(async move |tx| {
-                tx.lock_service().await?;
+                let resealed = tx.settings().reseal(&sealer, settings::DOCUMENT_URL_KEY).await?;
                 let (used, current) = (tx.sealed_secrets().count().await?.keys, sealer.current_id()?);
-                tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await
+                tx.settings().forget_keys(|id| id == current || used.contains_key(id)).await?;
+                Ok(resealed)
             })
             .await
     }
@@ -132,12 +119,12 @@ async fn check_keys(
     let trial = Sealer::new(tx.env().clone());
     trial.set_keys(Arc::new(keys.clone()));
     for key in keys.all() {
-        match tx.settings().check_key(&trial, key.id()).await? {
-            Some(false) => return Ok(Err(SealingError::WrongKey(key.id().to_owned()))),
-            None if key.id() == keys.current().id() => {
-                tx.settings().remember_key(&trial, key.id()).await?;
-            }
-            Some(true) | None => {}
+        let check = settings::key_check(key.id());
+        match tx.settings().find(&trial, &check).await? {
+            Some(Err(_)) => return Ok(Err(SealingError::WrongKey(key.id().to_owned()))),
+            // So that another key under this id is noticed.
+            None if key.id() == keys.current().id() => tx.settings().set(&trial, &check, b"").await?,
+            Some(Ok(_)) | None => {}
         }
     }
     Ok(Ok(()))

@@ -12,7 +12,7 @@ use super::documents::OpenedDocument;
 use super::quotes::FrozenChange;
 use super::{CompanyHandle, Services};
 use crate::Error;
-use crate::documents::{ContentHash, Deadline};
+use crate::documents::ContentHash;
 use crate::env::Env;
 use crate::secret::sha256;
 use crate::store::signatures::ProofRecord;
@@ -86,9 +86,9 @@ impl SigningLinks {
             .quotes()
             .change_frozen(id, |before| async move {
                 before.quote.check_signable(before.change.today())?;
-                let mut deadline = Deadline::new();
+                let mut store = services.documents.access();
                 // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
-                let sent = services.latest_copy(company.id(), id, &mut deadline).await?;
+                let sent = services.latest_copy(company.id(), id, &mut store).await?;
                 if shown.is_some_and(|shown| shown != sent.document.sha256) {
                     return Err(Conflict::new("the quote was sent again since its document was shown").into());
                 }
@@ -99,7 +99,7 @@ impl SigningLinks {
                 let change = &before.change;
                 let preview = before.quote.sign(block.clone(), change.stamp, change.today())?.record;
                 let document =
-                    services.freeze_document(particulars, &preview, Some(sent), &mut deadline).await?;
+                    services.freeze_document(particulars, &preview, Some(sent), &mut store).await?;
                 Ok(FrozenChange {
                     document: Some(document),
                     proof: Some(proof(token, signature, &block, sha256)),

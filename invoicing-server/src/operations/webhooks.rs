@@ -169,7 +169,7 @@ impl Webhooks<'_> {
             .0
             .write(async move |mut tx| {
                 tx.webhooks().find(id).await?;
-                tx.webhooks().set_secret(&sealer, id, &key).await?;
+                tx.webhooks().set_secret(&sealer, id, key.reveal()).await?;
                 changed(&mut tx, id).await
             })
             .await?;

@@ -1,12 +1,11 @@
 //! Accepts connections while the table has room for them or can make it.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::connection_table::{ConnectionGuard, ConnectionTable};
 use super::limits::ServeLimits;
@@ -26,34 +25,36 @@ pub(super) struct Acceptor {
     max_per_address: Option<usize>,
     /// A lower limit under file descriptor pressure, and its end.
     reduced_limit: Option<(usize, Instant)>,
-    /// An accepted connection that waits for room in the table.
-    pending: Option<(TcpStream, SocketAddr)>,
 }
 
 impl Acceptor {
     pub(super) fn new(listener: TcpListener, table: Arc<ConnectionTable>, limits: &ServeLimits) -> Self {
         let (max_connections, max_per_address) = (limits.connections.max(1), limits.connections_per_address);
-        Self { listener, table, max_connections, max_per_address, reduced_limit: None, pending: None }
+        Self { listener, table, max_connections, max_per_address, reduced_limit: None }
     }
 
-    /// The next connection. Cancel safe.
+    /// The next connection, once the table has room for it.
     pub(super) async fn next(&mut self) -> (TcpStream, Arc<ConnectionGuard>) {
         loop {
-            let Some((_, peer)) = &self.pending else {
-                self.pending = self.accept().await;
-                continue;
+            let (stream, peer) = match self.listener.accept().await {
+                Ok(accepted) => accepted,
+                Err(error) if concerns_one_connection(&error) => continue,
+                Err(error) => {
+                    self.reduce_limit(&error);
+                    // A connection that closes meanwhile frees a descriptor.
+                    sleep(ACCEPT_PAUSE).await;
+                    continue;
+                }
             };
             // No other connection is closed for one beyond the limit of its address.
             if !self.table.has_room_for(peer.ip(), self.max_per_address) {
-                self.pending = None;
                 continue;
             }
             while !self.table.make_room(self.limit()) {
-                self.table.changed().await;
+                // Also without a change, since a reduced limit ends.
+                let _ = timeout(Duration::from_secs(1), self.table.changed()).await;
             }
-            if let Some((stream, peer)) = self.pending.take() {
-                return (stream, self.table.insert(peer.ip()));
-            }
+            return (stream, self.table.insert(peer.ip()));
         }
     }
 
@@ -63,19 +64,6 @@ impl Acceptor {
             Some((limit, until)) if Instant::now() < until => limit,
             _ => self.max_connections,
         }
-    }
-
-    async fn accept(&mut self) -> Option<(TcpStream, SocketAddr)> {
-        match self.listener.accept().await {
-            Ok(accepted) => return Some(accepted),
-            Err(error) if concerns_one_connection(&error) => {}
-            Err(error) => {
-                self.reduce_limit(&error);
-                // A connection that closes meanwhile frees a descriptor.
-                sleep(ACCEPT_PAUSE).await;
-            }
-        }
-        None
     }
 
     /// Lowers the limit when there is no file descriptor for another connection, and closes connections down to it.

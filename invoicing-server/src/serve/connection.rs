@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -16,13 +16,14 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connection_table::{BodyGuard, ConnectionGuard};
+use super::connection_table::{ChangeGuard, ConnectionGuard};
 use super::framing;
 use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
 use super::stream::Stream;
 use crate::api::body::ReadableBody;
 use crate::api::capacity::guarded_bytes;
+use crate::api::response::with_headers;
 use crate::api::service::{ApiService, Body};
 
 /// The service with its limits, shared by all connections.
@@ -34,8 +35,9 @@ pub(super) struct Server {
 /// One connection, shared by its requests.
 struct Connection {
     server: Arc<Server>,
-    guard: Arc<ConnectionGuard>,
+    // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
+    guard: Arc<ConnectionGuard>,
     /// Whether the head of a request has arrived.
     has_begun: AtomicBool,
 }
@@ -48,13 +50,9 @@ impl Server {
         guard: Arc<ConnectionGuard>,
         mut stopped: watch::Receiver<()>,
     ) {
-        let (limits, stream) = (&self.limits, Stream::new(stream));
-        let connection = Arc::new(Connection {
-            server: Arc::clone(&self),
-            guard: Arc::clone(&guard),
-            stream: stream.clone(),
-            has_begun: AtomicBool::new(false),
-        });
+        let (stream, has_begun) = (Stream::new(stream), AtomicBool::new(false));
+        let connection = Arc::new(Connection { server: self, guard, stream, has_begun });
+        let Connection { server, guard, stream, has_begun } = &*connection;
         let service = service_fn({
             let connection = Arc::clone(&connection);
             move |request: Request<Incoming>| {
@@ -64,13 +62,14 @@ impl Server {
                 Arc::clone(&connection).answer(has_few.then_some(request))
             }
         });
+        let limits = &server.limits;
         let builder = limits.builder();
         let mut serving = pin!(builder.serve_connection(TokioIo::new(stream.clone()), service));
         tokio::select! {
             biased;
             () = guard.must_close() => return,
-            result = serving.as_mut() => return connection_ended(result, &stream),
-            () = no_first_request(&connection.has_begun, limits.header_read) => return send_timeout(&stream),
+            result = serving.as_mut() => return connection_ended(result, stream),
+            () = no_first_request(has_begun, limits.header_read) => return send_timeout(stream),
             _ = stopped.changed() => {}
             () = sleep(limits.connection_age) => {}
         }
@@ -78,7 +77,7 @@ impl Server {
         tokio::select! {
             biased;
             () = guard.must_close() => {}
-            result = timeout(limits.grace, serving) => if let Ok(result) = result { connection_ended(result, &stream) },
+            result = timeout(limits.grace, serving) => if let Ok(result) = result { connection_ended(result, stream) },
         }
     }
 }
@@ -99,7 +98,8 @@ impl Connection {
         };
         let response = match request {
             Some(request) => self.answer_well_framed(request.map(|body| arriving(body, body_guard))).await,
-            None => too_many_headers(),
+            // The response that hyper itself sends over HTTP/1.
+            None => with_headers(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, HeaderMap::new(), Bytes::new()),
         };
         // Bytes that have arrived since belong to the body of this request, not to the next head.
         self.stream.head_is_read();
@@ -113,10 +113,9 @@ impl Connection {
     /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
     /// of this one's body.
     async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Bytes> {
-        let service = &self.server.service;
-        let Err(error) = framing::check(&request) else { return service.answer_in_bytes(request).await };
-        let closes = request.version() < Version::HTTP_2;
-        let mut response = service.refuse(request, error).await;
+        let checked = framing::check(&request);
+        let closes = checked.is_err() && request.version() < Version::HTTP_2;
+        let mut response = self.server.service.answer_in_bytes(request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -125,20 +124,13 @@ impl Connection {
 }
 
 /// The body of a request. Its guard is dropped when the last byte has arrived, and after an error.
-fn arriving(body: Incoming, guard: BodyGuard) -> impl ReadableBody {
+fn arriving(body: Incoming, guard: ChangeGuard) -> impl ReadableBody {
     // `fuse` drops the body with this closure at its end. The closure itself does nothing.
     let keep_guard = move |error| {
         let _guard = &guard;
         error
     };
     body.map_err(keep_guard).fuse()
-}
-
-/// The response that hyper itself sends over HTTP/1.
-fn too_many_headers() -> Response<Bytes> {
-    let mut response = Response::new(Bytes::new());
-    *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
-    response
 }
 
 /// Logs why a connection has ended. At level `debug`, as peers break connections all the time.

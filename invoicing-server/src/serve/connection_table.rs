@@ -4,12 +4,12 @@
 //!
 //! The table only counts and chooses: a connection is notified, and ends itself.
 
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use scopeguard::{ScopeGuard, guard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -39,15 +39,14 @@ pub(super) struct ConnectionTable {
 struct Inner {
     /// Logical clock: increases with every change, so that its values order the changes.
     clock: u64,
-    /// The number of connections that have not ended, with those that were asked to close.
-    open: usize,
+    /// The connections that have not ended, with those that were asked to close, by address.
+    open: BTreeSet<(IpAddr, u64)>,
     /// The open connections that were not asked to close.
     connections: HashMap<u64, ConnectionState>,
     /// Connections that only wait for their peer, in the order of closing.
     idle: BTreeMap<IdleKey, u64>,
     /// Responses that are being sent, by their deadline.
     unsent_responses: BTreeMap<(Instant, u64), u64>,
-    per_address: HashMap<IpAddr, usize>,
 }
 
 #[derive(Debug, Default)]
@@ -65,7 +64,7 @@ struct ConnectionState {
 impl ConnectionTable {
     /// The number of open connections.
     pub(super) fn len(&self) -> usize {
-        self.inner.lock().open
+        self.inner.lock().open.len()
     }
 
     /// Waits until a connection has ended or becomes idle.
@@ -81,7 +80,7 @@ impl ConnectionTable {
         {
             inner.close(id);
         }
-        inner.open < limit
+        inner.open.len() < limit
     }
 
     /// Closes the connections with a response past its deadline.
@@ -97,8 +96,9 @@ impl ConnectionTable {
 
     /// Whether fewer than `limit` connections come from this address.
     pub(super) fn has_room_for(&self, address: IpAddr, limit: Option<usize>) -> bool {
-        let count = self.inner.lock().per_address.get(&network(address)).copied().unwrap_or(0);
-        limit.is_none_or(|limit| count < limit.max(1))
+        let (inner, network) = (self.inner.lock(), network(address));
+        let count = || inner.open.range((network, 0)..=(network, u64::MAX)).count();
+        limit.is_none_or(|limit| count() < limit.max(1))
     }
 
     /// Adds a connection.
@@ -107,8 +107,7 @@ impl ConnectionTable {
         let close = Arc::clone(&state.close);
         let mut inner = self.inner.lock();
         let id = inner.tick();
-        inner.open += 1;
-        *inner.per_address.entry(address).or_default() += 1;
+        inner.open.insert((address, id));
         inner.connections.insert(id, state);
         inner.change(id, |_| {});
         Arc::new(ConnectionGuard { table: Arc::clone(self), id, close, address })
@@ -164,6 +163,9 @@ impl ConnectionState {
     }
 }
 
+/// A change of the connection that is undone on drop.
+pub(super) type ChangeGuard = ScopeGuard<Arc<ConnectionGuard>, fn(Arc<ConnectionGuard>)>;
+
 /// One connection of the table. Dropping it removes the connection.
 #[derive(Debug)]
 pub(super) struct ConnectionGuard {
@@ -179,21 +181,33 @@ impl ConnectionGuard {
         self.close.notified().await;
     }
 
-    /// Registers a request whose head has arrived. `None` where the connection must close.
-    pub(super) fn begin_request(self: &Arc<Self>) -> Option<(RequestGuard, BodyGuard)> {
+    /// Registers a request whose head has arrived. `None` where the connection must close. The guards are those of the
+    /// request and of its body; that of the body must be dropped first.
+    pub(super) fn begin_request(self: &Arc<Self>) -> Option<(ChangeGuard, ChangeGuard)> {
         self.table.inner.lock().change(self.id, |connection| {
             connection.requests += 1;
             connection.arriving_bodies += 1;
         })?;
-        Some((RequestGuard(Arc::clone(self)), BodyGuard(Arc::clone(self))))
+        let request: ChangeGuard = guard(Arc::clone(self), |connection| {
+            connection.change(|state| {
+                state.requests -= 1;
+                state.has_answered = true;
+            });
+        });
+        let body: ChangeGuard =
+            guard(Arc::clone(self), |connection| connection.change(|state| state.arriving_bodies -= 1));
+        Some((request, body))
     }
 
-    /// Registers a response that the peer must have read by the deadline.
-    pub(super) fn begin_response(self: &Arc<Self>, deadline: Instant) -> ResponseGuard {
+    /// Registers a response that the peer must have read by the deadline, until the result is dropped.
+    #[must_use]
+    pub(super) fn begin_response(self: &Arc<Self>, deadline: Instant) -> impl Send + 'static {
         let mut inner = self.table.inner.lock();
         let key = (deadline, inner.tick());
         inner.unsent_responses.insert(key, self.id);
-        ResponseGuard { connection: Arc::clone(self), key }
+        guard(Arc::clone(self), move |connection| {
+            connection.table.inner.lock().unsent_responses.remove(&key);
+        })
     }
 
     fn change(&self, change: impl FnOnce(&mut ConnectionState)) {
@@ -207,52 +221,10 @@ impl ConnectionGuard {
 impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let mut inner = self.table.inner.lock();
-        inner.open -= 1;
+        inner.open.remove(&(self.address, self.id));
         inner.remove(self.id);
-        if let Entry::Occupied(mut count) = inner.per_address.entry(self.address) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
         drop(inner);
         self.table.changed.notify_one();
-    }
-}
-
-/// A request that is being served, until this is dropped.
-#[derive(Debug)]
-pub(super) struct RequestGuard(Arc<ConnectionGuard>);
-
-impl Drop for RequestGuard {
-    fn drop(&mut self) {
-        self.0.change(|connection| {
-            connection.requests -= 1;
-            connection.has_answered = true;
-        });
-    }
-}
-
-/// A request body that is arriving, until this is dropped. It must be dropped before its [`RequestGuard`].
-#[derive(Debug)]
-pub(super) struct BodyGuard(Arc<ConnectionGuard>);
-
-impl Drop for BodyGuard {
-    fn drop(&mut self) {
-        self.0.change(|connection| connection.arriving_bodies -= 1);
-    }
-}
-
-/// A response that the peer has not read, until this is dropped.
-#[derive(Debug)]
-pub(super) struct ResponseGuard {
-    connection: Arc<ConnectionGuard>,
-    key: (Instant, u64),
-}
-
-impl Drop for ResponseGuard {
-    fn drop(&mut self) {
-        self.connection.table.inner.lock().unsent_responses.remove(&self.key);
     }
 }
 

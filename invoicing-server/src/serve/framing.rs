@@ -24,18 +24,12 @@ pub(super) fn check<B>(request: &Request<B>) -> Result<(), ApiError> {
 /// Exactly one well-formed `Host` (RFC 9112, section 3.2). HTTP/1.0 may omit it.
 fn check_host<B>(request: &Request<B>) -> Result<(), ApiError> {
     let mut hosts = request.headers().get_all(header::HOST).iter();
-    let is_valid = match (hosts.next(), hosts.next()) {
-        (None, _) => request.version() < Version::HTTP_11,
-        (Some(host), None) => {
-            let host = host.as_bytes();
-            host.is_empty() || (!host.contains(&b'@') && Authority::try_from(host).is_ok())
-        }
-        (Some(_), Some(_)) => false,
-    };
-    if is_valid {
-        Ok(())
-    } else {
-        Err(ApiError::bad_request("A request has one header Host, with a host in it"))
+    let is_host =
+        |host: &[u8]| host.is_empty() || (!host.contains(&b'@') && Authority::try_from(host).is_ok());
+    match (hosts.next(), hosts.next()) {
+        (None, _) if request.version() < Version::HTTP_11 => Ok(()),
+        (Some(host), None) if is_host(host.as_bytes()) => Ok(()),
+        _ => Err(ApiError::bad_request("A request has one header Host, with a host in it")),
     }
 }
 

@@ -1,10 +1,8 @@
 //! What every change of a company starts from.
 
-use std::str::FromStr;
-
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, Timestamp};
+use invoicing_core::{Company, Timestamp};
 
 use crate::Error;
 
@@ -21,17 +19,15 @@ pub(crate) struct CompanyChange {
 
 impl CompanyChange {
     pub(crate) fn new(company: Company, last_stamp: Timestamp, now: Timestamp) -> Result<Self, Error> {
-        let zone = Tz::from_str(&company.time_zone)
+        let zone = company
+            .time_zone
+            .parse()
             .map_err(|cause| Error::bad_row("company", "record.timeZone", company.id, cause))?;
         Ok(Self { company, zone, now, stamp: Self::next_stamp(last_stamp, now) })
     }
 
     pub(super) fn next_stamp(last: Timestamp, now: Timestamp) -> Timestamp {
         now.max(Timestamp::from_millis(last.as_millis().saturating_add(1)))
-    }
-
-    pub(crate) fn id(&self) -> CompanyId {
-        self.company.id
     }
 
     /// The date in the company's time zone. It follows the clock: a clock that once ran ahead has moved the stamps

@@ -11,7 +11,7 @@ mod postgres;
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
 use serde::Deserialize;
-use sqlx::{FromRow, Row as _};
+use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::deliveries::AllDeliveries;
@@ -55,6 +55,13 @@ impl Claimant {
             token: self.token,
         }
     }
+}
+
+#[derive(FromRow)]
+struct ClaimRow {
+    /// [`ClaimedRow`]s as JSON.
+    claimed: String,
+    next_due: Option<i64>,
 }
 
 #[derive(FromRow)]
@@ -118,13 +125,17 @@ impl AllDeliveries<'_> {
         webhook: WebhookId,
         room: usize,
     ) -> Result<Claimed, Error> {
-        // Three statements in one call: the deliveries as one row, since every row is a hop between threads; the claim;
-        // when the next one falls due.
+        // Two statements in one call: the deliveries as one row, since every row is a hop between threads, with the
+        // instant at which the next one falls due; and the claim.
         const CLAIM: &str = "
             SELECT json_group_array(
                 json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind, e.body)
                 ORDER BY d.due_at, d.id
-            )
+            ) AS claimed,
+            (
+                SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4
+                ORDER BY due_at LIMIT 1
+            ) AS next_due
             FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
             WHERE d.id IN (
                 SELECT id FROM delivery
@@ -136,25 +147,13 @@ impl AllDeliveries<'_> {
                 SELECT id FROM delivery
                 WHERE webhook_id = $3 AND status = 'pending' AND due_at <= $4 AND held_until <= $4
                 ORDER BY due_at, id LIMIT $5
-            );
-            SELECT due_at FROM delivery WHERE webhook_id = $3 AND status = 'pending' AND due_at > $4
-            ORDER BY due_at LIMIT 1";
-        let connection = self.0.sqlite()?;
-        let rows = sqlx::query(CLAIM)
-            .bind(claimant.token)
-            .bind(claimant.lease_until.as_millis())
-            .bind(webhook.0)
-            .bind(claimant.now.as_millis())
-            .bind(i64::try_from(room).unwrap_or(i64::MAX))
-            .fetch_all(connection)
-            .await?;
-        let (claimed, next) = rows.split_first().ok_or_else(|| Error::internal("a claim without a row"))?;
-        let claimed: Vec<ClaimedRow> = from_json(claimed.try_get::<&str, _>(0)?, "delivery", webhook)?;
-        let next = match next.first() {
-            _ if claimed.len() >= room => Some(claimant.now),
-            Some(row) => Some(Timestamp::from_millis(row.try_get(0)?)),
-            None => None,
-        };
+            )";
+        let Claimant { token, now, lease_until } = claimant;
+        let limit = i64::try_from(room).unwrap_or(i64::MAX);
+        let row: ClaimRow =
+            self.0.query(CLAIM, &[&token, &lease_until, &webhook, &now, &limit]).fetch_one().await?;
+        let claimed: Vec<ClaimedRow> = from_json(row.claimed, "delivery", webhook)?;
+        let next = if claimed.len() >= room { Some(now) } else { row.next_due.map(Timestamp::from_millis) };
         Ok((claimed.into_iter().map(|row| claimant.job(webhook, row)).collect(), next))
     }
 

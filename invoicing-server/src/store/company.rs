@@ -117,7 +117,12 @@ impl CompanyTx<'_> {
 
     /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
-        self.tx.finish(&self.change, events).await
+        let Self { tx, change } = self;
+        tx.remember_stamp(change);
+        if events.is_empty() {
+            return tx.of_company(change.company.id).company_row().set_stamp(change.stamp).await;
+        }
+        events::record(tx, change, events).await
     }
 
     /// Revokes a key for good.
@@ -173,14 +178,5 @@ impl Tx {
     /// The tables of a company, which the transaction does not lock.
     pub(crate) fn of_company(&mut self, company: CompanyId) -> CompanyReader<'_> {
         CompanyReader { connection: self.connection(), company }
-    }
-
-    /// Ends a change: moves the company's stamp and records the events with their deliveries.
-    pub(super) async fn finish(&mut self, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
-        self.remember_stamp(change);
-        if events.is_empty() {
-            return self.of_company(change.id()).company_row().set_stamp(change.stamp).await;
-        }
-        events::record(self, change, events).await
     }
 }

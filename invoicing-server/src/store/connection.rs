@@ -7,7 +7,6 @@ use super::query::{Query, Sql};
 #[cfg(feature = "postgres")]
 use super::session::Session;
 use super::write_cache::WriteCache;
-use crate::Error;
 
 /// A connection.
 pub(crate) enum Connection {
@@ -52,16 +51,6 @@ impl Connection {
         };
         let query = arguments.fold(sqlx::query(sql.sqlite), |query, value| value.bind_sqlite(query));
         Query::Sqlite(connection, query)
-    }
-
-    /// For statements that only SQLite understands.
-    pub(crate) fn sqlite(&mut self) -> Result<&mut SqliteConnection, Error> {
-        match self {
-            Self::SqliteWriter(connection, _) => Ok(connection),
-            Self::SqliteReader(connection) => Ok(connection),
-            #[cfg(feature = "postgres")]
-            Self::Postgres(_) => Err(Error::internal("a statement for SQLite reached PostgreSQL")),
-        }
     }
 
     /// What this connection remembers of the companies that it writes for.

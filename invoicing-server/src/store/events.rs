@@ -9,7 +9,8 @@ use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::change::CompanyChange;
-use super::enqueue::{self, DeliveryGroup, INSERT_EVENT, INSERT_GROUP};
+use super::deliveries::DISABLED;
+use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
@@ -34,7 +35,7 @@ pub struct EventRecord {
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
 /// Deliveries to a disabled webhook are kept as skipped.
 pub(super) async fn record(tx: &mut Tx, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
-    let webhooks = subscribers(tx, change.id()).await?;
+    let webhooks = subscribers(tx, change.company.id).await?;
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
@@ -48,8 +49,8 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
     if let Some(known) = tx.connection().write_cache().and_then(|cache| cache.subscribers(company)) {
         return Ok(known);
     }
-    let mut webhooks = WebhookTable(Scope { connection: tx.connection(), company });
-    let subscribers = webhooks.subscribers().await?.into();
+    let webhooks = WebhookTable(Scope { connection: tx.connection(), company }).list().await?;
+    let subscribers = webhooks.iter().map(Subscriber::from).collect();
     if let Some(cache) = tx.connection().write_cache() {
         cache.remember_subscribers(company, &subscribers);
     }
@@ -67,7 +68,7 @@ pub(super) async fn record_ping(
     enqueue_event(tx, change, &event, &[Subscriber::from(webhook)]).await
 }
 
-/// One call for the stamp, the event and its deliveries; another one only where these are not inserted in the same state.
+/// One call for the stamp, the event and its deliveries.
 async fn enqueue_event(
     tx: &mut Tx,
     change: &CompanyChange,
@@ -76,21 +77,16 @@ async fn enqueue_event(
 ) -> Result<EventId, Error> {
     let (id, token) = (tx.event_id(event.timestamp), tx.queue().token());
     let body = serde_json::to_string(event).map_err(Error::internal)?;
-    let groups = enqueue::plan(tx, token, webhooks).await?;
+    let initial = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
-    for group in &groups {
-        tx.push_new(group.new_deliveries(change.id(), &shared, event.kind.is_none(), token));
-    }
-    let none = DeliveryGroup::none(change.stamp);
-    let (first, others) = groups.split_first().map_or((&none, &[][..]), |split| split);
-    let row = first.row(id, token);
-    let of_event: [&dyn Argument; 4] = [&event.name(), &event.timestamp, &body, &change.stamp];
-    let arguments = [&row.arguments()[..], &of_event].concat();
-    let mut scope = Scope { connection: tx.connection(), company: change.id() };
-    scope.query(INSERT_EVENT, &arguments).execute().await?;
-    for group in others {
-        scope.query(INSERT_GROUP, &group.row(id, token).arguments()).execute().await?;
-    }
+    tx.push_new(initial.new_deliveries(change.company.id, &shared, event.kind.is_none(), token));
+    let (webhooks, states) = initial.columns();
+    let InitialDeliveries { first, due_at, lease_until, .. } = &initial;
+    let deliveries: [&dyn Argument; 8] =
+        [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];
+    let event: [&dyn Argument; 4] = [&event.name(), &event.timestamp, &body, &change.stamp];
+    let mut scope = Scope { connection: tx.connection(), company: change.company.id };
+    scope.query(INSERT_EVENT, &[&deliveries[..], &event].concat()).execute().await?;
     Ok(id)
 }
 

@@ -109,7 +109,8 @@ impl InvoiceTable<'_> {
             INSERT INTO invoice
                 (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        let JsonParts { summary, lines, detail } = JsonParts::of_invoice(invoice)?;
+        let JsonParts { summary, lines, detail } =
+            JsonParts::of(&invoice.summary, &invoice.lines, &invoice.detail)?;
         let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
         let due = overdue_after(invoice);
         self.0
@@ -124,13 +125,13 @@ impl InvoiceTable<'_> {
         const UPDATE: &str = "
             UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6
             WHERE company_id = $1 AND id = $2";
-        let summary = JsonParts::of_invoice(invoice)?.summary;
+        let summary = JsonParts::of(&invoice.summary, &invoice.lines, &invoice.detail)?.summary;
         let InvoiceSummary { id, status, updated_at, .. } = &invoice.summary;
         let update = self.0.query(UPDATE, &[id, status, &overdue_after(invoice), updated_at, &summary]);
         update.change_one("invoice").await
     }
 
-    /// Issued invoices that were due before `today`, paid or not.
+    /// Issued invoices that were due before `today`, with something still due.
     pub(crate) async fn due_before(
         &mut self,
         today: chrono::NaiveDate,

@@ -94,8 +94,8 @@ impl KeyTable<'_> {
 pub(crate) struct ActiveKey {
     pub(crate) company: Company,
     pub(crate) id: KeyId,
-    pub(crate) created_at: Timestamp,
-    pub(crate) last_used_at: Option<Timestamp>,
+    /// Or issued, where it was never used.
+    pub(crate) last_used: Timestamp,
     pub(crate) quota_log: String,
 }
 
@@ -103,8 +103,7 @@ pub(crate) struct ActiveKey {
 struct ActiveKeyRow {
     company_id: Uuid,
     id: Uuid,
-    created_at: i64,
-    last_used_at: Option<i64>,
+    last_used: i64,
     quota_log: String,
     record: String,
 }
@@ -117,25 +116,23 @@ impl AllKeys<'_> {
     pub(crate) async fn find_by_hash(&mut self, hash: &[u8; 32]) -> Result<Option<ActiveKey>, Error> {
         const FIND: Sql = Sql {
             sqlite: "
-                SELECT k.company_id, k.id, k.created_at, k.last_used_at, k.quota_log, c.record
+                SELECT k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, k.quota_log, c.record
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = $1 AND k.revoked_at IS NULL",
             postgres: "
-                SELECT k.company_id, k.id, k.created_at, k.last_used_at, '[]' AS quota_log, c.record
+                SELECT k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, '[]' AS quota_log,
+                    c.record
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = $1 AND k.revoked_at IS NULL",
         };
         let row: Option<ActiveKeyRow> = self.0.query(FIND, &[hash]).fetch_optional().await?;
-        row.map(|row| {
-            Ok(ActiveKey {
-                company: from_json(&row.record, "company", row.company_id)?,
-                id: KeyId(row.id),
-                created_at: Timestamp::from_millis(row.created_at),
-                last_used_at: row.last_used_at.map(Timestamp::from_millis),
-                quota_log: row.quota_log,
-            })
-        })
-        .transpose()
+        let Some(row) = row else { return Ok(None) };
+        Ok(Some(ActiveKey {
+            company: from_json(&row.record, "company", row.company_id)?,
+            id: KeyId(row.id),
+            last_used: Timestamp::from_millis(row.last_used),
+            quota_log: row.quota_log,
+        }))
     }
 
     /// Revokes every key that was last used, or issued, before `idle_since`.

@@ -21,7 +21,7 @@ pub(crate) mod invoices;
 pub(crate) mod keys;
 #[cfg(feature = "postgres")]
 pub(crate) mod locks;
-mod migrate;
+pub(crate) mod migrate;
 pub(crate) mod notification;
 mod operation;
 pub(crate) mod page;
@@ -44,8 +44,6 @@ mod subscriber;
 mod tx;
 pub(crate) mod webhooks;
 mod write_cache;
-
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
@@ -140,25 +138,13 @@ impl Store {
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
-        let read = async |limit| operation.clone()(&mut self.connection_within(limit).await?).await;
         match self {
-            // A SQLite file has no transient failures.
-            Self::Sqlite(_) => read(Duration::MAX).await,
+            Self::Sqlite(database) => operation(&mut database.read().await?).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.retry(read).await,
-        }
-    }
-
-    /// A connection that reads.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(unused_variables, reason = "a SQLite file has its own limit")
-    )]
-    async fn connection_within(&self, limit: Duration) -> Result<Connection, Error> {
-        match self {
-            Self::Sqlite(database) => database.read().await,
-            #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.read(limit).await,
+            Self::Postgres(database) => {
+                let read = async |limit| operation.clone()(&mut database.read(limit).await?).await;
+                database.retry(read).await
+            }
         }
     }
 
@@ -197,7 +183,7 @@ impl Store {
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
         match self {
-            Self::Sqlite(database) => database.write(operation).await,
+            Self::Sqlite(database) => database.writer.run(operation).await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.write(company, operation).await,
         }

@@ -46,7 +46,9 @@ impl Scope<'_> {
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
     ) -> Result<Vec<u8>, Error> {
-        let part: [&dyn Argument; 3] = [&window.limit(), &window.offset(), &window.since_millis()];
+        let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
+        let since = window.since.unwrap_or(Timestamp::EARLIEST);
+        let part: [&dyn Argument; 3] = [&window.limit, &offset, &since];
         let arguments = [&part, filters].concat();
         let page: PageRow = self.query(statement, &arguments).fetch_one().await?;
         page.envelope(window)
@@ -90,7 +92,7 @@ impl PageRow {
     fn envelope(self, window: PageWindow) -> Result<Vec<u8>, Error> {
         let (PageWindow { limit, offset, .. }, mut json) = (window, self.json);
         let as_of = Timestamp::from_millis(self.last_stamp.ok_or(Error::NotFound)?);
-        let has_more = self.count > window.limit();
+        let has_more = self.count > i64::from(limit);
         if has_more {
             let last = json.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
             json.truncate(last.saturating_sub(1));

@@ -89,7 +89,8 @@ impl QuoteTable<'_> {
                 )
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
         };
-        let JsonParts { summary, lines, detail } = JsonParts::of_quote(quote)?;
+        let JsonParts { summary, lines, detail } =
+            JsonParts::of(&quote.summary, &quote.lines, &quote.detail)?;
         let costings = to_json(&internal.costings)?;
         let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
         let InternalDetails { work_site, .. } = internal;
@@ -117,7 +118,7 @@ impl QuoteTable<'_> {
         const UPDATE: &str = "
             UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7
             WHERE company_id = $1 AND id = $2";
-        let JsonParts { summary, detail, .. } = JsonParts::of_quote(quote)?;
+        let JsonParts { summary, detail, .. } = JsonParts::of(&quote.summary, &quote.lines, &quote.detail)?;
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
         let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &summary, &detail]);
         update.change_one("quote").await
@@ -133,20 +134,12 @@ impl QuoteTable<'_> {
         id: QuoteId,
         internal: &InternalDetails,
     ) -> Result<(), Error> {
-        const SET: Sql = Sql {
-            sqlite: "
-                INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3)
-                ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings;
-                UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2",
-            postgres: "
-                WITH costings AS (
-                    INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $3)
-                    ON CONFLICT (company_id, quote_id) DO UPDATE SET costings = excluded.costings
-                )
-                UPDATE quote SET work_site = $4 WHERE company_id = $1 AND id = $2",
-        };
-        self.0.query(SET, &[&id, &to_json(&internal.costings)?, &internal.work_site]).execute().await?;
-        Ok(())
+        const SET_COSTINGS: &str =
+            "UPDATE quote_costing SET costings = $3 WHERE company_id = $1 AND quote_id = $2";
+        const SET_WORK_SITE: &str = "UPDATE quote SET work_site = $3 WHERE company_id = $1 AND id = $2";
+        let costings = to_json(&internal.costings)?;
+        self.0.query(SET_COSTINGS, &[&id, &costings]).change_one("quote_costing").await?;
+        self.0.query(SET_WORK_SITE, &[&id, &internal.work_site]).change_one("quote").await
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {

@@ -1,6 +1,5 @@
 //! Reading and writing the JSON of a record.
 
-use invoicing_core::{Invoice, Quote};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -32,15 +31,11 @@ pub(crate) struct JsonParts {
 }
 
 impl JsonParts {
-    pub(crate) fn of_quote(quote: &Quote) -> Result<Self, Error> {
-        Self::of(&quote.summary, &quote.lines, &quote.detail)
-    }
-
-    pub(crate) fn of_invoice(invoice: &Invoice) -> Result<Self, Error> {
-        Self::of(&invoice.summary, &invoice.lines, &invoice.detail)
-    }
-
-    fn of(summary: &impl Serialize, lines: &impl Serialize, detail: &impl Serialize) -> Result<Self, Error> {
+    pub(super) fn of(
+        summary: &impl Serialize,
+        lines: &impl Serialize,
+        detail: &impl Serialize,
+    ) -> Result<Self, Error> {
         let mut summary = to_json(summary)?;
         summary.pop();
         let mut detail = to_json(detail)?;

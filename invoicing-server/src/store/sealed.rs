@@ -9,7 +9,9 @@ use zeroize::Zeroizing;
 
 use super::connection::Connection;
 use super::query::Sql;
+use super::scope::Scope;
 use super::settings::SettingTable;
+use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::sealing::{AssociatedData, Sealer, is_id};
 
@@ -95,59 +97,26 @@ impl SealedSecrets<'_> {
         };
         let rows: Vec<StoredSecret> =
             self.0.query(NOT_SEALED_WITH, &[&after, &sealer.current_id()?, &limit]).fetch_all().await?;
-        let (last, count) = (rows.last().map(|row| row.id), rows.len() as u64);
-        let (mut companies, mut ids, mut secrets) = (Vec::new(), Vec::new(), Vec::new());
+        let mut resealed = Resealed { sealed: 0, unreadable: 0, last: rows.last().map(|row| row.id) };
         for StoredSecret { company_id, id, secret } in rows {
-            let place = AssociatedData::webhook_secret(CompanyId(company_id), WebhookId(id));
-            if let Some(secret) = reseal(sealer, &place, &Zeroizing::new(secret)) {
-                companies.push(company_id);
-                ids.push(id);
-                secrets.push(Some(secret));
+            let (company, id) = (CompanyId(company_id), WebhookId(id));
+            let place = AssociatedData::webhook_secret(company, id);
+            match sealer.open_text(&place, &Zeroizing::new(secret)) {
+                Ok(clear) => {
+                    let mut webhooks = WebhookTable(Scope { connection: self.0, company });
+                    webhooks.set_secret(sealer, id, &clear).await?;
+                    resealed.sealed += 1;
+                }
+                Err(cause) => {
+                    let error = place.bad_row(cause);
+                    tracing::error!(
+                        error = &error as &dyn std::error::Error,
+                        "a webhook's secret was not sealed again; rotate it"
+                    );
+                    resealed.unreadable += 1;
+                }
             }
         }
-        let resealed = secrets.len() as u64;
-        self.set_secrets(companies, ids, secrets).await?;
-        Ok(Resealed { sealed: resealed, unreadable: count - resealed, last })
-    }
-
-    async fn set_secrets(
-        &mut self,
-        companies: Vec<Uuid>,
-        ids: Vec<Uuid>,
-        secrets: Vec<Option<String>>,
-    ) -> Result<(), Error> {
-        const SET_SECRETS: Sql = Sql {
-            sqlite: "
-                UPDATE webhook SET secret = s.value
-                FROM json_each($3) s
-                JOIN json_each($1) c ON c.key = s.key
-                JOIN json_each($2) w ON w.key = s.key
-                WHERE webhook.company_id = unhex(c.value) AND webhook.id = unhex(w.value)",
-            postgres: "
-                UPDATE webhook SET secret = item.secret
-                FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS item(company, id, secret)
-                WHERE webhook.company_id = item.company AND webhook.id = item.id",
-        };
-        let expected = secrets.len() as u64;
-        let done = self.0.query(SET_SECRETS, &[&companies, &ids, &secrets]).execute().await?;
-        if done == expected {
-            return Ok(());
-        }
-        Err(Error::internal("table webhook: sealing secrets changed another number of rows"))
-    }
-}
-
-/// The same secret, sealed with the current key. `None` where it cannot be read, which is logged.
-fn reseal(sealer: &Sealer, place: &AssociatedData, stored: &str) -> Option<String> {
-    match sealer.open_text(place, stored) {
-        Ok(clear) => sealer.seal(place, clear.as_bytes()),
-        Err(cause) => {
-            let error = place.bad_row(cause);
-            tracing::error!(
-                error = &error as &dyn std::error::Error,
-                "a webhook's secret was not sealed again; rotate it"
-            );
-            None
-        }
+        Ok(resealed)
     }
 }

@@ -13,46 +13,38 @@ use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
 use tokio::time::timeout;
 
 /// See the module's text.
-#[expect(clippy::struct_excessive_bools, reason = "four things that may be so independently of each other")]
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
     in_transaction: bool,
-    /// A statement was sent, and its answer has not come.
+    /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
+    /// more.
     is_waiting: bool,
-    /// It is of no use any more.
-    abandoned: bool,
     /// A statement has failed, so that a commit would be a rollback.
     pub(super) failed: bool,
 }
 
 impl Session {
     pub(super) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
-        Self {
-            connection,
-            answer_limit,
-            in_transaction: false,
-            is_waiting: false,
-            abandoned: false,
-            failed: false,
-        }
+        Self { connection, answer_limit, in_transaction: false, is_waiting: false, failed: false }
     }
 
     /// Sends statements and waits for the answer, but not without end.
     ///
-    /// An answer that comes too late must not be taken for the answer to another statement, so the connection is
-    /// abandoned then. After an error the transaction cannot be committed.
+    /// An answer that comes too late must not be taken for the answer to another statement, so the session
+    /// sends no other then. After an error the transaction cannot be committed.
     pub(super) async fn ask<T>(
         &mut self,
         statements: impl AsyncFnOnce(&mut PgConnection) -> Result<T, sqlx::Error>,
     ) -> Result<T, sqlx::Error> {
+        if self.is_waiting {
+            // The late answer would be taken for that of this statement.
+            return Err(sqlx::Error::PoolClosed);
+        }
         self.is_waiting = true;
         let answer = timeout(self.answer_limit, statements(&mut self.connection)).await;
-        self.is_waiting = false;
-        let answer = answer.unwrap_or_else(|_| {
-            self.abandoned = true;
-            Err(no_answer())
-        });
+        self.is_waiting = answer.is_err();
+        let answer = answer.unwrap_or_else(|_| Err(no_answer()));
         self.failed |= answer.is_err();
         answer
     }
@@ -76,10 +68,6 @@ impl Session {
     }
 
     async fn end(&mut self, statement: &str) -> Result<(), sqlx::Error> {
-        if self.abandoned {
-            // The end of the connection ends it.
-            return Err(sqlx::Error::PoolClosed);
-        }
         self.run(statement.to_owned()).await?;
         self.in_transaction = false;
         Ok(())
@@ -98,7 +86,7 @@ pub(super) fn no_answer() -> sqlx::Error {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        if self.in_transaction || self.is_waiting || self.abandoned {
+        if self.in_transaction || self.is_waiting {
             self.connection.close_on_drop();
         }
     }

@@ -8,7 +8,7 @@ use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 
 /// The key of document URLs: 32 bytes.
 pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";
-/// Followed by a key's id. The value is nothing, sealed with that key: it opens only with the same key.
+/// Prefix of the names of [`key_check`].
 const KEY_CHECK: &str = "sealing_key.";
 
 /// A value as it is stored.
@@ -93,16 +93,6 @@ impl SettingTable<'_> {
         }))
     }
 
-    /// Whether this is the key that was used under its id. `None` for an id that has not been used.
-    pub(crate) async fn check_key(&mut self, sealer: &Sealer, id: &str) -> Result<Option<bool>, Error> {
-        Ok(self.find(sealer, &check_name(id)).await?.map(|opened| opened.is_ok()))
-    }
-
-    /// Stores a check value for the current key, so that another key under its id is noticed.
-    pub(crate) async fn remember_key(&mut self, sealer: &Sealer, id: &str) -> Result<(), Error> {
-        self.set(sealer, &check_name(id), b"").await
-    }
-
     /// Deletes the check values of keys that nothing is sealed with.
     pub(crate) async fn forget_keys(&mut self, used: impl Fn(&str) -> bool) -> Result<(), Error> {
         const NAMES: &str = "SELECT name FROM setting ORDER BY name";
@@ -117,6 +107,7 @@ impl SettingTable<'_> {
     }
 }
 
-fn check_name(id: &str) -> String {
+/// The name of a key's check value: nothing, sealed with that key, so that it opens only with the same key.
+pub(crate) fn key_check(id: &str) -> String {
     format!("{KEY_CHECK}{id}")
 }

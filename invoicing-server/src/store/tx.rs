@@ -99,7 +99,7 @@ impl Tx {
     /// To be called when the company's stamp is written.
     pub(super) fn remember_stamp(&mut self, change: &CompanyChange) {
         if let Some(cache) = self.connection.write_cache() {
-            cache.set_stamp(change.id(), change.stamp);
+            cache.set_stamp(change.company.id, change.stamp);
         }
     }
 

@@ -36,10 +36,6 @@ impl DisabledReason {
             Self::Failures => "consecutive_failures",
         }
     }
-
-    fn parse(text: &str) -> Option<Self> {
-        [Self::Manual, Self::Failures].into_iter().find(|reason| reason.as_str() == text)
-    }
 }
 
 impl fmt::Display for DisabledReason {
@@ -95,10 +91,11 @@ struct WebhookRow {
 
 impl From<WebhookRow> for Webhook {
     fn from(row: WebhookRow) -> Self {
-        let disabled = row.disabled_at.map(|at| {
-            let reason = row.disabled_reason.as_deref().and_then(DisabledReason::parse);
-            (Timestamp::from_millis(at), reason.unwrap_or(DisabledReason::Manual))
-        });
+        let reason = match row.disabled_reason.as_deref() {
+            Some(text) if text == DisabledReason::Failures.as_str() => DisabledReason::Failures,
+            _ => DisabledReason::Manual,
+        };
+        let disabled = row.disabled_at.map(|at| (Timestamp::from_millis(at), reason));
         Self {
             id: WebhookId(row.id),
             url: row.url,
@@ -108,13 +105,6 @@ impl From<WebhookRow> for Webhook {
             created_at: Timestamp::from_millis(row.created_at),
         }
     }
-}
-
-#[derive(FromRow)]
-struct SubscriberRow {
-    id: Uuid,
-    kinds: i64,
-    disabled: bool,
 }
 
 impl From<&Webhook> for Subscriber {
@@ -136,8 +126,7 @@ pub(crate) struct ReceiverRow {
 struct StoredReceiver {
     url: String,
     secret: String,
-    disabled: bool,
-    removed: bool,
+    is_off: bool,
 }
 
 /// The webhooks of a company.
@@ -159,19 +148,6 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
-    }
-
-    pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
-        const SUBSCRIBERS: &str = "
-            SELECT id, kinds, disabled_at IS NOT NULL AS disabled FROM webhook
-            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
-        let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
-        let subscriber = |row: SubscriberRow| Subscriber {
-            id: WebhookId(row.id),
-            kinds: row.kinds,
-            disabled: row.disabled,
-        };
-        Ok(rows.into_iter().map(subscriber).collect())
     }
 
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
@@ -208,10 +184,10 @@ impl WebhookTable<'_> {
         &mut self,
         sealer: &Sealer,
         id: WebhookId,
-        secret: &Secret,
+        secret: &str,
     ) -> Result<(), Error> {
         const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
-        let secret = sealer.seal_text(&AssociatedData::webhook_secret(self.0.company, id), secret.reveal());
+        let secret = sealer.seal_text(&AssociatedData::webhook_secret(self.0.company, id), secret);
         self.0.query(SET_SECRET, &[&id, &*secret]).change_one("webhook").await
     }
 
@@ -251,14 +227,14 @@ impl WebhookTable<'_> {
         id: WebhookId,
     ) -> Result<Option<ReceiverRow>, Error> {
         const RECEIVER: &str = "
-            SELECT url, secret, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+            SELECT url, secret, disabled_at IS NOT NULL OR removed_at IS NOT NULL AS is_off
             FROM webhook WHERE company_id = $1 AND id = $2";
         let row: Option<StoredReceiver> = self.0.query(RECEIVER, &[&id]).fetch_optional().await?;
         Ok(row.map(|row| ReceiverRow {
             url: row.url,
             secret: sealer
                 .open_text(&AssociatedData::webhook_secret(self.0.company, id), &Zeroizing::new(row.secret)),
-            is_off: row.disabled || row.removed,
+            is_off: row.is_off,
         }))
     }
 

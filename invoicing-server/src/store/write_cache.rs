@@ -42,7 +42,7 @@ impl WriteCache {
             self.companies.clear();
         }
         let last_change = CompanyChange { stamp: last_stamp, ..change.clone() };
-        self.companies.insert(change.id(), Remembered { last_change, subscribers: None });
+        self.companies.insert(change.company.id, Remembered { last_change, subscribers: None });
     }
 
     pub(super) fn subscribers(&self, company: CompanyId) -> Option<Arc<[Subscriber]>> {

@@ -7,7 +7,7 @@ use invoicing_core::Invalid;
 use krilla::tagging::{Tag, TagKind};
 
 use super::Result;
-use super::pagination::{Block, BlockLine, BlockRule, Edge, Ink, LEFT, Paginator, RIGHT, Text};
+use super::pagination::{Block, BlockLine, Ink, LEFT, Paginator, RIGHT, Text};
 use super::sanitize::Rule;
 use super::tags::{NodeId, Tags};
 use super::typesetter::{Line, Lines, Style, Typesetter};
@@ -129,14 +129,6 @@ pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> 
     }
     block.height += 2.0 * padding;
     block
-}
-
-impl Block {
-    /// A line across, from one place to another.
-    pub(super) fn rule(mut self, (x, end): (f32, f32), edge: Edge, ink: Ink) -> Self {
-        self.marks.push(BlockRule { x, width: end - x, edge, ink });
-        self
-    }
 }
 
 /// A document that is being composed.

@@ -45,26 +45,21 @@ pub(super) struct Fonts {
     pub(super) faces: HashMap<u64, Font>,
 }
 
-impl Fonts {
-    /// The fonts that come with the service.
-    pub(super) fn embedded() -> Arc<Self> {
-        static EMBEDDED: LazyLock<Arc<Fonts>> = LazyLock::new(|| {
-            let options = CollectionOptions { shared: false, system_fonts: false };
-            let context =
-                FontContext { collection: Collection::new(options), source_cache: SourceCache::default() };
-            let mut fonts = Fonts { context, families: Vec::new(), faces: HashMap::new() };
-            let inter = [(INTER, REGULAR), (INTER_BOLD, BOLD)];
-            for (bytes, weight) in inter {
-                fonts.add(Arc::new(bytes), "text", weight).expect("a font of this crate");
-            }
-            for bytes in FALLBACKS {
-                fonts.add_fallback(Arc::new(bytes)).expect("a font of this crate");
-            }
-            Arc::new(fonts)
-        });
-        Arc::clone(&EMBEDDED)
+/// The fonts that come with the service.
+pub(super) static EMBEDDED: LazyLock<Arc<Fonts>> = LazyLock::new(|| {
+    let options = CollectionOptions { shared: false, system_fonts: false };
+    let context = FontContext { collection: Collection::new(options), source_cache: SourceCache::default() };
+    let mut fonts = Fonts { context, families: Vec::new(), faces: HashMap::new() };
+    for (bytes, weight) in [(INTER, REGULAR), (INTER_BOLD, BOLD)] {
+        fonts.add(Arc::new(bytes), "text", weight).expect("a font of this crate");
     }
+    for bytes in FALLBACKS {
+        fonts.add_fallback(Arc::new(bytes)).expect("a font of this crate");
+    }
+    Arc::new(fonts)
+});
 
+impl Fonts {
     /// Adds a font that is tried after all others.
     pub(super) fn add_fallback(&mut self, bytes: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<(), NotAFont> {
         let family = format!("fallback {}", self.faces.len());

@@ -57,21 +57,17 @@ pub(super) fn siret(siret: &str) -> String {
     [&siret[..3], &siret[3..6], &siret[6..9], &siret[9..]].join("\u{a0}")
 }
 
-fn decimal(value: Decimal, least_places: usize) -> String {
-    let value = value.normalize();
-    let text = value.abs().to_string();
-    let (whole, places) = text.split_once('.').unwrap_or((&text, ""));
+fn decimal(value: Decimal, least_places: u32) -> String {
+    let mut value = value.normalize();
+    value.rescale(value.scale().max(least_places));
+    let text = value.abs().to_string().replace('.', ",");
+    let whole = text.find(',').unwrap_or(text.len());
     let mut out = String::from(if value.is_sign_negative() && !value.is_zero() { MINUS } else { "" });
-    for (index, digit) in whole.chars().enumerate() {
-        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+    for (index, c) in text.char_indices() {
+        if index > 0 && index < whole && (whole - index).is_multiple_of(3) {
             out.push(NARROW_NO_BREAK_SPACE);
         }
-        out.push(digit);
-    }
-    if !places.is_empty() || least_places > 0 {
-        out.push(',');
-        out.push_str(places);
-        out.extend(std::iter::repeat_n('0', least_places.saturating_sub(places.len())));
+        out.push(c);
     }
     out
 }

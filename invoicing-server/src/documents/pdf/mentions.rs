@@ -14,21 +14,16 @@ const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
 /// Mentions that depend on rates, retention and insurance, then the conditions.
 pub(super) fn mentions(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     let (identity, terms) = (&input.company.identity, &input.quote.detail);
-    let mut mentions: Vec<(Field, String)> = terms
-        .vat_breakdown
-        .iter()
-        .filter_map(|share| reduced_rate(share.tva_rate))
-        .map(|text| (Field::Own, text))
-        .collect();
+    let rates = terms.vat_breakdown.iter().filter_map(|share| reduced_rate(share.tva_rate));
+    let mut mentions: Vec<_> = rates.map(|text| (Field::Own, text)).collect();
     if !terms.retention_rate.is_zero() {
         let text = "Retenue de garantie : loi n° 71-584 du 16 juillet 1971. Elle est libérée un an après la \
                     réception des travaux, sauf opposition motivée.";
         mentions.push((Field::Own, text.to_owned()));
     }
-    let insurance = identity.insurance.as_ref();
-    mentions.extend(
-        insurance.map(|cover| (Field::Named("company.insurance"), format!("Assurance décennale : {cover}"))),
-    );
+    if let Some(cover) = &identity.insurance {
+        mentions.push((Field::Named("company.insurance"), format!("Assurance décennale : {cover}")));
+    }
     if !mentions.is_empty() {
         to.heading("Mentions")?;
         for (field, mention) in &mentions {

@@ -69,7 +69,7 @@ impl Default for PdfRenderer {
 impl PdfRenderer {
     /// The renderer with the fonts of this crate and a dark blue as the one colour.
     pub fn new() -> Self {
-        Self { fonts: Fonts::embedded(), accent: ACCENT }
+        Self { fonts: Arc::clone(&fonts::EMBEDDED), accent: ACCENT }
     }
 
     /// Red, green and blue (sRGB) of the title, the names of lots and the total. Light colours are hard to read.

@@ -86,10 +86,10 @@ pub(super) struct Block {
 }
 
 impl Block {
-    /// The block as it is repeated: visible, but not part of the structure.
-    fn repeated(mut block: Self) -> Self {
-        block.columns.iter_mut().flatten().for_each(|line| line.text.node = None);
-        Self { gap: 0.0, ..block }
+    /// The block with a line across, from one place to another.
+    pub(super) fn rule(mut self, (x, end): (f32, f32), edge: Edge, ink: Ink) -> Self {
+        self.marks.push(BlockRule { x, width: end - x, edge, ink });
+        self
     }
 
     /// Splits off a first part that is at most as tall as `room`, and keeps the rest. `None` if either part would have no
@@ -256,7 +256,10 @@ impl Paginator {
         self.page_is_empty = false;
         self.blocks += 1;
         if block.repeats {
-            self.repeated = Some(Block::repeated(block));
+            // It is visible on the other pages, but not part of the structure.
+            let mut repeated = Block { gap: 0.0, ..block };
+            repeated.columns.iter_mut().flatten().for_each(|line| line.text.node = None);
+            self.repeated = Some(repeated);
         }
     }
 

@@ -42,7 +42,9 @@ pub(super) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
             '\t' => out.push(' '),
             '\u{200c}' | '\u{200d}' if out.ends_with(joins) => out.push(c),
             _ if is_invisible(c) => {}
-            _ if c.is_control() || is_private(c) => return Err(unprintable(c)),
+            // Private use: a PDF/A-3 document must not contain it (6.2.11.7.3).
+            '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}' => return Err(unprintable(c)),
+            _ if c.is_control() => return Err(unprintable(c)),
             // Few fonts have these. Only the no-break spaces (U+00A0, U+202F, U+2007) matter, and stay.
             '\u{1680}' | '\u{2000}'..='\u{2006}' | '\u{2008}'..='\u{200a}' | '\u{205f}' | '\u{3000}' => {
                 out.push(' ');
@@ -81,11 +83,6 @@ const fn is_invisible(c: char) -> bool {
             | '\u{feff}'
             | '\u{e0000}'..='\u{e0fff}'
     )
-}
-
-/// Private use characters, which a PDF/A-3 document must not contain (6.2.11.7.3).
-const fn is_private(c: char) -> bool {
-    matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10ffff}')
 }
 
 #[cfg(test)]

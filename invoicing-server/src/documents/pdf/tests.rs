@@ -335,7 +335,7 @@ fn every_script_with_a_font_is_printed() {
 
 #[test]
 fn an_accent_is_placed_higher_on_a_taller_letter() {
-    let fonts = Fonts::embedded();
+    let fonts = Arc::clone(&super::fonts::EMBEDDED);
     let mut set = Typesetter::new(&fonts);
     let mut height = |letter: &str| {
         let lines = set.lines(letter, FOOTER.style, None).unwrap();
@@ -412,7 +412,7 @@ proptest! {
 
     #[test]
     fn glyphs_map_back_to_the_entered_text(text in "[ -~à-ÿא-תء-ي😀-😂]{1,120}") {
-        let fonts = Fonts::embedded();
+        let fonts = Arc::clone(&super::fonts::EMBEDDED);
         let mut set = Typesetter::new(&fonts);
         let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
         let read: String = lines.iter().map(|line| said(line)).collect();

@@ -117,10 +117,8 @@ impl<'f> Typesetter<'f> {
         self.lay_out(text, style, width);
         let paragraph: Rc<str> = text.into();
         let lines = self.layout.lines().map(|line| self.line(&line, &paragraph).map(Rc::new));
-        match lines.collect() {
-            Ok(lines) => Ok(lines),
-            Err(cluster) => Err(unprintable(self.missing(&text[cluster], style))),
-        }
+        let lines: Result<Lines, _> = lines.collect();
+        lines.map_err(|cluster| unprintable(self.missing(&text[cluster], style)))
     }
 
     /// The line as it is drawn. `Err` is the range of text without a glyph.

@@ -14,22 +14,14 @@ use object_store::azure::MicrosoftAzureBuilder;
 #[cfg(feature = "gcs")]
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::signer::{SignedUrlOptions, Signer};
-use object_store::{BackoffConfig, Error, ObjectStore, RetryConfig};
+use object_store::{Error, ObjectStore, RetryConfig};
 
 use super::{CONTENT_TYPE, DocumentKey, ObjectStorage, StorageSetupError, StoreError};
 use crate::documents::content_disposition::content_disposition;
 
 /// Retries end within the time limit of every call.
 fn retry() -> RetryConfig {
-    RetryConfig {
-        backoff: BackoffConfig {
-            init_backoff: Duration::from_millis(100),
-            max_backoff: Duration::from_secs(1),
-            base: 2.0,
-        },
-        max_retries: 3,
-        retry_timeout: Duration::from_secs(4),
-    }
+    RetryConfig { max_retries: 3, retry_timeout: Duration::from_secs(4), ..RetryConfig::default() }
 }
 
 impl ObjectStorage {

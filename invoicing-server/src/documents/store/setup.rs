@@ -36,15 +36,14 @@ impl ObjectStorage {
         let parsed = Url::parse(url).map_err(|_| unknown())?;
         let (scheme, path) = ObjectStoreScheme::parse(&parsed).map_err(|_| unknown())?;
         let mut options = options.into_iter().map(|(name, value)| (name.as_ref().to_owned(), value.into()));
+        if let ObjectStoreScheme::Local | ObjectStoreScheme::Memory = scheme
+            && let Some((name, _)) = options.next()
+        {
+            return Err(StorageSetupError::Option(name));
+        }
         let store = match scheme {
-            ObjectStoreScheme::Local => {
-                no_more(&mut options)?;
-                return Self::folder(parsed.to_file_path().map_err(|()| unknown())?);
-            }
-            ObjectStoreScheme::Memory => {
-                no_more(&mut options)?;
-                Self::new(Arc::new(InMemory::new()))
-            }
+            ObjectStoreScheme::Local => return Self::folder(parsed.to_file_path().map_err(|()| unknown())?),
+            ObjectStoreScheme::Memory => Self::new(Arc::new(InMemory::new())),
             #[cfg(feature = "s3")]
             ObjectStoreScheme::AmazonS3 => {
                 let builder = AmazonS3Builder::new().with_url(url);
@@ -64,10 +63,6 @@ impl ObjectStorage {
         };
         store.below(path.as_ref())
     }
-}
-
-fn no_more(options: &mut impl Iterator<Item = (String, String)>) -> Result<(), StorageSetupError> {
-    options.next().map_or(Ok(()), |(name, _)| Err(StorageSetupError::Option(name)))
 }
 
 #[cfg(test)]

@@ -3,14 +3,13 @@
 //! The document is rendered and stored before the transaction that refers to it, from a preview of the changed record.
 //! The transaction checks that the record is still the one of the preview; otherwise all begins again.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use invoicing_core::{Changed, Conflict, Quote, QuoteId};
 
 use super::{Quotes, update};
 use crate::Error;
-use crate::documents::{Deadline, Frozen, Particulars};
+use crate::documents::{Frozen, Particulars};
 use crate::store::documents::DocumentRow;
 use crate::store::rows::to_json;
 use crate::store::signatures::ProofRecord;
@@ -103,7 +102,8 @@ impl Quotes<'_> {
 
     /// A document without a signature.
     pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
-        self.0.services.freeze_document(particulars, quote, None, &mut Deadline::new()).await
+        let services = &self.0.services;
+        services.freeze_document(particulars, quote, None, &mut services.documents.access()).await
     }
 
     /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.

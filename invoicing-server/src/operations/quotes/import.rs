@@ -1,4 +1,4 @@
-//! Imports: quotes that were made in another system.
+//! Creation of quotes: drafts, and imports of quotes that were made in another system. Both allocate their number here.
 //!
 //! The document of an import is frozen at once, and shows a number that is allocated only with the quote. So the import
 //! renders the number that is next, and its transaction takes that number or starts again. An import brings neither number
@@ -101,7 +101,7 @@ impl Quotes<'_> {
     async fn import_again(&self, id: QuoteId, incoming: &Incoming) -> Result<Quote, Error> {
         let Numbering { imports, numbers } = &self.0.services.numbering;
         let turn = imports.acquire(self.0.id).await?;
-        let all_numbers = numbers.acquire_all_within(self.0.id, LOCK_LIMIT).await?;
+        let all_numbers = numbers.acquire_within(self.0.id, CREATIONS_AT_ONCE, LOCK_LIMIT).await?;
         let mut attempts = Box::pin(until_committed(ATTEMPTS - 1, || self.try_import(id, incoming)));
         let imported = if let Ok(imported) = tokio::time::timeout(LOCK_LIMIT, &mut attempts).await {
             imported
@@ -112,7 +112,7 @@ impl Quotes<'_> {
         imported?.ok_or_else(|| Error::unavailable("other quotes keep taking the number of the import"))
     }
 
-    /// A draft has no document.
+    /// Creates a draft, which has no document.
     pub(super) async fn import_draft(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
         let incoming = Incoming::new(new, import)?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;

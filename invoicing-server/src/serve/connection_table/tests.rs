@@ -123,5 +123,5 @@ fn connections_are_limited_per_address() {
     assert!(from("2001:db8:0:1::1").is_some());
     drop((second, customer));
     assert_eq!(table.len(), 0);
-    assert!(table.inner.lock().per_address.is_empty());
+    assert!(table.inner.lock().open.is_empty());
 }

@@ -1,16 +1,15 @@
 //! Counts requests in a database that several nodes share: one statement decides and counts, under the lock of the key's
 //! row.
 
-use invoicing_core::{CompanyId, KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
+use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
 
 use super::super::rows::from_json;
-use super::AllKeys;
+use super::KeyTable;
 use crate::Error;
 
 /// A caller as it was read: where that has changed since, its request is not counted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Caller {
-    pub(crate) company: CompanyId,
     pub(crate) key: KeyId,
     pub(crate) plan: Plan,
     /// A key that was not used since is idle.
@@ -27,7 +26,7 @@ pub(crate) enum Counted {
     Changed,
 }
 
-impl AllKeys<'_> {
+impl KeyTable<'_> {
     /// Counts a request, if the quota of `limit` allows it.
     pub(crate) async fn count_request(
         &mut self,
@@ -56,15 +55,14 @@ impl AllKeys<'_> {
             SELECT array_to_json(k.accepted)::text FROM api_key k JOIN company c ON c.id = k.company_id
             WHERE k.company_id = $1 AND k.id = $2 AND k.revoked_at IS NULL
                 AND coalesce(k.last_used_at, k.created_at) >= $3 AND c.record::json ->> 'plan' = $4";
-        let Caller { company, key, plan, idle_since } = caller;
+        let Caller { key, plan, idle_since } = caller;
         let plan = plan.as_str();
-        let count =
-            self.0.query(COUNT, &[&company, &key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS]);
+        let count = self.0.query(COUNT, &[&key, &now, &limit, &idle_since, &plan, &QUOTA_WINDOW_MS]);
         let accepted: Option<String> = count.optional_scalar().await?;
         if let Some(accepted) = accepted {
             return Ok(Counted::Accepted(from_json(accepted, "api_key", key)?));
         }
-        let find = self.0.query(FIND, &[&company, &key, &idle_since, &plan]);
+        let find = self.0.query(FIND, &[&key, &idle_since, &plan]);
         let accepted: Option<String> = find.optional_scalar().await?;
         accepted.map_or(Ok(Counted::Changed), |accepted| {
             Ok(Counted::Refused(from_json(accepted, "api_key", key)?))
@@ -72,15 +70,10 @@ impl AllKeys<'_> {
     }
 
     /// Stores that a key without a quota was used.
-    pub(crate) async fn set_last_used(
-        &mut self,
-        company: CompanyId,
-        key: KeyId,
-        at: Timestamp,
-    ) -> Result<(), Error> {
+    pub(crate) async fn set_last_used(&mut self, key: KeyId, at: Timestamp) -> Result<(), Error> {
         const SET_LAST_USED: &str = "
             UPDATE api_key SET last_used_at = greatest(last_used_at, $3) WHERE company_id = $1 AND id = $2";
-        self.0.query(SET_LAST_USED, &[&company, &key, &at]).execute().await?;
+        self.0.query(SET_LAST_USED, &[&key, &at]).execute().await?;
         Ok(())
     }
 }

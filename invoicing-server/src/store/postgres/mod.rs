@@ -23,8 +23,6 @@ use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
-pub(crate) use super::migrate::postgres as migrate;
-
 use super::DatabaseError;
 use super::claims::{Claimant, Claimed};
 use super::connection::Connection;
@@ -100,10 +98,7 @@ impl Postgres {
             .test_before_acquire(false)
             .before_acquire(|connection, metadata| {
                 Box::pin(async move {
-                    if metadata.idle_for < IDLE {
-                        return Ok(true);
-                    }
-                    Ok(sqlx::Connection::ping(connection).await.is_ok())
+                    Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
                 })
             })
             .connect_with(options.clone())
@@ -148,7 +143,7 @@ impl Postgres {
     {
         let begun = Instant::now();
         let _permit = match company {
-            Some(company) => Some(self.company_queue.acquire_within(company, retry::RETRY_FOR).await?),
+            Some(company) => Some(self.company_queue.acquire_within(company, 1, retry::RETRY_FOR).await?),
             None => None,
         };
         let attempt = move |limit| write::attempt(&self.shared, limit, operation.clone());

@@ -88,11 +88,7 @@ const TRANSIENT: [&str; 10] = [
 ];
 
 fn is_transient(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed => true,
-        sqlx::Error::Database(error) => is_transient_code(&error.code().unwrap_or_default()),
-        _ => false,
-    }
+    matches!(error, sqlx::Error::Io(_) | sqlx::Error::Protocol(_) | sqlx::Error::BeginFailed)
 }
 
 fn is_transient_code(code: &str) -> bool {

@@ -97,13 +97,11 @@ async fn commit(shared: &Shared, mut unfinished: Unfinished, id: Uuid) -> Result
         Connection::Postgres(session) => session.commit().await,
         Connection::SqliteWriter(..) | Connection::SqliteReader(_) => Ok(()),
     };
-    if let Err(error) = committed {
-        if is_rolled_back(&error) {
-            return Err(Failure::Transient(Error::unavailable(error)));
-        }
-        if !commit_status::was_committed(shared, id).await.map_err(Failure::Permanent)? {
-            return Err(Failure::Transient(Error::unavailable(error)));
-        }
+    if let Err(error) = committed
+        && (is_rolled_back(&error)
+            || !commit_status::was_committed(shared, id).await.map_err(Failure::Permanent)?)
+    {
+        return Err(Failure::Transient(Error::unavailable(error)));
     }
     let (mut notifications, untaken) = unfinished.0.committed();
     // Frees the connection before the next statement needs one.
@@ -136,7 +134,6 @@ async fn release(shared: &Shared, jobs: &[Job]) {
 /// Whether the server has answered that a commit was a rollback. After any other error the status is in doubt: a server
 /// that stops may have committed first.
 fn is_rolled_back(error: &sqlx::Error) -> bool {
-    let class =
-        |error: &dyn DatabaseError| error.code().is_some_and(|code| ["40", "23"].contains(&&code[..2]));
-    matches!(error, sqlx::Error::Database(error) if class(&**error))
+    let code = error.as_database_error().and_then(DatabaseError::code);
+    code.is_some_and(|code| code.starts_with("40") || code.starts_with("23"))
 }

@@ -1,8 +1,8 @@
 //! Loads single records in batches.
 //!
 //! A call of sqlx is a hop to SQLite's thread and back, which costs more than the read itself. One task owns a
-//! connection and answers, with one statement, all requests that arrived while the previous statement ran. A record is
-//! always read after it was requested.
+//! connection and answers, with one statement, all requests that arrived while the previous statement ran or in the same
+//! wake-up. A record is always read after it was requested.
 
 use invoicing_core::CompanyId;
 use sqlx::{Connection, Row as _, SqliteConnection};
@@ -64,7 +64,7 @@ async fn work(
     mut requests: mpsc::Receiver<Request>,
 ) {
     while let Some(first) = requests.recv().await {
-        // Requests that are about to arrive join the first.
+        // Without it the first request of a wake-up would often be read alone.
         tokio::task::yield_now().await;
         let mut batch = vec![first];
         while batch.len() < BATCH

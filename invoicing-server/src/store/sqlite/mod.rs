@@ -5,18 +5,15 @@ mod worker;
 mod writer;
 
 use std::fs::{File, TryLockError};
-use std::path::{Path, PathBuf};
-use std::str::FromStr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, join_all};
+use futures_util::future::join_all;
 use invoicing_core::WebhookId;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, Connection as _, SqliteConnection, SqlitePool};
 
-#[cfg(feature = "postgres")]
-pub(crate) use super::migrate::KNOWN_SQLITE as KNOWN;
 use batch_loader::BatchLoader;
 use writer::Writer;
 
@@ -48,7 +45,7 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 
 /// An open file.
 pub(crate) struct Sqlite {
-    writer: Writer,
+    pub(super) writer: Writer,
     readers: SqlitePool,
     pub(super) quote_details: BatchLoader,
     pub(super) invoice_details: BatchLoader,
@@ -59,7 +56,7 @@ impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
     pub(crate) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
-        let options = SqliteConnectOptions::from_str("sqlite://")?
+        let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
@@ -104,14 +101,6 @@ impl Sqlite {
         self.readers.acquire().await.map(Connection::SqliteReader).map_err(Error::unavailable)
     }
 
-    pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
-    {
-        self.writer.run(operation).await
-    }
-
     /// Claims for several webhooks; the claims share a commit.
     pub(super) async fn claim(
         &self,
@@ -119,7 +108,7 @@ impl Sqlite {
         wanted: &[(WebhookId, usize)],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claims = wanted.iter().map(|&(webhook, room)| async move {
-            let claimed = self.write(move |tx| {
+            let claimed = self.writer.run(move |tx| {
                 Box::pin(
                     async move { AllDeliveries(tx.connection()).claim_one(claimant, webhook, room).await },
                 )
@@ -148,9 +137,7 @@ impl Sqlite {
 
 /// Takes the lock beside the database. An earlier owner that is just ending gets a moment to do so.
 pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
+    let path = database.with_added_extension("lock");
     let error = |source| DatabaseError::Lock { path: path.clone(), source };
     let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
     for _ in 0..LOCK_TRIES {

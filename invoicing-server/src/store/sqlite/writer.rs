@@ -27,10 +27,11 @@ const UNDO: &str = "ROLLBACK TO operation";
 /// Answers the caller of an operation with the result of the commit.
 type Reply = Box<dyn FnOnce(Result<(), Error>) + Send>;
 /// Runs an operation. `None` where it is to be rolled back; then it is already answered.
-pub(super) type QueuedOperation = Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
+pub(in crate::store) type QueuedOperation =
+    Box<dyn for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Option<Reply>> + Send>;
 
 /// Hands operations to the task.
-pub(super) type Writer = Worker<QueuedOperation>;
+pub(in crate::store) type Writer = Worker<QueuedOperation>;
 
 /// Starts the task.
 pub(super) fn start(tx: Tx, lock: File) -> Writer {
@@ -38,7 +39,7 @@ pub(super) fn start(tx: Tx, lock: File) -> Writer {
 }
 
 impl Worker<QueuedOperation> {
-    pub(super) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
+    pub(in crate::store) async fn run<T, F>(&self, operation: F) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Send + 'static,
