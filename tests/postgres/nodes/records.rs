@@ -8,8 +8,9 @@ use futures_util::future::join_all;
 use invoicing_core::{ClientId, NewClient, QuoteStatus, Timestamp};
 use invoicing_server::{ClientQuery, CompanyHandle, Error, ManualClock, PageWindow};
 use invoicing_tests::{World, new_quote, on_postgres};
+use tokio::sync::Barrier;
 
-use super::{Nodes, call};
+use super::{MINUTE, Nodes, call};
 use crate::operations::imports::{IMPORT, Writers, assert_no_gaps};
 use crate::support::hooked_store::HookedStore;
 use crate::support::{client_of, payment, quote_at};
@@ -173,24 +174,48 @@ async fn a_quote_is_converted_once() {
     assert_eq!(nodes.world.count("SELECT count(*) FROM invoice").await, 3);
 }
 
+/// All of them decide at one time, when the documents of the signatures are stored.
+///
 /// Rules: STATE-2
 #[on_postgres(worker_threads = 4)]
 async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let (world, store) = HookedStore::world().await;
+    let nodes = Nodes::of_one_clock(world).await;
+    let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
     for _ in 0..5 {
         let quote = nodes.world.sent().await;
         let token = nodes.company(1).quotes().signing_link(quote.summary.id).await.unwrap();
         let (signature, token) = (crate::support::signature(), token.reveal());
-        let links: Vec<_> = nodes.all.iter().map(invoicing_server::Invoicing::signing_links).collect();
+        let all_ready = Arc::new(Barrier::new(2 * links.len()));
+        wait_when_stored(&store, &all_ready, links.len());
         let signed = links.iter().map(|links| async { links.sign(token, &signature).await.is_ok() });
-        let declined = links.iter().map(|links| async { links.decline(token).await.is_ok() });
-        let (signed, declined) = tokio::join!(join_all(signed), join_all(declined));
+        let declined = links.iter().map(|links| async {
+            all_ready.wait().await;
+            links.decline(token).await.is_ok()
+        });
+        let both = async { tokio::join!(join_all(signed), join_all(declined)) };
+        let (signed, declined) = tokio::time::timeout(MINUTE, both).await.expect("all of them are ready");
+        store.nothing_happens();
         let signed = signed.into_iter().filter(|done| *done).count();
         let declined = declined.into_iter().filter(|done| *done).count();
-        assert!(signed <= 1 && (signed == 1) != (declined > 0), "{signed} signed, {declined} declined");
+        assert_eq!(signed + declined, 1, "{signed} signed, {declined} declined");
         let status = nodes.company(2).quotes().get(quote.summary.id).await.unwrap().summary.status;
         assert_eq!(status, if signed == 1 { QuoteStatus::Accepted } else { QuoteStatus::Rejected });
     }
+}
+
+/// Holds the next `count` documents back until all have come to the barrier. Those of a further attempt go through.
+fn wait_when_stored(store: &HookedStore, all_ready: &Arc<Barrier>, count: usize) {
+    let (stored, all_ready) = (AtomicUsize::new(0), Arc::clone(all_ready));
+    store.happens(move || {
+        let waits = stored.fetch_add(1, Ordering::SeqCst) < count;
+        let all_ready = Arc::clone(&all_ready);
+        Box::pin(async move {
+            if waits {
+                all_ready.wait().await;
+            }
+        })
+    });
 }
 
 /// Creates a quote on another node whenever a document of an import is stored, the first `times`.
