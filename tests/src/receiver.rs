@@ -13,7 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
 /// What came.
@@ -40,6 +40,8 @@ pub enum Reply {
     Status(u16, Vec<(&'static str, String)>),
     /// With a bare status, after a while.
     Slow(Duration, u16),
+    /// With a bare status, once the semaphore has a permit or is closed.
+    Held(Arc<Semaphore>, u16),
     /// Not at all within any time limit.
     Hang,
 }
@@ -153,6 +155,10 @@ async fn answer(
     match reply {
         Reply::Slow(while_, status) => {
             tokio::time::sleep(while_).await;
+            Ok(Response::builder().status(status).body(Full::default()).expect("a response"))
+        }
+        Reply::Held(release, status) => {
+            let _permit = release.acquire().await;
             Ok(Response::builder().status(status).body(Full::default()).expect("a response"))
         }
         Reply::Hang => {

@@ -1,12 +1,14 @@
 //! Webhooks: dispatchers on several nodes share what is due, and follow what another node decides.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, WebhookId};
 use invoicing_server::{Env, Secret, WebhookChange};
 use invoicing_tests::{Received, Receiver, Reply, RunningDispatcher, World, on_postgres};
 use sqlx::{Connection, Executor, PgConnection};
+use tokio::sync::Semaphore;
 use webhook_verify::Verifier;
 
 use super::{MINUTE, Nodes, TOLD, WAITING, comes_to, comes_within};
@@ -148,10 +150,11 @@ async fn the_claims_of_a_node_that_died_fall_due_with_its_lease() {
 /// One has lost its claim without knowing, the other one has it now, and both write down at one time what they did.
 #[on_postgres(worker_threads = 4)]
 async fn attempts_that_two_nodes_record_at_once_have_a_number_each() {
-    let nodes = Nodes::of_one_clock(World::new().await).await;
+    let patient = World::with(|settings| settings.dispatch.attempt_timeout_ms = 30_000).await;
+    let nodes = Nodes::of_one_clock(patient).await;
     let receiver = Receiver::start().await;
-    // Nearly the limit: time enough for all that happens before the first of them can record.
-    receiver.reply_always(Reply::Slow(Duration::from_secs(4), 200));
+    let release = Arc::new(Semaphore::new(0));
+    receiver.reply_always(Reply::Held(Arc::clone(&release), 200));
     let id = hook(&nodes.world, &receiver.url).await.webhook.id;
     let slow = RunningDispatcher::start(nodes.all[1].dispatcher());
     emit_for(&nodes.company(1), 1).await;
@@ -161,6 +164,7 @@ async fn attempts_that_two_nodes_record_at_once_have_a_number_each() {
     assert!(receiver.wait_for(2, LONG).await);
     let mut between = PgConnection::connect(nodes.world.place().url()).await.unwrap();
     between.execute("BEGIN; SELECT FROM delivery FOR UPDATE").await.unwrap();
+    release.close();
     comes_within(LONG, "two that record", async || nodes.world.count(WAITING).await == 2).await;
     between.close().await.unwrap();
     assert_eq!(slow.stop().await.attempts + heir.stop().await.attempts, 2);
