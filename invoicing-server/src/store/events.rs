@@ -49,8 +49,8 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
     if let Some(known) = tx.connection().write_cache().and_then(|cache| cache.subscribers(company)) {
         return Ok(known);
     }
-    let webhooks = WebhookTable(Scope { connection: tx.connection(), company }).list().await?;
-    let subscribers = webhooks.iter().map(Subscriber::from).collect();
+    let mut webhooks = WebhookTable(Scope { connection: tx.connection(), company });
+    let subscribers = webhooks.subscribers().await?.into();
     if let Some(cache) = tx.connection().write_cache() {
         cache.remember_subscribers(company, &subscribers);
     }

@@ -107,6 +107,13 @@ impl From<WebhookRow> for Webhook {
     }
 }
 
+#[derive(FromRow)]
+struct SubscriberRow {
+    id: Uuid,
+    kinds: i64,
+    disabled: bool,
+}
+
 impl From<&Webhook> for Subscriber {
     fn from(webhook: &Webhook) -> Self {
         Self { id: webhook.id, kinds: to_bits(&webhook.events), disabled: webhook.disabled.is_some() }
@@ -148,6 +155,20 @@ impl WebhookTable<'_> {
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
+    }
+
+    /// What an event needs of all webhooks.
+    pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
+        const SUBSCRIBERS: &str = "
+            SELECT id, kinds, disabled_at IS NOT NULL AS disabled FROM webhook
+            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+        let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
+        let subscriber = |row: SubscriberRow| Subscriber {
+            id: WebhookId(row.id),
+            kinds: row.kinds,
+            disabled: row.disabled,
+        };
+        Ok(rows.into_iter().map(subscriber).collect())
     }
 
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {
