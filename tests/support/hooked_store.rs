@@ -1,5 +1,6 @@
 //! A document store that lets something happen while it stores.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -27,6 +28,19 @@ impl HookedStore {
     /// From now on this happens with each document.
     pub(crate) fn happens(&self, hook: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static) {
         *self.hook.lock().unwrap() = Some(Arc::new(hook));
+    }
+
+    /// This happens with each of the next `times` documents.
+    pub(crate) fn happens_next(
+        &self,
+        times: usize,
+        hook: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) {
+        let stored = AtomicUsize::new(0);
+        self.happens(move || {
+            let is_next = stored.fetch_add(1, Ordering::SeqCst) < times;
+            if is_next { hook() } else { Box::pin(std::future::ready(())) }
+        });
     }
 
     /// From now on nothing happens.

@@ -187,7 +187,11 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
         let token = nodes.company(1).quotes().signing_link(quote.summary.id).await.unwrap();
         let (signature, token) = (crate::support::signature(), token.reveal());
         let all_ready = Arc::new(Barrier::new(2 * links.len()));
-        wait_when_stored(&store, &all_ready, links.len());
+        let ready = Arc::clone(&all_ready);
+        store.happens_next(links.len(), move || {
+            let ready = Arc::clone(&ready);
+            Box::pin(async move { _ = ready.wait().await })
+        });
         let signed = links.iter().map(|links| async { links.sign(token, &signature).await.is_ok() });
         let declined = links.iter().map(|links| async {
             all_ready.wait().await;
@@ -204,30 +208,11 @@ async fn a_quote_is_signed_or_declined_by_one_and_not_both() {
     }
 }
 
-/// Holds the next `count` documents back until all have come to the barrier. Those of a further attempt go through.
-fn wait_when_stored(store: &HookedStore, all_ready: &Arc<Barrier>, count: usize) {
-    let (stored, all_ready) = (AtomicUsize::new(0), Arc::clone(all_ready));
-    store.happens(move || {
-        let waits = stored.fetch_add(1, Ordering::SeqCst) < count;
-        let all_ready = Arc::clone(&all_ready);
-        Box::pin(async move {
-            if waits {
-                all_ready.wait().await;
-            }
-        })
-    });
-}
-
 /// Creates a quote on another node whenever a document of an import is stored, the first `times`.
 fn creates_elsewhere(store: &HookedStore, company: CompanyHandle, client: ClientId, times: usize) {
-    let stored = Arc::new(AtomicUsize::new(0));
-    store.happens(move || {
-        let (company, stored) = (company.clone(), Arc::clone(&stored));
-        Box::pin(async move {
-            if stored.fetch_add(1, Ordering::SeqCst) < times {
-                company.quotes().create(&new_quote(client)).await.unwrap();
-            }
-        })
+    store.happens_next(times, move || {
+        let company = company.clone();
+        Box::pin(async move { _ = company.quotes().create(&new_quote(client)).await.unwrap() })
     });
 }
 
