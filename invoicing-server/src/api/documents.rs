@@ -17,6 +17,6 @@ pub(super) async fn download(context: &ApiContext, head: &Parts) -> ApiResult {
     if download.is_not_modified() {
         return download.not_modified();
     }
-    let fetched = services.documents.access().fetch(&document).await;
+    let fetched = services.documents.bounded_store().fetch(&document).await;
     download.respond(fetched.map_err(Error::from)?, &document.file_name)
 }

@@ -89,18 +89,18 @@ impl Documents {
     }
 
     /// The store for one operation, with all of its time to wait.
-    pub(crate) fn access(&self) -> StoreAccess<'_> {
-        StoreAccess { store: &*self.store, left: STORE_TIME_LIMIT }
+    pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
+        BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }
     }
 }
 
 /// The document store as one operation uses it, and what the operation has left of its time to wait for it.
-pub(crate) struct StoreAccess<'d> {
+pub(crate) struct BoundedStore<'d> {
     store: &'d dyn DocumentStore,
     left: Duration,
 }
 
-impl StoreAccess<'_> {
+impl BoundedStore<'_> {
     /// Stores a document whose upload has begun.
     ///
     /// `Ok` means that it is safe on disk; a transaction may now finish the upload and refer to the document.
@@ -183,16 +183,16 @@ mod tests {
         };
         let upload = Uuid::from_u128(upload);
         let (frozen, bytes) = documents.render(upload, particulars, quote(), None).await?;
-        documents.access().put(&frozen.document, bytes).await?;
+        documents.bounded_store().put(&frozen.document, bytes).await?;
         Ok(frozen)
     }
 
     async fn fetch(documents: &Documents, frozen: &Frozen) -> Result<Bytes, StoreError> {
-        documents.access().fetch(&frozen.document).await
+        documents.bounded_store().fetch(&frozen.document).await
     }
 
     async fn check(documents: &Documents, frozen: &Frozen) -> Result<(), StoreError> {
-        documents.access().check_available(frozen.document.key, frozen.size_bytes).await
+        documents.bounded_store().check_available(frozen.document.key, frozen.size_bytes).await
     }
 
     #[tokio::test]
@@ -227,7 +227,7 @@ mod tests {
         let (documents, memory) = documents();
         memory.hang(true);
         let begun = tokio::time::Instant::now();
-        let (key, sha256, mut store) = (key(1), ContentHash::of(b"x"), documents.access());
+        let (key, sha256, mut store) = (key(1), ContentHash::of(b"x"), documents.bounded_store());
         let document = StoredDocument { key, sha256, file_name: "a.pdf".into() };
         let slow = async {
             tokio::time::sleep(Duration::from_secs(4)).await;

@@ -28,7 +28,7 @@ pub use render::{DocumentInput, DocumentRenderer, RenderError, SentCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
 pub(crate) use content_disposition::content_disposition;
-pub(crate) use freeze::{Documents, Frozen, StoreAccess, StoredCopy};
+pub(crate) use freeze::{BoundedStore, Documents, Frozen, StoredCopy};
 pub(crate) use render::Particulars;
 pub(crate) use signed_url::{DOCUMENT_URL_VALID_MS, UrlSigner};
 pub(crate) use store::{CONTENT_TYPE, StoredDocument};

@@ -6,7 +6,7 @@ use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Times
 use super::{Quotes, Services};
 use crate::Error;
 use crate::documents::{
-    CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars, StoreAccess, StoredCopy,
+    BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars, StoredCopy,
     StoredDocument,
 };
 use crate::store::Tables;
@@ -33,7 +33,7 @@ impl Quotes<'_> {
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
         let services = &self.0.services;
         let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
-        let mut store = services.documents.access();
+        let mut store = services.documents.bounded_store();
         store.check_available(document.key, size_bytes).await?;
         let (url, expires_at) = services.document_url(&document, &mut store).await?;
         Ok(DocumentLink {
@@ -50,7 +50,7 @@ impl Quotes<'_> {
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
         let services = &self.0.services;
-        let latest = services.latest_copy(self.0.id, id, &mut services.documents.access()).await?;
+        let latest = services.latest_copy(self.0.id, id, &mut services.documents.bounded_store()).await?;
         let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
     }
@@ -66,7 +66,7 @@ impl Services {
         particulars: Particulars,
         quote: &Quote,
         signed: Option<StoredCopy>,
-        store: &mut StoreAccess<'_>,
+        store: &mut BoundedStore<'_>,
     ) -> Result<Frozen, Error> {
         let upload = self.env.uuid();
         let (frozen, bytes) = self.documents.render(upload, particulars, quote.clone(), signed).await?;
@@ -84,7 +84,7 @@ impl Services {
         &self,
         company: CompanyId,
         quote: QuoteId,
-        store: &mut StoreAccess<'_>,
+        store: &mut BoundedStore<'_>,
     ) -> Result<StoredCopy, Error> {
         let (document, _) = self.latest_document(company, quote).await?;
         let bytes = store.fetch(&document).await?;
@@ -114,7 +114,7 @@ impl Services {
     async fn document_url(
         &self,
         document: &StoredDocument,
-        store: &mut StoreAccess<'_>,
+        store: &mut BoundedStore<'_>,
     ) -> Result<(String, Timestamp), Error> {
         let now = self.env.now();
         if self.presigned_urls

@@ -86,7 +86,7 @@ impl SigningLinks {
             .quotes()
             .change_frozen(id, |before| async move {
                 before.quote.check_signable(before.change.today())?;
-                let mut store = services.documents.access();
+                let mut store = services.documents.bounded_store();
                 // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
                 let sent = services.latest_copy(company.id(), id, &mut store).await?;
                 if shown.is_some_and(|shown| shown != sent.document.sha256) {

@@ -103,7 +103,7 @@ impl Quotes<'_> {
     /// A document without a signature.
     pub(super) async fn freeze(&self, particulars: Particulars, quote: &Quote) -> Result<Frozen, Error> {
         let services = &self.0.services;
-        services.freeze_document(particulars, quote, None, &mut services.documents.access()).await
+        services.freeze_document(particulars, quote, None, &mut services.documents.bounded_store()).await
     }
 
     /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.

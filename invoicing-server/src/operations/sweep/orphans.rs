@@ -65,7 +65,7 @@ impl Sweeper {
     async fn delete_documents(&self, company: CompanyId, uploads: Vec<Uuid>) -> Deletions {
         let documents = &self.services.documents;
         let keys = uploads.into_iter().map(|upload| DocumentKey { company, upload });
-        let deletions = keys.map(async |key| (key, documents.access().delete(key).await));
+        let deletions = keys.map(async |key| (key, documents.bounded_store().delete(key).await));
         let mut ended = stream::iter(deletions).buffer_unordered(AT_ONCE);
         let mut done = Deletions::default();
         while let Some((key, result)) = ended.next().await {
