@@ -12,7 +12,6 @@ use std::convert::Infallible;
 
 use bytes::Bytes;
 use http::{Request, Response};
-use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -21,7 +20,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use invoicing_client::InvoicingClient;
 use invoicing_core::{NewClient, NewCompany, Plan};
 use invoicing_examples::Failure;
-use invoicing_server::{ApiService, Invoicing, Settings};
+use invoicing_server::{ApiService, Body, Invoicing, Settings};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -95,11 +94,11 @@ async fn accept(
 }
 
 /// The host's own pages, and the API.
-async fn route(service: ApiService, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+async fn route(service: ApiService, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     if request.uri().path().starts_with("/api/v1/") {
         return Ok(service.answer(request).await);
     }
-    Ok(Response::new(Full::from("the host's own page\n")))
+    Ok(Response::new(Bytes::from_static(b"the host's own page\n").into()))
 }
 
 async fn ask(base_url: &str, key: &str) -> Result<(), Failure> {

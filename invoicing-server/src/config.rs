@@ -15,7 +15,7 @@ pub(crate) const ATTEMPT_TIMEOUT_MS: u64 = 5_000;
 const MIN_LEASE_BEYOND_ATTEMPT_MS: u64 = 6_000;
 
 /// Fewest bytes for [`RequestLimits::buffered_bytes`]: one request with the largest body, and 64 KiB for its head.
-const MIN_BUFFERED_BYTES: usize = MAX_BODY_BYTES + 64 * 1024;
+pub(crate) const MIN_BUFFERED_BYTES: usize = MAX_BODY_BYTES + 64 * 1024;
 
 /// A setting that is not usable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,9 +67,12 @@ pub struct DocumentSettings {
 ///
 /// | Limit | Default | Beyond it |
 /// |---|---|---|
-/// | [`in_flight`](Self::in_flight) | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
-/// | [`documents_in_flight`](Self::documents_in_flight) | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
-/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`in_flight`](Self::in_flight); of one company half | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`documents_in_flight`](Self::documents_in_flight); of one company half | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
+/// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
+/// | of these for one company, one connection of [`serve`](crate::serve()) | a quarter each, at least 320 KiB | the same |
+/// | of these for one document, all callers without a key | 1/16 each | the same |
+/// | downloads of one document at once | 8 | one that has not moved for 1 s is ended; else 503 `overloaded` |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
 /// | body of a request | 256 KiB (contract) | 413 `payload_too_large` |
 /// | unread body of a request that is refused | read for 5 s, up to 1 MiB | the answer is sent, and the rest not read |
@@ -87,8 +90,9 @@ pub struct RequestLimits {
     /// that a document store which hangs does not block other requests.
     pub documents_in_flight: usize,
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
-    /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The answers of [`in_flight`](Self::in_flight)
-    /// requests and the documents of [`documents_in_flight`](Self::documents_in_flight) may exceed the limit.
+    /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for answers of at most
+    /// 16 KiB. The answers of [`in_flight`](Self::in_flight) requests and the documents of
+    /// [`documents_in_flight`](Self::documents_in_flight) may exceed the limit while they are made.
     pub buffered_bytes: usize,
     /// Time limit for the body of a request in milliseconds, counted from its head. At most 600,000.
     pub body_time_ms: u64,

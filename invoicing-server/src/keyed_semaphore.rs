@@ -26,6 +26,11 @@ impl KeyedSemaphore {
         Self { permits, companies: Mutex::default() }
     }
 
+    /// A permit without waiting; `None` where the company has no free one or others wait for it.
+    pub(crate) fn try_acquire(&self, company: CompanyId) -> Option<Permit> {
+        self.join(company).try_acquire_owned().ok()
+    }
+
     /// Waits for a permit, in the order of the calls.
     pub(crate) async fn acquire(&self, company: CompanyId) -> Result<Permit, Error> {
         self.acquire_many(company, 1).await

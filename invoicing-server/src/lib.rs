@@ -50,8 +50,9 @@ mod serve;
 mod store;
 mod target;
 
+pub use api::response_body::{Body, UnreadResponse};
 pub use api::routes::{Endpoint, ROUTES, Route};
-pub use api::service::{ApiService, Body};
+pub use api::service::ApiService;
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};

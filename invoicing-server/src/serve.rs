@@ -1,7 +1,8 @@
 //! A server for hosts without one: HTTP/1.1 and HTTP/2 without TLS, limits on every resource that a peer can occupy, and
 //! a graceful stop.
 //!
-//! A slow head is ended by `head_timeout`, a slow body by the API (408), a slow reader by `connection_table`.
+//! A slow head is ended by `head_timeout`, a slow body by the API (408). A slow reader is ended by `connection_table` over
+//! HTTP/1, and by the API's `byte_budget` over HTTP/2, where other streams may share its connection.
 //!
 //! TLS must be terminated in front of it. It handles no signals: the host stops it. hyper itself refuses a request head
 //! that is malformed or too large; that response has an empty body.
@@ -63,7 +64,10 @@ pub async fn serve(
         tokio::select! {
             () = &mut stop => break,
             Some(_) = connections.join_next() => {}
-            now = overdue_check.tick() => table.close_overdue(now),
+            now = overdue_check.tick() => {
+                table.close_overdue(now);
+                server.service.end_overdue(now);
+            }
             Some((stream, guard)) = accepted.next() => {
                 connections.spawn(Arc::clone(&server).serve_connection(stream, guard, stopped.clone()));
             }

@@ -417,7 +417,8 @@ async fn while_the_document_store_hangs_everything_else_is_answered() {
     let world = World::with(|settings| {
         settings.quota = 0;
         settings.requests.in_flight = 2;
-        settings.requests.documents_in_flight = 2;
+        // One company may have two of them.
+        settings.requests.documents_in_flight = 3;
     })
     .await;
     let sent = world.sent().await;

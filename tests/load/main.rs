@@ -5,6 +5,7 @@
 
 mod http2;
 mod process;
+mod unread;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -19,6 +19,10 @@ pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) key: String,
+    /// The key of a second company.
+    pub(crate) other_key: String,
+    /// Path and query of a document's URL, where the settings ask for a document.
+    pub(crate) document: Option<String>,
     _folder: TempDir,
 }
 
@@ -38,7 +42,9 @@ impl Server {
         let said: Value = serde_json::from_str(&line).expect("where it listens");
         let text = |name: &str| said[name].as_str().expect("a text").to_owned();
         let address = text("address").parse().expect("an address");
-        Self { child, address, key: text("key"), _folder: folder }
+        let (key, other_key) = (text("key"), text("otherKey"));
+        let document = said["document"].as_str().map(str::to_owned);
+        Self { child, address, key, other_key, document, _folder: folder }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {
@@ -111,8 +117,14 @@ impl Drop for Server {
     }
 }
 
-/// One request and its answer on a connection.
+/// One request and its answer on a connection, which has this status.
 pub(crate) async fn ask(stream: &mut TcpStream, request: &[u8], status: u16) {
+    let answer = answer(stream, request).await;
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+}
+
+/// One request and its answer on a connection.
+pub(crate) async fn answer(stream: &mut TcpStream, request: &[u8]) -> String {
     let answer = async {
         stream.write_all(request).await.expect("the request is taken");
         let mut answer = Vec::new();
@@ -123,8 +135,7 @@ pub(crate) async fn ask(stream: &mut TcpStream, request: &[u8], status: u16) {
         answer
     };
     let answer = timeout(PATIENCE, answer).await.expect("no answer");
-    let answer = String::from_utf8_lossy(&answer);
-    assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    String::from_utf8_lossy(&answer).into_owned()
 }
 
 fn is_whole(answer: &[u8]) -> bool {

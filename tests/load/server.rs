@@ -1,15 +1,16 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
-//! `api-server <folder> <settings>`: serves a company without a quota until standard input ends, and says on one line
-//! where it listens and with which key. The settings are JSON: `files`, and the limits `serve` and `requests`.
+//! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
+//! line where it listens, with which keys, and where a document is. The settings are JSON: `files`, `documentLines`, and
+//! the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
 
-use invoicing_core::{NewCompany, Plan};
-use invoicing_server::{Invoicing, RequestLimits, ServeLimits, Settings, serve};
+use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan};
+use invoicing_server::{CompanyHandle, Invoicing, RequestLimits, ServeLimits, Settings, serve};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 #[derive(Debug, Default, Deserialize)]
@@ -17,6 +18,8 @@ use tokio::sync::oneshot;
 struct Arguments {
     /// File descriptors that the process may have.
     files: Option<u64>,
+    /// Lines of a quote to send, so that there is a document.
+    document_lines: Option<usize>,
     serve: ServeLimits,
     requests: RequestLimits,
 }
@@ -31,10 +34,16 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
     let settings = Settings { quota: 0, requests: arguments.requests, ..Settings::default() };
     let invoicing = Invoicing::sqlite(folder.join("invoicing.db")).settings(settings).open().await?;
-    let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await?;
-    let key = invoicing.company(company.id).keys().issue("load").await?.key;
+    let (company, key) = open_company(&invoicing).await?;
+    let (_, other_key) = open_company(&invoicing).await?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    println!("{}", json!({ "address": listener.local_addr()?.to_string(), "key": key.reveal() }));
+    let document = match arguments.document_lines {
+        Some(lines) => Some(document(&company, lines).await?),
+        None => None,
+    };
+    let address = listener.local_addr()?.to_string();
+    let said = json!({ "address": address, "key": key, "otherKey": other_key, "document": document });
+    println!("{said}");
     let (stop, stopped) = oneshot::channel::<()>();
     std::thread::spawn(move || {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
@@ -43,4 +52,24 @@ async fn main() -> Result<(), Box<dyn Error>> {
     serve(listener, invoicing.service(), arguments.serve, async { drop(stopped.await) }).await?;
     invoicing.close().await;
     Ok(())
+}
+
+/// A company and its key.
+async fn open_company(invoicing: &Invoicing) -> Result<(CompanyHandle, String), Box<dyn Error>> {
+    let company = invoicing.companies().create(&NewCompany::named("Company", Plan::Team)).await?;
+    let company = invoicing.company(company.id);
+    let key = company.keys().issue("load").await?.key.reveal().to_owned();
+    Ok((company, key))
+}
+
+/// Sends a quote with so many lines; path and query of its document's URL.
+async fn document(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
+    let line = json!({ "description": "x".repeat(400), "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
+    let line: NewLine = serde_json::from_value(line)?;
+    let client = company.clients().create(&NewClient::named("Client")).await?.client;
+    let new = NewQuote { lines: vec![line; lines], ..NewQuote::empty(client.id) };
+    let quote = company.quotes().create(&new).await?.summary.id;
+    company.quotes().send(quote, None).await?;
+    let url = company.quotes().document(quote).await?.url;
+    Ok(url.split_once("/api/").map(|(_, path)| format!("/api/{path}")).into())
 }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper_util::rt::TokioIo;
+use invoicing_server::Body;
 use invoicing_tests::{World, on_each_database};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
@@ -22,7 +23,7 @@ struct Labelled<S>(S);
 
 impl<S, B> Service<Request<B>> for Labelled<S>
 where
-    S: Service<Request<B>, Response = Response<Full<Bytes>>, Error = std::convert::Infallible>,
+    S: Service<Request<B>, Response = Response<Body>, Error = std::convert::Infallible>,
     S::Future: Send + 'static,
 {
     type Response = S::Response;

@@ -1,11 +1,12 @@
 //! HTTP/2 peers that do what no client does, frame by frame. Each is stopped, and others are served meanwhile.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use invoicing_tests::on_each_database;
+use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use crate::serving::connections::{PATIENCE, Server};
 
@@ -17,12 +18,14 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const PING: u8 = 6;
 const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
 const CONTINUATION: u8 = 9;
 
 const ACK: u8 = 1;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
+const INTERNAL_ERROR: u32 = 2;
 const REFUSED_STREAM: u32 = 7;
 const ENHANCE_YOUR_CALM: u32 = 11;
 const FRAME_SIZE_ERROR: u32 = 6;
@@ -135,6 +138,20 @@ impl Peer {
         }
     }
 
+    /// Reads the body of one stream; the code where the server ends the stream before.
+    async fn data(&mut self, stream: u32) -> Result<(), u32> {
+        loop {
+            let frame = self.next(&[DATA, RST_STREAM]).await.expect("the connection goes on");
+            match frame {
+                Frame { kind: RST_STREAM, stream: ended, .. } if ended == stream => return Err(frame.code()),
+                Frame { kind: DATA, flags, stream: of, .. } if of == stream && flags & END_STREAM != 0 => {
+                    return Ok(());
+                }
+                _ => {}
+            }
+        }
+    }
+
     /// Why the server ends the connection, as far as it says so before it does.
     async fn end(&mut self) -> Option<u32> {
         let mut code = None;
@@ -240,8 +257,8 @@ async fn a_head_of_too_many_fields_is_431_at_once_and_the_connection_goes_on() {
 
 #[on_each_database]
 async fn heads_that_wait_for_their_bodies_count_among_the_bytes_that_are_held() {
-    /// How many heads fit: over HTTP/2 each counts as a frame of 16 KiB.
-    const FIT: u32 = 32;
+    /// How many heads fit into the share of a connection: over HTTP/2 each counts as a frame of 16 KiB.
+    const FIT: u32 = 20;
     let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = 512 * 1024).await;
     let mut peer = Peer::connect(&server, &[]).await;
     // A client that waits to be asked for its body is answered at once.
@@ -272,17 +289,37 @@ async fn a_frame_that_is_too_large_ends_the_connection() {
     server.is_well().await;
 }
 
+/// Rules: FAIR-5
 #[on_each_database]
-async fn an_answer_without_a_window_is_given_up() {
-    let server = Server::with(|limits| limits.response_read = Duration::from_secs(1)).await;
-    let begun = Instant::now();
+async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_opens() {
+    const LIMIT: Duration = Duration::from_secs(1);
+    /// More than an answer.
+    const OPEN: u32 = 8 * 1024 * 1024;
+    let server = Server::with(|limits| limits.response_read = LIMIT).await;
+    for n in 0..8 {
+        let client = json!({ "name": format!("Client {n}"), "notes": "é".repeat(2_000) });
+        assert_eq!(server.world.send("POST", "/api/v1/clients", &client).await.status, 201);
+    }
     // INITIAL_WINDOW_SIZE 0: the server may send no body.
     let mut peer = Peer::connect(&server, &[0, 4, 0, 0, 0, 0]).await;
     peer.pour(&frame(SETTINGS, ACK, 0, &[]), 1).await;
-    peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, 1, &head(&server, 2)), 1).await;
-    let answer = peer.next(&[HEADERS]).await.unwrap();
-    assert_eq!((answer.stream, answer.payload[0]), (1, STATUS_200));
-    peer.end().await;
-    assert!(begun.elapsed() >= Duration::from_secs(1));
-    server.is_well().await;
+    let window = |stream| frame(WINDOW_UPDATE, 0, stream, &OPEN.to_be_bytes());
+    peer.pour(&window(0), 1).await;
+    for (stream, opens) in [(1, false), (3, true)] {
+        peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &head(&server, 2)), 1).await;
+        let answer = peer.next(&[HEADERS, RST_STREAM, GOAWAY]).await.unwrap();
+        assert_eq!((answer.kind, answer.stream, answer.payload[0]), (HEADERS, stream, STATUS_200));
+        if opens {
+            peer.pour(&window(stream), 1).await;
+            peer.data(stream).await.expect("a whole answer");
+        }
+    }
+    // Its time is 2 s longer for its size, and it is looked at every second.
+    sleep(LIMIT + Duration::from_secs(4)).await;
+    peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, 5, &head(&server, 2)), 1).await;
+    assert_eq!(peer.next(&[HEADERS, GOAWAY]).await.unwrap().stream, 5, "the connection goes on");
+    peer.pour(&window(1), 1).await;
+    assert_eq!(peer.data(1).await, Err(INTERNAL_ERROR));
+    peer.pour(&window(5), 1).await;
+    peer.data(5).await.expect("a whole answer");
 }

@@ -2,6 +2,7 @@
 
 mod connections;
 mod embedding;
+mod fairness;
 mod http2;
 mod request_limits;
 mod smuggling;

@@ -8,7 +8,7 @@ use http_body::Body;
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
-use super::capacity::ByteReservation;
+use super::byte_budget::ByteReservation;
 use super::error::ApiError;
 use crate::config::MAX_BODY_BYTES;
 
@@ -34,7 +34,7 @@ pub(super) async fn read(
     body: &mut (impl ReadableBody + Unpin),
     headers: &HeaderMap,
     time: Duration,
-    reservation: &mut ByteReservation,
+    reservation: &ByteReservation,
 ) -> Result<Bytes, ApiError> {
     if announced_length(body, headers) > MAX_BODY_BYTES as u64 {
         return Err(ApiError::PayloadTooLarge);
@@ -44,7 +44,7 @@ pub(super) async fn read(
 
 async fn collect(
     body: &mut (impl ReadableBody + Unpin),
-    reservation: &mut ByteReservation,
+    reservation: &ByteReservation,
 ) -> Result<Bytes, ApiError> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -93,20 +93,22 @@ mod tests {
     use futures_util::{Stream, StreamExt, stream};
     use http_body::Frame;
     use http_body_util::{Full, StreamBody};
-    use invoicing_core::ErrorCode;
+    use invoicing_core::{CompanyId, ErrorCode};
+    use uuid::Uuid;
 
     use super::*;
-    use crate::api::capacity::Capacity;
-    use crate::config::RequestLimits;
+    use crate::api::byte_budget::{ByteBudget, Caller, Owner};
 
     const TIME: Duration = Duration::from_millis(20);
 
-    fn capacity(buffered_bytes: usize) -> Arc<Capacity> {
-        Arc::new(Capacity::new(&RequestLimits { buffered_bytes, ..RequestLimits::default() }))
+    fn reservation(budget: &Arc<ByteBudget>) -> ByteReservation {
+        let caller = Caller::Company(CompanyId(Uuid::from_u128(1)));
+        budget.admit(Owner { connection: None, caller }).unwrap()
     }
 
-    fn reservation() -> ByteReservation {
-        capacity(2 * MAX_BODY_BYTES).reserve_bytes()
+    /// A reservation that nothing else competes with.
+    fn only_reservation() -> ByteReservation {
+        reservation(&Arc::new(ByteBudget::new(2 * MAX_BODY_BYTES)))
     }
 
     /// A text of so many bytes.
@@ -126,7 +128,7 @@ mod tests {
 
     async fn read_chunks<const N: usize>(texts: [Option<&'static str>; N]) -> Result<Bytes, ErrorCode> {
         let mut body = pin!(StreamBody::new(chunks(texts)));
-        read(&mut body, &HeaderMap::new(), TIME, &mut reservation()).await.map_err(|error| error.code())
+        read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.map_err(|error| error.code())
     }
 
     #[tokio::test]
@@ -147,7 +149,7 @@ mod tests {
     async fn an_announced_length_over_the_limit_is_too_large() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, (MAX_BODY_BYTES + 1).into())]);
         let mut body = pin!(Full::new(Bytes::from_static(b"{}")));
-        let error = read(&mut body, &headers, TIME, &mut reservation()).await.unwrap_err();
+        let error = read(&mut body, &headers, TIME, &only_reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::PayloadTooLarge);
     }
 
@@ -159,19 +161,17 @@ mod tests {
     #[tokio::test]
     async fn a_body_that_never_ends_times_out() {
         let mut body = pin!(StreamBody::new(chunks([Some("{")]).chain(stream::pending())));
-        let error = read(&mut body, &HeaderMap::new(), TIME, &mut reservation()).await.unwrap_err();
+        let error = read(&mut body, &HeaderMap::new(), TIME, &only_reservation()).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::RequestTimeout);
     }
 
     #[tokio::test]
     async fn a_body_is_refused_while_its_bytes_cannot_be_reserved() {
-        let (mut first, mut second) = {
-            let capacity = capacity(20);
-            (capacity.reserve_bytes(), capacity.reserve_bytes())
-        };
-        first.grow(15).unwrap();
+        let budget = Arc::new(ByteBudget::new(MAX_BODY_BYTES));
+        let (first, second) = (reservation(&budget), reservation(&budget));
+        first.grow(MAX_BODY_BYTES - 5).unwrap();
         let mut body = pin!(StreamBody::new(chunks([Some("012345")])));
-        let error = read(&mut body, &HeaderMap::new(), TIME, &mut second).await.unwrap_err();
+        let error = read(&mut body, &HeaderMap::new(), TIME, &second).await.unwrap_err();
         assert_eq!(error.code(), ErrorCode::Overloaded);
     }
 

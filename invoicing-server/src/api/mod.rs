@@ -2,10 +2,11 @@
 //!
 //! [`service`] drives a request: [`routes`] finds the endpoint, [`access`] the company, [`body`] reads the body, and the
 //! resource's file ([`quotes`], [`invoices`], [`clients`], [`documents`]) holds the handler, which calls one operation.
-//! [`capacity`] limits concurrent work. This module knows neither SQL nor sockets, and business rules are in operations.
+//! [`capacity`] limits concurrent work, [`byte_budget`] the memory that peers hold. [`response_body`] is what they read. This module knows neither SQL nor sockets, and business rules are in operations.
 
 pub(crate) mod access;
 pub(crate) mod body;
+pub(crate) mod byte_budget;
 pub(crate) mod capacity;
 mod clients;
 mod content_type;
@@ -20,6 +21,7 @@ mod quotes;
 mod request;
 pub(crate) mod request_id;
 pub(crate) mod response;
+pub(crate) mod response_body;
 pub(crate) mod routes;
 pub(crate) mod service;
 

@@ -1,5 +1,7 @@
 //! The response: status, body, and the headers of every response.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use invoicing_core::QuotaDecision;
@@ -18,6 +20,9 @@ const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 
 /// Most headers of a JSON response: its own, those of [`complete`], and one of an error.
 const MAX_HEADERS: usize = 12;
+
+/// The body of each `overloaded`, so that refusals take no memory.
+static OVERLOADED: LazyLock<Bytes> = LazyLock::new(|| ApiError::Overloaded.body().into());
 
 /// The result of a handler, to which [`complete`] adds the headers of every response.
 pub(super) type ApiResult = Result<Response<Bytes>, ApiError>;
@@ -38,7 +43,8 @@ impl ApiError {
     /// The response, without the headers of every response.
     pub(super) fn response(&self) -> Response<Bytes> {
         let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), self.body());
+        let body = if matches!(self, Self::Overloaded) { OVERLOADED.clone() } else { self.body().into() };
+        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body);
         response.headers_mut().extend(self.header());
         response
     }

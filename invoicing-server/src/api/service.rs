@@ -15,20 +15,20 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
 use http_body::Body as _;
+use http_body_util::BodyExt;
 use http_body_util::combinators::Fuse;
-use http_body_util::{BodyExt, Full};
+use tokio::time::Instant;
 
 use super::access::authenticate;
 use super::body::{self, BoxError, ReadableBody};
+use super::byte_budget::{ByteReservation, Caller, ConnectionId, Owner};
 use super::error::ApiError;
 use super::request::ApiRequest;
 use super::request_id::request_id;
 use super::response::{ApiResult, RateLimit, ResponseContext, complete};
+use super::response_body::Body;
 use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
-
-/// Body of every response, complete in memory.
-pub type Body = Full<Bytes>;
 
 /// The API as a service. Cheap to clone, always ready, and never fails: every error is a response.
 ///
@@ -68,73 +68,100 @@ impl ApiService {
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
-        self.answer_in_bytes(request, Ok(())).await.map(Full::new)
+        self.answer_on(None, request, Ok(())).await
     }
 
-    /// Answers one request, with the error of a check that the caller has made if it failed. The body of the response
-    /// is still bytes, for a server that counts them.
-    pub(crate) async fn answer_in_bytes(
+    /// Answers one request that has arrived on a connection, with the error of a check that the caller has made if it
+    /// failed.
+    pub(crate) async fn answer_on(
         &self,
+        connection: Option<ConnectionId>,
         request: Request<impl ReadableBody>,
         checked: Result<(), ApiError>,
-    ) -> Response<Bytes> {
+    ) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = body.fuse();
         let request_id = request_id(&head.headers, || self.context.services.env.uuid());
-        let mut context = ResponseContext { request_id, rate_limit: None };
-        let serving = self.serve(checked, &head, &mut body, &mut context.rate_limit);
+        let (mut context, mut reservation) = (ResponseContext { request_id, rate_limit: None }, None);
+        let request = Arriving { connection, head: &head, body: &mut body };
+        let serving = self.serve(checked, request, &mut context.rate_limit, &mut reservation);
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await.unwrap_or(Err(ApiError::Panicked));
-        self.respond(result, &context, head, body).await
+        let (result, reservation) = self.reserve_answer(result, connection, reservation);
+        self.respond(result, reservation, &context, head, body).await
+    }
+
+    /// Ends the answers that their peers have not read in time.
+    pub(crate) fn end_overdue(&self, now: Instant) {
+        self.context.capacity.bytes.end_overdue(now);
     }
 
     async fn serve(
         &self,
         checked: Result<(), ApiError>,
-        head: &Parts,
-        body: &mut (impl ReadableBody + Unpin),
+        request: Arriving<'_, impl ReadableBody + Unpin>,
         rate_limit: &mut Option<RateLimit>,
+        reservation: &mut Option<ByteReservation>,
     ) -> ApiResult {
         checked?;
+        let Arriving { connection, head, body } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
         let route = routes::find(&head.method, head.uri.path());
         if let Ok((Endpoint::FrozenDocument, _)) = &route {
-            let _permit = capacity.try_acquire(&capacity.documents)?;
-            return documents::download(context, head).await;
+            return documents::download(context, head, connection, reservation).await;
         }
+        capacity.bytes.check(connection)?;
         // Both permits come before authentication, as a 503 must not count in the quota.
         let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
-        let document_permit =
-            may_wait_for_documents.then(|| capacity.try_acquire(&capacity.documents)).transpose()?;
-        let request_permit = capacity.try_acquire(&capacity.requests)?;
+        let document_permit = may_wait_for_documents.then(|| capacity.documents.try_acquire()).transpose()?;
+        let request_permit = capacity.requests.try_acquire()?;
         let company = authenticate(context, &head.headers, rate_limit).await?;
+        let places = if may_wait_for_documents { &capacity.documents } else { &capacity.requests };
+        let share = places.try_share(company.id())?;
+        let owner = Owner { connection, caller: Caller::Company(company.id()) };
+        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
         let (endpoint, params) = route?;
         let request = ApiRequest { company, params, head };
         // A request that may wait for the document store keeps only its document permit.
-        let permit = document_permit.unwrap_or(request_permit);
+        let place = (document_permit.unwrap_or(request_permit), share);
         if !endpoint.reads_body() {
             return handle(endpoint, &request, &Bytes::new()).await;
         }
-        // The body may arrive slowly, so no permit is held meanwhile.
-        drop(permit);
-        let mut reservation = capacity.reserve_bytes();
+        // The body may arrive slowly, so no place is held meanwhile.
+        drop(place);
         // The head stays in memory until the body has arrived.
         reservation.grow(head_size(head))?;
-        let bytes = body::read(body, &head.headers, context.body_time, &mut reservation).await?;
-        // Before any new request, as the semaphore is fair. It is never closed.
-        let _permit = capacity.requests.acquire().await;
+        let bytes = body::read(body, &head.headers, context.body_time, reservation).await?;
+        let _place = capacity.requests.acquire(request.company.id()).await?;
         handle(endpoint, &request, &bytes).await
+    }
+
+    /// A reservation for an answer without one: its caller is not known. An `overloaded` needs none.
+    fn reserve_answer(
+        &self,
+        result: ApiResult,
+        connection: Option<ConnectionId>,
+        reservation: Option<ByteReservation>,
+    ) -> (ApiResult, Option<ByteReservation>) {
+        if reservation.is_some() || matches!(result, Err(ApiError::Overloaded)) {
+            return (result, reservation);
+        }
+        match self.context.capacity.bytes.admit(Owner { connection, caller: Caller::Unknown }) {
+            Ok(reservation) => (result, Some(reservation)),
+            Err(overloaded) => (Err(overloaded), None),
+        }
     }
 
     /// Completes the response. Waits for the rest of the body, within limits.
     async fn respond(
         &self,
         result: ApiResult,
+        reservation: Option<ByteReservation>,
         context: &ResponseContext,
         head: Parts,
         mut body: Fuse<impl ReadableBody + Unpin>,
-    ) -> Response<Bytes> {
+    ) -> Response<Body> {
         let is_http_1 = head.version < Version::HTTP_2;
         // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time.
         let skips_body =
@@ -144,7 +171,10 @@ impl ApiService {
             error.response()
         });
         complete(&mut response, context, head.method == Method::HEAD);
-        let mut response = response.map(|bytes| self.context.capacity.count_response(bytes));
+        let mut response = response.map(|bytes| match reservation {
+            Some(reservation) => Body::new(bytes, reservation),
+            None => Body::from(bytes),
+        });
         // Not kept in memory while the rest of the body arrives.
         drop(head);
         if !skips_body {
@@ -157,6 +187,13 @@ impl ApiService {
         }
         response
     }
+}
+
+/// A request whose body is arriving.
+struct Arriving<'r, B> {
+    connection: Option<ConnectionId>,
+    head: &'r Parts,
+    body: &'r mut B,
 }
 
 /// Calls the handler of an endpoint.
@@ -224,6 +261,7 @@ where
 #[cfg(test)]
 mod tests {
     use http::StatusCode;
+    use http_body_util::Full;
     use invoicing_core::{NewCompany, Plan};
 
     use super::*;

@@ -6,9 +6,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode, Version, header};
-use http_body_util::{BodyExt, Full};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
@@ -22,9 +21,9 @@ use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
 use super::stream::Stream;
 use crate::api::body::ReadableBody;
-use crate::api::capacity::guarded_bytes;
-use crate::api::response::with_headers;
-use crate::api::service::{ApiService, Body};
+use crate::api::byte_budget::ConnectionId;
+use crate::api::response_body::Body;
+use crate::api::service::ApiService;
 
 /// The service with its limits, shared by all connections.
 pub(super) struct Server {
@@ -34,6 +33,7 @@ pub(super) struct Server {
 
 /// One connection, shared by its requests.
 struct Connection {
+    id: ConnectionId,
     server: Arc<Server>,
     // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
@@ -51,8 +51,9 @@ impl Server {
         mut stopped: watch::Receiver<()>,
     ) {
         let (stream, has_begun) = (Stream::new(stream), AtomicBool::new(false));
-        let connection = Arc::new(Connection { server: self, guard, stream, has_begun });
-        let Connection { server, guard, stream, has_begun } = &*connection;
+        let connection =
+            Arc::new(Connection { id: ConnectionId::next(), server: self, guard, stream, has_begun });
+        let Connection { server, guard, stream, has_begun, .. } = &*connection;
         let service = service_fn({
             let connection = Arc::clone(&connection);
             move |request: Request<Incoming>| {
@@ -96,31 +97,47 @@ impl Connection {
             // The connection must close: `serve_connection` drops this future when it is polled next.
             None => pending().await,
         };
+        let is_http_2 = request.as_ref().is_none_or(|request| request.version() >= Version::HTTP_2);
         let response = match request {
             Some(request) => self.answer_well_framed(request.map(|body| arriving(body, body_guard))).await,
-            // The response that hyper itself sends over HTTP/1.
-            None => with_headers(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, HeaderMap::new(), Bytes::new()),
+            None => too_many_headers(),
         };
         // Bytes that have arrived since belong to the body of this request, not to the next head.
         self.stream.head_is_read();
-        Ok(response.map(|bytes| {
-            let deadline = Instant::now() + self.server.limits.response_read_time(bytes.len());
+        Ok(response.map(|body| self.limit_reading(body, is_http_2)))
+    }
+
+    /// Limits the time to read a response. Over HTTP/2 the stream alone ends, as a proxy may serve other callers on the
+    /// same connection.
+    fn limit_reading(&self, body: Body, is_http_2: bool) -> Body {
+        let deadline = Instant::now() + self.server.limits.response_read_time(body.left());
+        if is_http_2 {
+            body.end_after(deadline);
+            body
+        } else {
             // The guard is dropped when hyper has sent and dropped the bytes.
-            Full::new(guarded_bytes(bytes, self.guard.begin_response(deadline)))
-        }))
+            body.guarded(self.guard.begin_response(deadline))
+        }
     }
 
     /// Refuses a request with ambiguous framing. On HTTP/1 the connection closes then, as its next request may be part
     /// of this one's body.
-    async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Bytes> {
+    async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Body> {
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
-        let mut response = self.server.service.answer_in_bytes(request, checked).await;
+        let mut response = self.server.service.answer_on(Some(self.id), request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
+}
+
+/// The response that hyper itself sends over HTTP/1.
+fn too_many_headers() -> Response<Body> {
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+    response
 }
 
 /// The body of a request. Its guard is dropped when the last byte has arrived, and after an error.

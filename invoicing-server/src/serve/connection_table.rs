@@ -201,7 +201,7 @@ impl ConnectionGuard {
 
     /// Registers a response that the peer must have read by the deadline, until the result is dropped.
     #[must_use]
-    pub(super) fn begin_response(self: &Arc<Self>, deadline: Instant) -> impl Send + 'static {
+    pub(super) fn begin_response(self: &Arc<Self>, deadline: Instant) -> impl Send + Sync + 'static {
         let mut inner = self.table.inner.lock();
         let key = (deadline, inner.tick());
         inner.unsent_responses.insert(key, self.id);

@@ -20,6 +20,8 @@ const STREAM_WINDOW: u32 = 64 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
 /// Largest HTTP/2 frame, in bytes: the lowest limit that the protocol allows (RFC 9113, section 4.2).
 const FRAME: u32 = 16 * 1024;
+/// Bytes of one HTTP/2 response that wait in hyper. The rest waits in the API, which can drop it.
+const SEND_BUFFER: usize = 32 * 1024;
 /// Streams that a peer may reset before they are accepted (CVE-2023-44487).
 const PEER_RESETS: usize = 20;
 /// Streams that the server resets for errors of the peer (CVE-2025-8671).
@@ -36,7 +38,7 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | [`header_read`](Self::header_read) | 10 s | 408 after part of a head, otherwise closed |
 /// | [`header_bytes`](Self::header_bytes) | 32 KiB | 431; 414 for a target of 64 KiB |
 /// | [`headers`](Self::headers) | 100 | 431; its body is empty |
-/// | [`response_read`](Self::response_read) | 30 s, and 1 s for each 16 KiB | the connection is dropped |
+/// | [`response_read`](Self::response_read) | 30 s, and 1 s for each 16 KiB | the connection is dropped; over HTTP/2 the rest of the response, and its stream ends |
 /// | [`connection_age`](Self::connection_age) | 10 min | no further request is taken |
 /// | [`grace`](Self::grace) | 15 s | the connection is dropped |
 /// | [`concurrent_streams`](Self::concurrent_streams) | 64 | HTTP/2 refuses the stream |
@@ -49,6 +51,7 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | HTTP/1: body that has not arrived before its response | none | the connection ends after the response |
 /// | chunk extensions, trailers | 16 KiB each | 400 `bad_request` |
 /// | HTTP/2: unread bytes of bodies | 64 KiB a stream, 256 KiB a connection | the peer has to wait |
+/// | HTTP/2: bytes of one answer that wait in hyper | 48 KiB | the rest waits in the API, which can drop it |
 /// | HTTP/2: frame | 16 KiB | the connection ends |
 /// | HTTP/2: resets before a response, errors | 20, 64 | the connection ends (`ENHANCE_YOUR_CALM`) |
 /// | HTTP/2: `CONTINUATION` frames of one head | as many as [`header_bytes`](Self::header_bytes) needs | the connection ends |
@@ -67,7 +70,8 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// - set hyper's `header_read_timeout` (which needs a `timer`), `max_buf_size` and `max_headers`;
 /// - set for HTTP/2 `max_concurrent_streams`, `max_header_list_size`, `max_pending_accept_reset_streams`, window sizes and
 ///   `keep_alive_interval`;
-/// - close connections of peers that do not read their responses;
+/// - close HTTP/1 connections of peers that do not read their responses, and set `max_send_buf_size` for HTTP/2: what
+///   waits in hyper cannot be dropped;
 /// - refuse requests that hyper accepts: without exactly one `Host`, with a `Transfer-Encoding` other than `chunked`, or
 ///   over HTTP/2 with too many header fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -145,6 +149,7 @@ impl ServeLimits {
             .initial_stream_window_size(STREAM_WINDOW)
             .initial_connection_window_size(CONNECTION_WINDOW)
             .max_frame_size(FRAME)
+            .max_send_buf_size(SEND_BUFFER)
             .max_pending_accept_reset_streams(PEER_RESETS)
             .max_local_error_reset_streams(LOCAL_RESETS)
             .keep_alive_interval(PING_INTERVAL)

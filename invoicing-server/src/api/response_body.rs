@@ -1,0 +1,139 @@
+//! The body of a response: leaves in pieces, so that what a peer does not read stays here and can be dropped.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use tokio::time::Instant;
+
+use super::byte_budget::{ByteReservation, PIECE, UnreadAnswer, guarded_bytes};
+
+/// Body of every response.
+///
+/// Its bytes leave in pieces of at most 16 KiB. A peer that does not read them may lose the rest: see
+/// [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
+#[derive(Default)]
+pub struct Body {
+    content: Content,
+    /// Dropped with the last piece.
+    guard: Option<Guard>,
+}
+
+type Guard = Box<dyn Send + Sync>;
+
+#[derive(Default)]
+enum Content {
+    #[default]
+    Empty,
+    /// Leaves at once. Without a reservation it counts for no caller.
+    Whole(Bytes, Option<ByteReservation>),
+    /// The rest is in the budget.
+    Large { answer: UnreadAnswer, left: usize },
+}
+
+/// The rest of a response was dropped, because its peer did not read it and others needed the memory, or its time was
+/// over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the response was not read in time")]
+#[non_exhaustive]
+pub struct UnreadResponse;
+
+impl Body {
+    /// The body of an answer, whose bytes count instead of what was reserved.
+    pub(super) fn new(bytes: Bytes, mut reservation: ByteReservation) -> Self {
+        let left = bytes.len();
+        reservation.resize(left);
+        let content = match left {
+            0 => Content::Empty,
+            1..=PIECE => Content::Whole(bytes, Some(reservation)),
+            _ => Content::Large { answer: reservation.hold(bytes), left },
+        };
+        Self { content, guard: None }
+    }
+
+    /// Keeps the guard until the last piece has left.
+    #[must_use]
+    pub(crate) fn guarded(mut self, guard: impl Send + Sync + 'static) -> Self {
+        if self.left() > 0 {
+            self.guard = Some(Box::new(guard));
+        }
+        self
+    }
+
+    /// Lets the rest be dropped after this instant.
+    pub(crate) fn end_after(&self, deadline: Instant) {
+        if let Content::Large { answer, .. } = &self.content {
+            answer.set_deadline(deadline);
+        }
+    }
+
+    /// Bytes that have not left.
+    pub(crate) fn left(&self) -> usize {
+        match &self.content {
+            Content::Empty => 0,
+            Content::Whole(bytes, _) => bytes.len(),
+            Content::Large { left, .. } => *left,
+        }
+    }
+
+    fn next_piece(&mut self) -> Option<Result<Bytes, UnreadResponse>> {
+        match std::mem::take(&mut self.content) {
+            Content::Empty => None,
+            Content::Whole(bytes, Some(reservation)) => Some(Ok(reservation.guard(bytes, self.guard.take()))),
+            Content::Whole(bytes, None) => Some(Ok(self.with_guard(bytes))),
+            Content::Large { answer, left } => {
+                let Some((reservation, piece)) = answer.take_piece() else {
+                    return Some(Err(UnreadResponse));
+                };
+                let left = left - piece.len();
+                if left == 0 {
+                    return Some(Ok(reservation.guard(piece, self.guard.take())));
+                }
+                self.content = Content::Large { answer, left };
+                Some(Ok(reservation.guard(piece, ())))
+            }
+        }
+    }
+
+    fn with_guard(&mut self, bytes: Bytes) -> Bytes {
+        match self.guard.take() {
+            Some(guard) => guarded_bytes(bytes, guard),
+            None => bytes,
+        }
+    }
+}
+
+/// Leaves at once and counts in no limit: for pages of the host beside the API.
+impl From<Bytes> for Body {
+    fn from(bytes: Bytes) -> Self {
+        Self { content: Content::Whole(bytes, None), guard: None }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = UnreadResponse;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, UnreadResponse>>> {
+        Poll::Ready(self.next_piece().map(|piece| piece.map(Frame::data)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.left() == 0
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left() as u64)
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Body").field("left", &self.left()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,116 @@
+//! Peers that ask for large answers and read nothing, beside a caller of another company.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use crate::http2;
+use crate::process::{Server, answer, ask};
+
+/// HTTP/2 connections, and streams on each.
+const CONNECTIONS: usize = 30;
+const STREAMS: usize = 60;
+/// HTTP/1 connections: their answers are far more than the budget of 64 MiB.
+const HTTP_1_CONNECTIONS: usize = 150;
+/// How long the caller beside asks, and its pause between two requests.
+const BESIDE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(20);
+/// Slowest answer of the caller beside, on a busy machine.
+const SLOWEST: Duration = Duration::from_secs(2);
+/// Memory for the unread answers of a company and for those that it has made at once, in KiB.
+const MOST_KIB: usize = 192 * 1024;
+
+const PAGE: &str = "/api/v1/clients?limit=100";
+
+/// A server on which a page of the first company has 900 KiB.
+async fn server() -> Server {
+    let server = Server::start(&json!({ "documentLines": 1_000 }));
+    let mut client = server.connect().await;
+    for n in 0..100 {
+        let body = json!({ "name": format!("Client {n}"), "notes": "\u{1f600}".repeat(2_000) }).to_string();
+        ask(&mut client, &server.post(&body), 201).await;
+    }
+    server
+}
+
+/// HTTP/2 connections whose answers cannot be sent.
+async fn unread_over_http_2(server: &Server, path: &str, key: Option<&str>) -> Vec<TcpStream> {
+    let mut streams = Vec::new();
+    for _ in 0..CONNECTIONS {
+        let mut stream = server.connect().await;
+        stream.write_all(&http2::unread_gets(path, key, STREAMS)).await.unwrap();
+        streams.push(stream);
+    }
+    streams
+}
+
+/// HTTP/1 connections whose answers are not read.
+async fn unread_over_http_1(server: &Server) -> Vec<TcpStream> {
+    let request = server.head(&format!("GET {PAGE}")) + "\r\n";
+    let mut streams = Vec::new();
+    for _ in 0..HTTP_1_CONNECTIONS {
+        let mut stream = server.connect().await;
+        // The buffers of the system take some answers.
+        stream.write_all(request.repeat(10).as_bytes()).await.unwrap();
+        streams.push(stream);
+    }
+    streams
+}
+
+/// Asks as the other company for some seconds: each request is answered, and in time.
+async fn served_beside(server: &Server, memory: Option<usize>) {
+    let request =
+        format!("GET {PAGE} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.other_key);
+    let (begun, mut times, mut refused) = (Instant::now(), Vec::new(), 0);
+    let mut stream = server.connect().await;
+    while begun.elapsed() < BESIDE {
+        let asked = Instant::now();
+        let answer = answer(&mut stream, request.as_bytes()).await;
+        refused += usize::from(!answer.starts_with("HTTP/1.1 200"));
+        times.push(asked.elapsed());
+        sleep(PAUSE).await;
+    }
+    times.sort_unstable();
+    let (count, slowest) = (times.len(), times[times.len() - 1]);
+    println!(
+        "{refused} of {count} requests of another company refused; median {:?}, slowest {slowest:?}",
+        times[count / 2]
+    );
+    if let Some((before, after)) = memory.zip(server.memory()) {
+        println!("memory: {before} KiB before, {after} KiB with unread answers");
+        assert!(after < before + MOST_KIB, "{} KiB more", after - before);
+    }
+    assert_eq!(refused, 0, "of {count} requests");
+    assert!(slowest < SLOWEST, "{slowest:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unread_answers_of_a_key_over_http_1_delay_no_other_company() {
+    let server = server().await;
+    let memory = server.memory();
+    let streams = unread_over_http_1(&server).await;
+    served_beside(&server, memory).await;
+    drop(streams);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
+    let server = server().await;
+    let memory = server.memory();
+    let streams = unread_over_http_2(&server, PAGE, Some(&server.key)).await;
+    served_beside(&server, memory).await;
+    drop(streams);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unread_downloads_of_a_document_delay_no_other_company() {
+    let server = server().await;
+    let memory = server.memory();
+    let document = server.document.clone().expect("the settings ask for a document");
+    let streams = unread_over_http_2(&server, &document, None).await;
+    served_beside(&server, memory).await;
+    drop(streams);
+}

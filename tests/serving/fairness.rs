@@ -1,0 +1,128 @@
+//! Callers that read nothing, of a service in any server: what they may hold, and who gives way.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use invoicing_core::{NewClient, Plan};
+use invoicing_server::{Body, CompanyHandle};
+use invoicing_tests::{World, on_each_database};
+use tokio::time::sleep;
+
+/// A company may have a quarter of it: fewer than three pages.
+const BUDGET: usize = 4 * 1024 * 1024;
+/// Longer than an answer may stand still while its company needs room.
+const STALLED: Duration = Duration::from_millis(1_100);
+/// Downloads of one document at once.
+const DOWNLOADS: usize = 8;
+
+async fn world() -> World {
+    World::with(|settings| {
+        settings.quota = 0;
+        settings.requests.buffered_bytes = BUDGET;
+    })
+    .await
+}
+
+/// Fills a page of 400 KiB.
+async fn fill(company: &CompanyHandle) {
+    for n in 0..100 {
+        let client = NewClient { notes: Some("é".repeat(2_000)), ..NewClient::named(format!("Client {n}")) };
+        company.clients().create(&client).await.unwrap();
+    }
+}
+
+async fn page(world: &World, key: &str) -> Response<Body> {
+    let request = Request::get("/api/v1/clients?limit=100").header("authorization", format!("Bearer {key}"));
+    world.invoicing.service().answer(request.body(Full::<Bytes>::default()).unwrap()).await
+}
+
+/// Path and query of the URL of a document with more than one piece.
+async fn document(world: &World) -> String {
+    let sent = world.sent().await;
+    let url = world.company.quotes().document(sent.summary.id).await.unwrap().url;
+    url.strip_prefix("http://127.0.0.1:8080").expect("the base URL").to_owned()
+}
+
+async fn download(world: &World, url: &str) -> Response<Body> {
+    world.invoicing.service().answer(Request::get(url).body(Full::<Bytes>::default()).unwrap()).await
+}
+
+/// Whether the whole body can be read.
+fn is_complete(answer: Response<Body>) -> bool {
+    answer.into_body().collect().now_or_never().expect("a body is always ready").is_ok()
+}
+
+/// Rules: FAIR-1, FAIR-2
+#[on_each_database]
+async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other() {
+    let world = world().await;
+    let (other, other_key) = world.another("Other", Plan::Team).await;
+    fill(&world.company).await;
+    fill(&other).await;
+    let beside = page(&world, &other_key).await;
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        unread.push(page(&world, &world.key).await);
+    }
+    sleep(STALLED).await;
+    let next = page(&world, &world.key).await;
+    assert_eq!(next.status(), 200);
+    assert!(!is_complete(unread.remove(0)), "the oldest was kept");
+    assert!(is_complete(beside), "it belongs to another company");
+    assert!(is_complete(next));
+    assert!(is_complete(page(&world, &other_key).await));
+}
+
+/// Rules: FAIR-1
+#[on_each_database]
+async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
+    let world = world().await;
+    let (_, other_key) = world.another("Other", Plan::Team).await;
+    fill(&world.company).await;
+    let mut held: Vec<Vec<Bytes>> = Vec::new();
+    for _ in 0..3 {
+        let frames = page(&world, &world.key).await.into_body().into_data_stream();
+        held.push(frames.map(Result::unwrap).collect().await);
+    }
+    let refused = page(&world, &world.key).await;
+    assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    assert_eq!(page(&world, &other_key).await.status(), 200);
+    drop(held);
+    assert_eq!(page(&world, &world.key).await.status(), 200);
+}
+
+/// Rules: FAIR-4
+#[on_each_database]
+async fn downloads_of_one_document_are_limited_and_those_of_another_are_served() {
+    let world = World::with(|settings| settings.quota = 0).await;
+    let (url, other) = (document(&world).await, document(&world).await);
+    let mut unread = Vec::new();
+    for _ in 0..DOWNLOADS {
+        unread.push(download(&world, &url).await);
+    }
+    assert!(unread.iter().all(|answer| answer.status() == 200));
+    // Each answer that moves keeps its place.
+    for answer in &mut unread {
+        answer.body_mut().frame().now_or_never().expect("a body is always ready").unwrap().unwrap();
+    }
+    assert_eq!(download(&world, &url).await.status(), 503);
+    assert!(is_complete(download(&world, &other).await));
+    sleep(STALLED).await;
+    assert!(is_complete(download(&world, &url).await), "one that stands still gives way");
+    assert_eq!(unread.into_iter().map(is_complete).filter(|complete| !complete).count(), 1);
+}
+
+/// Rules: FAIR-5
+#[on_each_database]
+async fn an_answer_leaves_in_pieces_of_at_most_16_kib() {
+    let world = world().await;
+    fill(&world.company).await;
+    let answer = page(&world, &world.key).await;
+    let length: usize = answer.headers()["content-length"].to_str().unwrap().parse().unwrap();
+    let pieces: Vec<Bytes> = answer.into_body().into_data_stream().map(Result::unwrap).collect().await;
+    assert!(pieces.iter().all(|piece| piece.len() <= 16 * 1024));
+    assert_eq!(pieces.iter().map(Bytes::len).sum::<usize>(), length);
+}
