@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
 use invoicing_server::{
-    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, SentCopy, Signature,
+    ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, RenderDeadline, SentCopy, Signature,
 };
 use serde_json::{Value, json};
 
@@ -49,6 +49,7 @@ impl Signed {
         let mut quote = quotes.get(id).await.unwrap();
         quote.lines[0].description = "Peinture, ravalement et toiture".into();
         let repainted = DocumentInput {
+            deadline: RenderDeadline::NONE,
             company: &issuer,
             quote: &quote,
             client_address: None,

@@ -21,6 +21,10 @@ pub enum Error {
     /// The quote is in DRAFT, so it has no frozen document.
     #[error("the quote is still a draft: it has no document yet")]
     DocumentUnavailable,
+    /// The company has used up its share of the work that is done at once, such as rendering. The same call may succeed
+    /// later.
+    #[error("too much is being done for the company at the moment")]
+    Overloaded,
     /// The database or the document store is unavailable; the same call may succeed later. The operation may have
     /// happened after all where PostgreSQL lost the connection during the commit and did not come back in time.
     #[error("storage is unavailable")]

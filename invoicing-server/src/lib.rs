@@ -64,7 +64,7 @@ pub use dispatch::{DispatchReport, Dispatcher};
 pub use documents::MemoryStore;
 pub use documents::{
     ContentHash, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore, NotAHash,
-    ObjectStorage, RenderError, SentCopy, StorageSetupError, StoreError,
+    ObjectStorage, RenderDeadline, RenderError, SentCopy, StorageSetupError, StoreError,
 };
 #[cfg(feature = "pdf")]
 pub use documents::{NotAFont, PdfRenderer};

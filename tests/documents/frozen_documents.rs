@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use invoicing_core::{
     ClientChange, CompanyIdentity, ProofParts, QuoteId, QuoteImport, QuoteStatus, proof_fingerprint,
 };
-use invoicing_server::{ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, Signature};
+use invoicing_server::{
+    ContentHash, DocumentInput, DocumentRenderer, Error, PdfRenderer, RenderDeadline, Signature,
+};
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use serde_json::Value;
 
@@ -187,6 +189,7 @@ async fn the_same_input_renders_to_the_frozen_bytes() {
     let sent = world.sent().await;
     let company = world.company.details().await.unwrap();
     let input = DocumentInput {
+        deadline: RenderDeadline::NONE,
         company: &company,
         quote: &world.company.quotes().get(sent.summary.id).await.unwrap(),
         client_address: None,
@@ -306,6 +309,7 @@ async fn an_edit_during_the_rendering_is_what_is_sent() {
         assert_eq!(edited.is_ok(), sent.summary.total_ht == "4242".parse().unwrap(), "{edited:?}");
         let company = world.company.details().await.unwrap();
         let input = DocumentInput {
+            deadline: RenderDeadline::NONE,
             company: &company,
             quote: &quotes.get(draft.summary.id).await.unwrap(),
             client_address: None,

@@ -1,10 +1,16 @@
 //! The largest quotes: a correct document, or a refusal that leaves no trace.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+use std::time::{Duration, Instant};
 
-use invoicing_core::{MAX_LINES, NewLine, NewQuote};
-use invoicing_server::Error;
+use futures_util::future::join_all;
+use invoicing_core::{MAX_LINES, NewLine, NewQuote, Plan, QuoteId};
+use invoicing_server::{CompanyHandle, Error};
 use invoicing_tests::{World, on_each_database};
+use serde_json::json;
+use tokio::time::sleep;
 
 use crate::documents::golden::run;
 use crate::support::refused;
@@ -63,4 +69,43 @@ async fn a_quote_that_no_document_can_hold_stays_a_draft() {
         "{refusal:?}"
     );
     assert_eq!(quotes.get(draft.summary.id).await.unwrap(), draft);
+}
+
+/// A draft that fills so many pages, or a few less.
+async fn draft_of_pages(company: &CompanyHandle, pages: usize) -> QuoteId {
+    /// Pages of the longest description.
+    const PAGES: usize = 17;
+    let client =
+        company.clients().create(&serde_json::from_value(json!({ "name": "Client" })).unwrap()).await;
+    let mut lines = lines(|_| "a\n".repeat(999) + "ab");
+    lines.truncate(pages / PAGES);
+    let new = NewQuote { lines, ..NewQuote::empty(client.unwrap().client.id) };
+    company.quotes().create(&new).await.unwrap().summary.id
+}
+
+/// Rules: FAIR-6
+#[on_each_database]
+async fn large_documents_of_one_company_do_not_delay_those_of_another() {
+    const PAGES: usize = 250;
+    let world = World::new().await;
+    let count = 3 * available_parallelism().unwrap().get().max(2);
+    let drafts = join_all((0..count).map(|_| draft_of_pages(&world.company, PAGES))).await;
+    let (other, _) = world.another("Other", Plan::Team).await;
+    let small = draft_of_pages(&other, 17).await;
+    let sent = AtomicUsize::new(0);
+    let begun = Instant::now();
+    let large = join_all(drafts.into_iter().map(async |draft| {
+        world.company.quotes().send(draft, None).await.unwrap();
+        sent.fetch_add(1, Ordering::SeqCst);
+    }));
+    let beside = async {
+        // Until the large ones wait for their turn.
+        sleep(Duration::from_millis(100)).await;
+        let begun = Instant::now();
+        other.quotes().send(small, None).await.unwrap();
+        (begun.elapsed(), sent.load(Ordering::SeqCst))
+    };
+    let (_, (elapsed, sent)) = tokio::join!(large, beside);
+    println!("sent after {elapsed:?}; {count} quotes of {PAGES} pages took {:?}", begun.elapsed());
+    assert!(sent < count / 2, "it waited for {sent} of {count} large ones");
 }

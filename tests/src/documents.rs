@@ -6,7 +6,7 @@ use invoicing_core::{
     QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, proof_fingerprint,
     retention_amount,
 };
-use invoicing_server::{ContentHash, DocumentInput, SentCopy};
+use invoicing_server::{ContentHash, DocumentInput, RenderDeadline, SentCopy};
 use uuid::Uuid;
 
 /// 14 September 2026, 9:41:07 UTC.
@@ -77,6 +77,7 @@ impl Paper {
     pub fn input(&self) -> DocumentInput<'_> {
         let copy = self.sent_copy.as_deref();
         DocumentInput {
+            deadline: RenderDeadline::NONE,
             company: &self.company,
             quote: &self.quote,
             client_address: self.client_address.as_deref(),

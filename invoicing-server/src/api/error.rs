@@ -67,7 +67,7 @@ impl ApiError {
             Self::PayloadTooLarge => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
             Self::ExpectationFailed => ErrorCode::ExpectationFailed,
-            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Overloaded | Self::Operation(Error::Overloaded) => ErrorCode::Overloaded,
             Self::Operation(Error::NotFound) => ErrorCode::NotFound,
             Self::Operation(Error::Invalid(_)) => ErrorCode::ValidationError,
             Self::Operation(Error::Conflict(_)) => ErrorCode::Conflict,
@@ -90,7 +90,9 @@ impl ApiError {
             Self::PayloadTooLarge => format!("The body must have at most {MAX_BODY_BYTES} bytes").into(),
             Self::RequestTimeout => "The request did not arrive in time".into(),
             Self::ExpectationFailed => "The only Expect that is understood is 100-continue".into(),
-            Self::Overloaded => "Too much is being done at the moment; try again later".into(),
+            Self::Overloaded | Self::Operation(Error::Overloaded) => {
+                "Too much is being done at the moment; try again later".into()
+            }
             Self::Operation(Error::NotFound) => "There is no such route or record".into(),
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
             Self::Operation(Error::Conflict(conflict)) => conflict.message.clone(),
@@ -127,7 +129,9 @@ impl ApiError {
             Self::Operation(Error::StorageUnavailable(_)) => {
                 Some((header::RETRY_AFTER, STORAGE_RETRY_SECONDS.into()))
             }
-            Self::Overloaded => Some((header::RETRY_AFTER, OVERLOADED_RETRY_SECONDS.into())),
+            Self::Overloaded | Self::Operation(Error::Overloaded) => {
+                Some((header::RETRY_AFTER, OVERLOADED_RETRY_SECONDS.into()))
+            }
             _ => None,
         }
     }
@@ -200,6 +204,7 @@ mod tests {
             Invalid::new("name", "is required").into(),
             Error::Conflict(Conflict::new("no")).into(),
             Error::DocumentUnavailable.into(),
+            Error::Overloaded.into(),
             Error::unavailable(internal()).into(),
             Error::internal(internal()).into(),
             ApiError::Panicked,

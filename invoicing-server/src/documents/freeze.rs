@@ -5,26 +5,53 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
-use invoicing_core::Quote;
-use tokio::sync::Semaphore;
-use tokio::time::Instant;
+use invoicing_core::{CompanyId, Quote};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
-    DocumentStore, Particulars, RenderError, SentCopy, StoreError, StoredDocument,
+    DocumentStore, Particulars, RenderDeadline, RenderError, SentCopy, StoreError, StoredDocument,
 };
+use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
 /// How long an operation waits for the store in all, whichever store it is, so that an HTTP request has its response
 /// within 5 s. Each attempt of an operation has the whole limit.
 const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 
+/// Time limit for rendering one document, and for waiting until it begins.
+const RENDER_TIME: Duration = Duration::from_secs(30);
+
 /// Renders, keeps and hands out documents.
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
-    /// One permit for each processor: more renderings at once would take memory and threads from requests.
-    rendering: Arc<Semaphore>,
+    places: RenderPlaces,
+    render_time: Duration,
+}
+
+/// Places for renderings. One company may have half of them.
+struct RenderPlaces {
+    /// One for each processor: more renderings at once would take memory and threads from requests. At least two, so
+    /// that a company never has all of them.
+    all: Arc<Semaphore>,
+    companies: KeyedSemaphore,
+}
+
+impl RenderPlaces {
+    fn new(processors: usize) -> Self {
+        let places = processors.max(2);
+        let share = u32::try_from(places / 2).unwrap_or(u32::MAX);
+        Self { all: Arc::new(Semaphore::new(places)), companies: KeyedSemaphore::new(share) }
+    }
+
+    /// Waits for a place: first among the company's renderings, then among all.
+    async fn acquire(&self, company: CompanyId) -> Result<(Permit, OwnedSemaphorePermit), RenderError> {
+        let share = self.companies.acquire(company).await.map_err(RenderError::new)?;
+        let place = Arc::clone(&self.all).acquire_owned().await.map_err(RenderError::new)?;
+        Ok((share, place))
+    }
 }
 
 /// A rendered document. The transaction that refers to it has to finish its upload.
@@ -46,12 +73,14 @@ pub(crate) struct StoredCopy {
 impl Documents {
     /// Puts both parts together.
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
-        let cores = available_parallelism().map_or(1, usize::from);
-        Self { renderer, store, rendering: Arc::new(Semaphore::new(cores)) }
+        let places = RenderPlaces::new(available_parallelism().map_or(1, usize::from));
+        Self { renderer, store, places, render_time: RENDER_TIME }
     }
 
-    /// Renders the quote as it stands, for an upload with this id. As many at once as there are processors; the others
-    /// wait.
+    /// Renders the quote as it stands, for an upload with this id. Waits for a place before.
+    ///
+    /// # Errors
+    /// [`RenderError::TimedOut`] where waiting or rendering takes longer than [`RENDER_TIME`].
     pub(crate) async fn render(
         &self,
         upload: Uuid,
@@ -59,39 +88,55 @@ impl Documents {
         quote: Quote,
         signed: Option<StoredCopy>,
     ) -> Result<(Frozen, Bytes), RenderError> {
-        let place = Arc::clone(&self.rendering).acquire_owned().await.map_err(RenderError::new)?;
+        let waiting = self.places.acquire(particulars.company.id);
+        let place = timeout(self.render_time, waiting).await.unwrap_or(Err(RenderError::TimedOut))?;
         let renderer = Arc::clone(&self.renderer);
+        let deadline = RenderDeadline::after(self.render_time);
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when the caller has stopped waiting.
             let _place = place;
-            let sent_copy = signed.as_ref().map(|StoredCopy { document, bytes }| SentCopy {
-                file_name: &document.file_name,
-                sha256: document.sha256,
-                bytes,
-            });
-            let bytes = Bytes::from(renderer.render(&DocumentInput {
-                company: &particulars.company,
-                quote: &quote,
-                client_address: particulars.client_address.as_deref(),
-                work_site: particulars.work_site.as_deref(),
-                issued_on: particulars.issued_on,
-                sent_copy,
-            })?);
-            let document = StoredDocument {
-                key: DocumentKey { company: particulars.company.id, upload },
-                sha256: ContentHash::of(&bytes),
-                file_name: format!("{}.pdf", quote.summary.number),
-            };
-            Ok((Frozen { document, size_bytes: bytes.len() as u64, particulars }, bytes))
+            render(&*renderer, deadline, upload, particulars, &quote, signed.as_ref())
         });
+        let rendered = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
         // A renderer that panics fails this document, not the process.
-        rendering.await.unwrap_or_else(|error| Err(RenderError::new(error)))
+        rendered.unwrap_or_else(|error| Err(RenderError::new(error)))
     }
 
     /// The store for one operation, with all of its time to wait.
     pub(crate) fn bounded_store(&self) -> BoundedStore<'_> {
         BoundedStore { store: &*self.store, left: STORE_TIME_LIMIT }
     }
+}
+
+/// Renders a document and describes it.
+fn render(
+    renderer: &dyn DocumentRenderer,
+    deadline: RenderDeadline,
+    upload: Uuid,
+    particulars: Particulars,
+    quote: &Quote,
+    signed: Option<&StoredCopy>,
+) -> Result<(Frozen, Bytes), RenderError> {
+    let sent_copy = signed.map(|StoredCopy { document, bytes }| SentCopy {
+        file_name: &document.file_name,
+        sha256: document.sha256,
+        bytes,
+    });
+    let bytes = Bytes::from(renderer.render(&DocumentInput {
+        company: &particulars.company,
+        quote,
+        client_address: particulars.client_address.as_deref(),
+        work_site: particulars.work_site.as_deref(),
+        issued_on: particulars.issued_on,
+        sent_copy,
+        deadline,
+    })?);
+    let document = StoredDocument {
+        key: DocumentKey { company: particulars.company.id, upload },
+        sha256: ContentHash::of(&bytes),
+        file_name: format!("{}.pdf", quote.summary.number),
+    };
+    Ok((Frozen { document, size_bytes: bytes.len() as u64, particulars }, bytes))
 }
 
 /// The document store as one operation uses it, and what the operation has left of its time to wait for it.
@@ -147,7 +192,7 @@ impl BoundedStore<'_> {
         call: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         let begun = Instant::now();
-        let answer = tokio::time::timeout(self.left, call).await.unwrap_or(Err(StoreError::TimedOut));
+        let answer = timeout(self.left, call).await.unwrap_or(Err(StoreError::TimedOut));
         self.left = self.left.saturating_sub(begun.elapsed());
         answer
     }
@@ -159,6 +204,7 @@ mod tests {
 
     use chrono::NaiveDate;
     use futures_util::future::join_all;
+    use invoicing_core::Company;
 
     use super::super::pdf::tests::{company, quote};
     use super::super::{MemoryStore, PdfRenderer};
@@ -175,8 +221,12 @@ mod tests {
     }
 
     async fn freeze(documents: &Documents, upload: u128) -> Result<Frozen, Error> {
+        freeze_for(company(), documents, upload).await
+    }
+
+    async fn freeze_for(company: Company, documents: &Documents, upload: u128) -> Result<Frozen, Error> {
         let particulars = Particulars {
-            company: company(),
+            company,
             client_address: Some("1 rue Haute".into()),
             work_site: None,
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
@@ -293,8 +343,43 @@ mod tests {
             let impatient = tokio::time::timeout(Duration::from_millis(5), freeze(&documents, 1)).await;
             assert!(impatient.is_err());
         }
-        let all = join_all((0..32).map(|upload| freeze(&documents, upload))).await;
+        // Of many companies, as one has only half of the places.
+        let companies = |upload: u128| Company { id: CompanyId(Uuid::from_u128(upload)), ..company() };
+        let all = join_all((0..32).map(|upload| freeze_for(companies(upload), &documents, upload))).await;
         assert!(all.iter().all(Result::is_ok), "{all:?}");
-        assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get());
+        assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get().max(2));
+    }
+
+    /// Renders until it is let go, whatever the deadline says, for one company; for others at once.
+    struct Stuck {
+        company: CompanyId,
+        open: std::sync::Mutex<std::sync::mpsc::Receiver<()>>,
+    }
+
+    impl DocumentRenderer for Stuck {
+        fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+            if input.company.id == self.company {
+                // Ends when the sender is dropped.
+                let _ = self.open.lock().map(|open| open.recv());
+            }
+            Ok(b"%PDF-1.7".to_vec())
+        }
+    }
+
+    /// Rules: FAIR-6
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_renderer_that_ignores_its_deadline_keeps_its_companys_places_only() {
+        let (let_go, open) = std::sync::mpsc::channel();
+        let stuck = Stuck { company: company().id, open: std::sync::Mutex::new(open) };
+        let mut documents = Documents::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
+        documents.render_time = Duration::from_millis(50);
+        let count = 2 * available_parallelism().unwrap().get() as u128;
+        let late = join_all((0..count).map(|upload| freeze(&documents, upload))).await;
+        assert!(late.iter().all(|late| matches!(late, Err(Error::Overloaded))), "{late:?}");
+        let other = Company { id: CompanyId(Uuid::from_u128(7)), ..company() };
+        documents.render_time = RENDER_TIME;
+        freeze_for(other, &documents, 1).await.unwrap();
+        drop(let_go);
+        freeze(&documents, 1).await.unwrap();
     }
 }

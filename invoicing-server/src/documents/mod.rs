@@ -24,7 +24,7 @@ pub use hash::{ContentHash, NotAHash};
 pub use memory::MemoryStore;
 #[cfg(feature = "pdf")]
 pub use pdf::{NotAFont, PdfRenderer};
-pub use render::{DocumentInput, DocumentRenderer, RenderError, SentCopy};
+pub use render::{DocumentInput, DocumentRenderer, RenderDeadline, RenderError, SentCopy};
 pub use store::{DocumentFile, DocumentKey, DocumentStore, ObjectStorage, StorageSetupError, StoreError};
 
 pub(crate) use content_disposition::content_disposition;

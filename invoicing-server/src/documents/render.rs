@@ -1,6 +1,7 @@
 //! The interface of a renderer: its input and its errors. The layout is up to the renderer.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
 use invoicing_core::{Company, Invalid, Quote};
@@ -37,6 +38,33 @@ pub struct DocumentInput<'a> {
     pub issued_on: NaiveDate,
     /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
     pub sent_copy: Option<SentCopy<'a>>,
+    /// By when the document must be finished. No part of what is shown.
+    pub deadline: RenderDeadline,
+}
+
+/// The time by which a document must be rendered.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RenderDeadline(Option<Instant>);
+
+impl RenderDeadline {
+    /// No time limit.
+    pub const NONE: Self = Self(None);
+
+    /// The end of a time that begins now.
+    pub fn after(time: Duration) -> Self {
+        Self(Instant::now().checked_add(time))
+    }
+
+    /// To be asked now and then, such as for each page.
+    ///
+    /// # Errors
+    /// [`RenderError::TimedOut`] after the deadline.
+    pub fn check(self) -> Result<(), RenderError> {
+        match self.0 {
+            Some(deadline) if Instant::now() >= deadline => Err(RenderError::TimedOut),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The frozen document that a signature refers to: the one that was sent.
@@ -52,8 +80,9 @@ pub struct SentCopy<'a> {
 
 /// Turns a quote into the bytes of a PDF.
 ///
-/// Equal input gives equal bytes: a renderer reads no clock, makes no random identifiers and looks nothing up. It runs
-/// on a thread for blocking work, and may compute as long as it needs.
+/// Equal input gives equal bytes: a renderer reads no clock but the deadline's, makes no random identifiers and looks
+/// nothing up. It runs on a thread for blocking work. One that goes on after the deadline keeps one of its company's
+/// places until it returns, and its document is dropped.
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
@@ -75,6 +104,9 @@ pub enum RenderError {
     /// A text cannot be printed. The rule names the field, so that the user can change it.
     #[error(transparent)]
     Text(#[from] Invalid),
+    /// The document was not finished by its deadline, or waited for a place as long.
+    #[error("the document was not rendered in time")]
+    TimedOut,
     /// Any other failure; the source holds the reason.
     #[error("the document cannot be rendered")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -84,6 +116,7 @@ impl From<RenderError> for Error {
     fn from(error: RenderError) -> Self {
         match error {
             RenderError::Text(invalid) => Self::Invalid(invalid),
+            RenderError::TimedOut => Self::Overloaded,
             error @ RenderError::Failed(_) => Self::internal(error),
         }
     }

@@ -89,8 +89,8 @@ impl PdfRenderer {
     }
 
     fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
-        let mut composer =
-            Composer { set: Typesetter::new(&self.fonts), pages: Paginator::new(), tags: Tags::default() };
+        let pages = Paginator::new(input.deadline);
+        let mut composer = Composer { set: Typesetter::new(&self.fonts), pages, tags: Tags::default() };
         header::header(&mut composer, input)?;
         line_table::line_table(&mut composer, input)?;
         totals::totals(&mut composer, input)?;

@@ -13,6 +13,7 @@ use invoicing_core::Invalid;
 use super::Result;
 use super::tags::NodeId;
 use super::typesetter::Line;
+use crate::documents::RenderDeadline;
 
 /// A4 in points (ISO 216).
 pub(super) const PAGE: (f32, f32) = (595.28, 841.89);
@@ -170,12 +171,13 @@ pub(super) struct Paginator {
     chain: Vec<Block>,
     repeated: Option<Block>,
     blocks: usize,
+    deadline: RenderDeadline,
 }
 
 impl Paginator {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(deadline: RenderDeadline) -> Self {
         let pages = vec![Page::default()];
-        Self { pages, y: TOP, page_is_empty: true, chain: Vec::new(), repeated: None, blocks: 0 }
+        Self { pages, y: TOP, page_is_empty: true, chain: Vec::new(), repeated: None, blocks: 0, deadline }
     }
 
     /// Adds a block below the others.
@@ -288,6 +290,7 @@ impl Paginator {
     }
 
     fn next_page(&mut self) -> Result<()> {
+        self.deadline.check()?;
         if self.pages.len() == MAX_PAGES {
             return Err(Invalid::new("lines", format!("fill more than {MAX_PAGES} pages")).into());
         }

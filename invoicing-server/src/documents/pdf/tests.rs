@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::pagination::{LEFT, PAGE, RIGHT, Text};
 use super::typesetter::Line as TextLine;
 use super::*;
-use crate::documents::{ContentHash, SentCopy};
+use crate::documents::{ContentHash, RenderDeadline, SentCopy};
 
 pub(in crate::documents) fn company() -> Company {
     let identity = CompanyIdentity {
@@ -107,6 +107,7 @@ fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
         work_site: None,
         issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         sent_copy: None,
+        deadline: RenderDeadline::NONE,
     }
 }
 
@@ -419,4 +420,15 @@ proptest! {
         let visible = |text: &str| text.replace(' ', "");
         prop_assert_eq!(visible(&read), visible(&sanitize::sanitize(&text).unwrap()));
     }
+}
+
+/// Rules: FAIR-6
+#[test]
+fn a_rendering_past_its_deadline_ends() {
+    let (company, quote) = (company(), quote());
+    let late = DocumentInput {
+        deadline: RenderDeadline::after(std::time::Duration::ZERO),
+        ..input(&company, &quote)
+    };
+    assert!(matches!(PdfRenderer::new().render(&late), Err(RenderError::TimedOut)));
 }

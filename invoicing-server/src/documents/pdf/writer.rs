@@ -66,6 +66,7 @@ impl Writer {
         let mut document =
             Document::new_with(SerializeSettings { configuration, ..SerializeSettings::default() });
         for (index, page) in pages.iter().enumerate() {
+            input.deadline.check()?;
             let size =
                 PageSettings::from_wh(PAGE.0, PAGE.1).ok_or_else(|| RenderError::new("no page size"))?;
             let mut target = document.start_page_with(size);
