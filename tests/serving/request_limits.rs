@@ -205,6 +205,23 @@ async fn an_answer_that_comes_before_its_body_closes_the_connection_of_http_1() 
 }
 
 #[on_each_database]
+async fn an_answer_to_a_body_that_breaks_off_closes_the_connection_of_http_1() {
+    let world = World::new().await;
+    for (key, status) in [(&*world.key, 400), ("unknown", 401)] {
+        for (version, closes) in [(Version::HTTP_11, true), (Version::HTTP_2, false)] {
+            let request = Request::post("/api/v1/clients").version(version);
+            let request = request.header("content-type", "application/json");
+            let request = request.header("authorization", format!("Bearer {key}"));
+            let pieces = [Ok(Frame::data(Bytes::from_static(b"{"))), Err(std::io::Error::other("reset"))];
+            let request = request.body(StreamBody::new(stream::iter(pieces))).unwrap();
+            let answer = world.invoicing.service().answer(request).await;
+            assert_eq!(answer.status(), status);
+            assert_eq!(answer.headers().contains_key("connection"), closes, "{version:?} {status}");
+        }
+    }
+}
+
+#[on_each_database]
 async fn a_caller_that_sends_no_body_is_answered_once() {
     let world = World::with(|settings| settings.requests.body_time_ms = 300).await;
     let begun = Instant::now();

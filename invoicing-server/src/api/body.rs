@@ -1,10 +1,13 @@
 //! Reads the body of a request within limits. Does not parse it.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 use http::{HeaderMap, header};
-use http_body::Body;
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::combinators::Fuse;
 use http_body_util::{BodyExt, Limited};
 use tokio::time::timeout;
 
@@ -24,6 +27,48 @@ const DISCARD_TIME: Duration = Duration::from_secs(5);
 pub(crate) trait ReadableBody: Body<Data: Buf, Error: Into<BoxError>> {}
 
 impl<B: Body<Data: Buf, Error: Into<BoxError>>> ReadableBody for B {}
+
+/// The body of a request, which remembers whether it broke off.
+#[derive(Debug)]
+pub(super) struct RequestBody<B> {
+    body: Fuse<B>,
+    is_broken: bool,
+}
+
+impl<B: ReadableBody> RequestBody<B> {
+    pub(super) fn new(body: B) -> Self {
+        Self { body: body.fuse(), is_broken: false }
+    }
+}
+
+impl<B: ReadableBody + Unpin> RequestBody<B> {
+    /// Whether the last byte has arrived, so that another request may follow on its connection.
+    pub(super) fn is_complete(&self) -> bool {
+        self.body.is_end_stream() && !self.is_broken
+    }
+}
+
+impl<B: ReadableBody + Unpin> Body for RequestBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        self.is_broken |= matches!(frame, Some(Err(_)));
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
 
 /// Reads the whole body within a time limit, and reserves its bytes.
 ///
@@ -91,7 +136,6 @@ mod tests {
     use std::sync::Arc;
 
     use futures_util::{Stream, StreamExt, stream};
-    use http_body::Frame;
     use http_body_util::{Full, StreamBody};
     use invoicing_core::{CompanyId, ErrorCode};
     use uuid::Uuid;

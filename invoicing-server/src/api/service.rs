@@ -14,13 +14,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
-use http_body::Body as _;
-use http_body_util::BodyExt;
-use http_body_util::combinators::Fuse;
 use tokio::time::Instant;
 
 use super::access::authenticate;
-use super::body::{self, BoxError, ReadableBody};
+use super::body::{self, BoxError, ReadableBody, RequestBody};
 use super::byte_budget::{ByteReservation, Caller, ConnectionId, Owner};
 use super::error::ApiError;
 use super::request::ApiRequest;
@@ -81,7 +78,7 @@ impl ApiService {
     ) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
-        let mut body = body.fuse();
+        let mut body = RequestBody::new(body);
         let request_id = request_id(&head.headers, || self.context.services.env.uuid());
         let (mut context, mut reservation) = (ResponseContext { request_id, rate_limit: None }, None);
         let request = Arriving { connection, head: &head, body: &mut body };
@@ -160,7 +157,7 @@ impl ApiService {
         reservation: Option<ByteReservation>,
         context: &ResponseContext,
         head: Parts,
-        mut body: Fuse<impl ReadableBody + Unpin>,
+        mut body: RequestBody<impl ReadableBody + Unpin>,
     ) -> Response<Body> {
         let is_http_1 = head.version < Version::HTTP_2;
         // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time.
@@ -180,7 +177,7 @@ impl ApiService {
         if !skips_body {
             body::discard(&mut body).await;
         }
-        if is_http_1 && !body.is_end_stream() {
+        if is_http_1 && !body.is_complete() {
             // Otherwise hyper reads the next request before the peer has read this response, and a peer that never
             // reads makes it buffer responses without end.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -261,7 +258,7 @@ where
 #[cfg(test)]
 mod tests {
     use http::StatusCode;
-    use http_body_util::Full;
+    use http_body_util::{BodyExt, Full};
     use invoicing_core::{NewCompany, Plan};
 
     use super::*;

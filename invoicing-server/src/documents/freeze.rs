@@ -97,9 +97,9 @@ impl Documents {
             let _place = place;
             render(&*renderer, deadline, upload, particulars, &quote, signed.as_ref())
         });
-        let rendered = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
+        let result = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
         // A renderer that panics fails this document, not the process.
-        rendered.unwrap_or_else(|error| Err(RenderError::new(error)))
+        result.unwrap_or_else(|error| Err(RenderError::new(error)))
     }
 
     /// The store for one operation, with all of its time to wait.
