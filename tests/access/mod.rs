@@ -2,3 +2,4 @@
 
 mod key_management;
 mod keys_and_quota;
+mod moving_clock;

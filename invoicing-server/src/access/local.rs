@@ -59,15 +59,23 @@ impl Access {
     /// Counts a request against the key's quota, or refuses it.
     pub(super) async fn count_in_memory(&self, key: &Key) -> Result<QuotaDecision, Error> {
         loop {
-            let now = self.env.now();
-            if let Some(decision) = key.state.lock().try_count(self.quota, now) {
-                return Ok(decision);
+            {
+                let mut state = key.state.lock();
+                // Under the lock: an instant from before the wait for it would look like a clock that was set back.
+                if let Some(decision) = state.try_count(self.quota, self.env.now()) {
+                    return Ok(decision);
+                }
             }
             let _storing = key.storing.lock().await;
-            let block = {
+            let (now, block) = {
                 let mut state = key.state.lock();
+                let now = self.env.now();
                 // Another request may have stored meanwhile.
-                if state.must_store(self.quota, now) { state.next_block(self.quota, now) } else { continue }
+                if state.must_store(self.quota, now) {
+                    (now, state.next_block(self.quota, now))
+                } else {
+                    continue;
+                }
             };
             self.store_use(key, block, now).await?;
             let mut state = key.state.lock();
