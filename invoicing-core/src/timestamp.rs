@@ -64,15 +64,30 @@ pub struct ParseTimestampError;
 impl FromStr for Timestamp {
     type Err = ParseTimestampError;
 
-    /// Reads RFC 3339 with `Z` or an offset. Digits beyond the millisecond round up, so that `since` never shows a
-    /// record that is older than it says.
+    /// Reads ISO 8601 with date, time and zone: `Z`, `+02:00`, `+0200` or `+02`, with or without seconds, a fraction
+    /// behind `.` or `,`. Digits beyond the millisecond round up, so that `since` never shows a record that is older
+    /// than it says.
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
-        let instant = read(text)?;
+        let instant = read(&to_rfc_3339(text).ok_or(ParseTimestampError)?)?;
         let beyond = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
         in_range(instant.timestamp_millis() + i64::from(beyond))
     }
 }
 
+/// Adds what other forms of ISO 8601 leave out. Any other text stays as unreadable as it is.
+fn to_rfc_3339(text: &str) -> Option<String> {
+    /// Length of `2026-09-14T09:41`.
+    const MINUTES: usize = 16;
+    let (minutes, rest) = text.split_at_checked(MINUTES)?;
+    let (seconds, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
+    let seconds = if seconds.is_empty() { ":00".to_owned() } else { seconds.replacen(',', ".", 1) };
+    let (hours, zone_minutes) = zone.split_at_checked(3).unwrap_or((zone, ""));
+    let separator = if zone.len() == 5 { ":" } else { "" };
+    let zone_minutes = if zone.len() == 3 { ":00" } else { zone_minutes };
+    Some(format!("{minutes}{seconds}{hours}{separator}{zone_minutes}"))
+}
+
+/// Reads RFC 3339.
 fn read(text: &str) -> Result<DateTime<FixedOffset>, ParseTimestampError> {
     // chrono also reads a space or an underscore where `T` belongs; the contract does not.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't')) {
@@ -127,6 +142,42 @@ mod tests {
         assert_eq!(noon.to_string(), "2026-09-14T10:00:00.000Z");
         let finer: Timestamp = "2026-09-14T10:00:00.0001Z".parse().unwrap();
         assert_eq!(finer, noon.plus_millis(1));
+    }
+
+    /// Rules: LIST-11
+    #[test]
+    fn the_forms_of_iso_8601_that_programs_print_are_read() {
+        for (text, instant) in [
+            // PHP, `DATE_ISO8601`
+            ("2026-09-14T09:41:07+0200", "2026-09-14T07:41:07.000Z"),
+            // Java, `OffsetDateTime` at a full minute
+            ("2026-09-14T09:41Z", "2026-09-14T09:41:00.000Z"),
+            ("2026-09-14T09:41+02:00", "2026-09-14T07:41:00.000Z"),
+            // Python, `isoformat` with microseconds
+            ("2026-09-14T09:41:07.123456+00:00", "2026-09-14T09:41:07.124Z"),
+            // JavaScript, `toISOString`
+            ("2026-09-14T09:41:07.123Z", "2026-09-14T09:41:07.123Z"),
+            // A fraction behind a comma, as ISO 8601 prefers it
+            ("2026-09-14T09:41:07,5-05:30", "2026-09-14T15:11:07.500Z"),
+            // Hours alone as the offset
+            ("2026-09-14T09:41:07+02", "2026-09-14T07:41:07.000Z"),
+            ("2026-09-14T09:41-02", "2026-09-14T11:41:00.000Z"),
+        ] {
+            assert_eq!(text.parse::<Timestamp>().map(|at| at.to_string()).as_deref(), Ok(instant), "{text}");
+        }
+        for bad in [
+            "2026-09-14T09:41,5Z",
+            "2026-09-14T09:41:07,,5Z",
+            "2026-09-14T09:41:07,Z",
+            "2026-09-14T09Z",
+            "2026-09-14T09:41:07+2",
+            "2026-09-14T09:41:07+02000",
+            "2026-09-14T09:41:07+é0",
+            "2026-09-14T09:41:07Z+02",
+            "20260914T094107Z",
+        ] {
+            assert!(bad.parse::<Timestamp>().is_err(), "{bad}");
+        }
     }
 
     #[test]
