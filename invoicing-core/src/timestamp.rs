@@ -79,7 +79,7 @@ fn to_rfc_3339(text: &str) -> Option<String> {
     /// Length of `2026-09-14T09:41`.
     const MINUTES: usize = 16;
     let (minutes, rest) = text.split_at_checked(MINUTES)?;
-    let (seconds, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-'])?);
+    let (seconds, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-', '\u{2212}'])?);
     let seconds = if seconds.is_empty() { ":00".to_owned() } else { seconds.replacen(',', ".", 1) };
     let (hours, zone_minutes) = zone.split_at_checked(3).unwrap_or((zone, ""));
     let separator = if zone.len() == 5 { ":" } else { "" };
@@ -162,6 +162,8 @@ mod tests {
             // Hours alone as the offset
             ("2026-09-14T09:41:07+02", "2026-09-14T07:41:07.000Z"),
             ("2026-09-14T09:41-02", "2026-09-14T11:41:00.000Z"),
+            // The minus sign that ISO 8601 names
+            ("2026-09-14T09:41:07\u{2212}02:00", "2026-09-14T11:41:07.000Z"),
         ] {
             assert_eq!(text.parse::<Timestamp>().map(|at| at.to_string()).as_deref(), Ok(instant), "{text}");
         }

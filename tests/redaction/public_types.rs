@@ -14,7 +14,6 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Resolving",
     "DocumentRenderer",
     "DocumentStore",
-    "Body",
     "MAX_URL_CHARS",
     "ROUTES",
     // Another crate.
@@ -26,6 +25,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "TransportBuilder",
     // Closed sets, counts and clocks.
     "AttemptRecord",
+    "Body",
     "DisabledReason",
     "DispatchReport",
     "DocumentSettings",
@@ -36,6 +36,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "PageWindow",
     "PaymentMethod",
     "PdfRenderer",
+    "RenderDeadline",
     "RequestLimits",
     "ResealReport",
     "Route",
@@ -45,6 +46,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "SweepReport",
     "SystemClock",
     "TargetPolicy",
+    "UnreadResponse",
 ];
 
 /// Types that there are values of only where the database is a server.
