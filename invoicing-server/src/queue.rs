@@ -116,6 +116,11 @@ impl Queue {
         self.state.lock().token
     }
 
+    /// Whether a run takes deliveries.
+    pub(crate) fn is_open(&self) -> bool {
+        self.state.lock().open
+    }
+
     /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();

@@ -57,7 +57,7 @@ const fn day(name: &'static str) -> Column {
 }
 
 /// In the order in which they are copied. What a column computes from others is left to PostgreSQL.
-pub(super) const TABLES: [Table; 18] = [
+pub(super) const TABLES: [Table; 19] = [
     Table { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
     Table { name: "company", key: 1, columns: &[id("id"), number("last_stamp"), text("record")] },
     Table {
@@ -193,6 +193,11 @@ pub(super) const TABLES: [Table; 18] = [
             number("created_at"),
             number("removed_at"),
         ],
+    },
+    Table {
+        name: "bulk_change",
+        key: 2,
+        columns: &[id("company_id"), id("webhook_id"), number("at"), id("after_event"), id("until_event")],
     },
     Table {
         name: "event",

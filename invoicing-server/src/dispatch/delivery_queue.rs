@@ -9,6 +9,7 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
+use super::bulk::carry_on;
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
@@ -32,10 +33,14 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
         .await
 }
 
-/// Every webhook with pending deliveries, and when the next of them can be claimed.
+/// Carries on with [bulk changes](super::bulk). Then every webhook with deliveries that wait to be attempted, and when the
+/// next of them can be claimed.
 pub(super) async fn next_due(context: &DispatchContext) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+    let skipping = carry_on(context).await;
     let now = context.env.now();
-    context.store.read_service(async move |tx| tx.deliveries().next_due(now).await).await
+    let mut due = context.store.read_service(async move |tx| tx.deliveries().next_due(now).await).await?;
+    due.retain(|(webhook, _)| !skipping.contains(webhook));
+    Ok(due)
 }
 
 /// Result of a claim for one webhook: the room that was reserved for it, the deliveries, when the next falls due.

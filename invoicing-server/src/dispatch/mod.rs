@@ -1,8 +1,8 @@
 //! The webhook dispatcher: from committed deliveries to recorded attempts.
 //!
 //! Operations write the rows: an event, and a delivery per webhook, in the transaction of the change. This module claims
-//! the deliveries, makes the attempts, and records them. Nothing else ends a delivery, except that an operation which
-//! disables a webhook skips its pending deliveries.
+//! the deliveries, makes the attempts, and records them. Nothing else ends a delivery, except that those which
+//! wait for a webhook that is disabled are skipped, in [batches](bulk).
 //!
 //! A delivery is *claimed* while it is in memory: `held_until` is the end of a lease and `claim` holds this run's
 //! token. New deliveries are inserted as claimed and come through the [`Queue`]; all others (retries, those without
@@ -13,6 +13,7 @@
 //! fills its own lane only. The number of free [slots] decides how many attempts a lane may have in flight.
 
 mod attempt;
+mod bulk;
 mod delivery_queue;
 mod engine;
 mod receivers;

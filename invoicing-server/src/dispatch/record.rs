@@ -11,8 +11,8 @@ use super::{DispatchReport, PAUSE_MS, Receivers};
 use crate::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
-use crate::store::deliveries;
 use crate::store::notification::Notification;
+use crate::store::skipping;
 use crate::store::webhooks::{DisabledReason, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
@@ -184,8 +184,8 @@ impl Recording<'_> {
         tracing::warn!(%company, %webhook, "webhook disabled after {} failed deliveries in a row", failures.0);
         let mut tables = self.tx.of_company(company);
         tables.webhooks().disable(webhook, self.now, DisabledReason::Failures, failures.0).await?;
-        tables.deliveries().skip_waiting(webhook, deliveries::DISABLED, self.now).await?;
-        self.states.insert(webhook, WebhookState { failures, skips: Some(deliveries::DISABLED) });
+        self.tx.skip_waiting(company, webhook).await?;
+        self.states.insert(webhook, WebhookState { failures, skips: Some(skipping::DISABLED) });
         self.tx.notify(Notification::Webhook(webhook));
         Ok(())
     }
@@ -244,6 +244,6 @@ impl Recording<'_> {
 
     /// Why the deliveries of a webhook are skipped, if they are.
     fn skips(&self, webhook: WebhookId) -> Option<&'static str> {
-        self.states.get(&webhook).map_or(Some(deliveries::REMOVED), |state| state.skips)
+        self.states.get(&webhook).map_or(Some(skipping::REMOVED), |state| state.skips)
     }
 }

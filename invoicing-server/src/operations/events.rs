@@ -29,6 +29,7 @@ impl Events<'_> {
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.
     pub async fn deliveries(&self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
-        self.0.read(async move |mut tx| tx.deliveries().of_event(event).await).await
+        let now = self.0.env().now();
+        self.0.read(async move |mut tx| tx.deliveries().of_event(event, now).await).await
     }
 }

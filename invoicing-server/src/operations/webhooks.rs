@@ -8,7 +8,7 @@ use invoicing_core::{Conflict, EventId, EventKind, Invalid, WebhookId};
 use super::CompanyHandle;
 use crate::Error;
 use crate::secret::{self, Secret, shown_url};
-use crate::store::deliveries::{self, AttemptRecord};
+use crate::store::deliveries::AttemptRecord;
 use crate::store::notification::Notification;
 use crate::store::webhooks::{DisabledReason, Webhook};
 use crate::store::{CompanyTx, Tables};
@@ -119,7 +119,8 @@ impl Webhooks<'_> {
     }
 
     /// Disables a webhook. What waits for it, and what happens meanwhile, is kept as skipped and can be replayed.
-    /// Disabling it again changes nothing.
+    /// Disabling it again changes nothing. Many deliveries follow in batches, by the dispatchers, and are shown as skipped
+    /// at once.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
         self.0
             .write(async move |mut tx| {
@@ -129,21 +130,30 @@ impl Webhooks<'_> {
                 }
                 let (now, failures) = (tx.change.now, webhook.consecutive_failures);
                 tx.webhooks().disable(id, now, DisabledReason::Manual, failures).await?;
-                tx.deliveries().skip_waiting(id, deliveries::DISABLED, now).await?;
+                tx.skip_waiting(id).await?;
                 changed(&mut tx, id).await
             })
             .await
     }
 
-    /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed.
+    /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed. First
+    /// skips what is left to be skipped since it was disabled, which takes a few seconds for 500,000 deliveries.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.0
-            .write(async move |mut tx| {
-                tx.webhooks().find(id).await?;
+        loop {
+            // A transaction per batch, so that other changes of the company do not wait for all of them.
+            let enabled = self.0.write(async move |mut tx| {
+                let webhook = tx.webhooks().find(id).await?;
+                // Again, as a lease may have run out since, and its delivery is shown as skipped.
+                if webhook.disabled.is_some() && !tx.skip_waiting(id).await? {
+                    return Ok(None);
+                }
                 tx.webhooks().enable(id).await?;
-                changed(&mut tx, id).await
-            })
-            .await
+                changed(&mut tx, id).await.map(Some)
+            });
+            if let Some(webhook) = enabled.await? {
+                return Ok(webhook);
+            }
+        }
     }
 
     /// Removes a webhook. Its deliveries and their log stay; what waits for it is kept as skipped.
@@ -153,7 +163,7 @@ impl Webhooks<'_> {
                 tx.webhooks().find(id).await?;
                 let now = tx.change.now;
                 tx.webhooks().remove(id, now).await?;
-                tx.deliveries().skip_waiting(id, deliveries::REMOVED, now).await?;
+                tx.skip_waiting(id).await?;
                 tx.notify(Notification::Webhook(id));
                 Ok(())
             })
@@ -189,7 +199,9 @@ impl Webhooks<'_> {
             .await
     }
 
-    /// Queues skipped and failed deliveries again, with the same bytes: that of one event, or all. How many it queued.
+    /// Queues skipped and failed deliveries again, with the same bytes: that of one event, or all. How many it queues.
+    /// Many follow in batches, by the dispatchers, and are shown as pending at once. A delivery that fails before its batch
+    /// is queued with it.
     ///
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.

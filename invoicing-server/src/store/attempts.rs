@@ -3,8 +3,6 @@
 //! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone is recorded and
 //! counted, and changes nothing else. `status || ''` is explained at [`DeliveryTable`](super::deliveries::DeliveryTable).
 
-use std::collections::HashSet;
-
 use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp};
 use serde::Serialize;
 
@@ -103,8 +101,6 @@ impl AllDeliveries<'_> {
         at: Timestamp,
         token: i64,
     ) -> Result<Vec<i64>, Error> {
-        // Only PostgreSQL returns the ids: in SQLite each returned row is a hop between threads, and no other process can
-        // have claimed a delivery.
         const END: Sql = Sql {
             sqlite: "
                 UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0,
@@ -113,18 +109,22 @@ impl AllDeliveries<'_> {
             postgres: "
                 UPDATE delivery SET status = $2, ended_at = $3, claim = 0, held_until = 0,
                     attempts = attempts + 1, attempts_in_all = attempts_in_all + 1
-                WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4
-                RETURNING id",
+                WHERE id = ANY($1) AND status || '' = 'pending' AND claim = $4",
         };
-        let ended: Vec<i64> = self.0.query(END, &[&ids, &status, &at, &token]).all_scalars().await?;
-        if !self.0.is_shared() {
+        const NOT_ENDED: Sql = Sql {
+            sqlite: "
+                SELECT id FROM delivery
+                WHERE id IN (SELECT value FROM json_each($1)) AND NOT (status || '' = $2 AND ended_at = $3)",
+            postgres: "
+                SELECT id FROM delivery WHERE id = ANY($1) AND NOT (status || '' = $2 AND ended_at = $3)",
+        };
+        let ended = self.0.query(END, &[&ids, &status, &at, &token]).execute().await?;
+        if ended == ids.len() as u64 {
             return Ok(Vec::new());
         }
-        let ended: HashSet<i64> = ended.into_iter().collect();
-        let late: Vec<i64> = ids.iter().copied().filter(|id| !ended.contains(id)).collect();
-        if !late.is_empty() {
-            self.count_attempts(&late, token).await?;
-        }
+        // Asked separately, as it is rare: a lease ran out, or its dispatcher was dropped.
+        let late: Vec<i64> = self.0.query(NOT_ENDED, &[&ids, &status, &at]).all_scalars().await?;
+        self.count_attempts(&late, token).await?;
         Ok(late)
     }
 

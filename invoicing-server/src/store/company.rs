@@ -3,6 +3,7 @@
 
 use invoicing_core::{CompanyId, Event, EventId, KeyId, WebhookId};
 
+use super::bulk_changes::BulkChangeTable;
 use super::change::CompanyChange;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
@@ -31,6 +32,10 @@ pub(crate) trait Tables {
     /// The company's own row.
     fn company_row(&mut self) -> CompanyRow<'_> {
         CompanyRow(self.scope())
+    }
+
+    fn bulk_changes(&mut self) -> BulkChangeTable<'_> {
+        BulkChangeTable(self.scope())
     }
 
     fn clients(&mut self) -> ClientTable<'_> {
@@ -138,15 +143,21 @@ impl CompanyTx<'_> {
         events::record_ping(self.tx, &self.change, webhook).await
     }
 
-    /// Queues the skipped and failed deliveries of a webhook again: that of one event, or all. How many.
+    /// Queues the skipped and failed deliveries of a webhook again: that of one event, or all. How many, now
+    /// or by the batches that follow.
     pub(crate) async fn replay(&mut self, webhook: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
-        let now = self.change.now;
-        let queued = match event {
-            Some(event) => self.deliveries().replay_one(webhook, event, now).await?,
-            None => self.deliveries().replay_all(webhook, now).await?,
+        let Some(event) = event else {
+            return self.tx.replay_all(self.change.company.id, webhook).await;
         };
+        let now = self.change.now;
+        let queued = self.deliveries().replay_one(webhook, event, now).await?;
         self.tx.push_new([NewDelivery::Pending(webhook)]);
         Ok(queued)
+    }
+
+    /// Skips what waits for a webhook that is disabled or removed. Whether nothing is left for the batches that follow.
+    pub(crate) async fn skip_waiting(&mut self, webhook: WebhookId) -> Result<bool, Error> {
+        self.tx.skip_waiting(self.change.company.id, webhook).await
     }
 
     /// Tells the caches of this node and the other nodes once the transaction is committed.

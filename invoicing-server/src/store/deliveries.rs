@@ -7,18 +7,13 @@ use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::arguments::Argument;
+use super::bulk_changes::ReplayRange;
 use super::connection::Connection;
 use super::query::Sql;
 use super::scope::Scope;
+use super::skipping::Skipping;
 use crate::Error;
-
-/// Reason of a delivery that was skipped because its webhook is disabled.
-pub(crate) const DISABLED: &str = "webhook_disabled";
-/// Reason of a delivery that was skipped because its webhook was removed.
-pub(crate) const REMOVED: &str = "webhook_removed";
-
-/// Most deliveries that one statement changes on PostgreSQL, where a statement has a time limit. The statements say so.
-const BATCH: u64 = 10_000;
 
 /// The deliveries of all companies, by row id, for the dispatcher.
 pub(crate) struct AllDeliveries<'c>(pub(super) &'c mut Connection);
@@ -52,6 +47,29 @@ struct DeliveryRow {
     next_at: i64,
     attempts_in_all: i64,
     ended_at: Option<i64>,
+    /// Its claimant decides about it.
+    held: bool,
+    /// When the replay that has not reached its row yet was asked for.
+    replayed_at: Option<i64>,
+    disabled_at: Option<i64>,
+    removed_at: Option<i64>,
+}
+
+impl DeliveryRow {
+    /// The delivery as it is once the [bulk changes](super::bulk_changes) noted for its webhook are carried out.
+    fn after_bulk_changes(mut self) -> Self {
+        let can_be_replayed = ["failed", "skipped"].contains(&self.status.as_str());
+        if let Some(at) = self.replayed_at.filter(|_| can_be_replayed) {
+            DeliveryStatus::Pending.as_str().clone_into(&mut self.status);
+            (self.reason, self.next_at, self.ended_at) = (None, at, None);
+        }
+        let waits = self.status == DeliveryStatus::Pending.as_str() && !self.held;
+        if let Some(skipping) = Skipping::of(self.disabled_at, self.removed_at).filter(|_| waits) {
+            DeliveryStatus::Skipped.as_str().clone_into(&mut self.status);
+            (self.reason, self.ended_at) = (Some(skipping.reason.into()), Some(skipping.since.as_millis()));
+        }
+        self
+    }
 }
 
 impl TryFrom<DeliveryRow> for DeliveryRecord {
@@ -131,14 +149,22 @@ impl TryFrom<AttemptLogRow> for AttemptRecord {
 pub(crate) struct DeliveryTable<'c>(pub(super) Scope<'c>);
 
 impl DeliveryTable<'_> {
-    /// The deliveries of an event.
-    pub(crate) async fn of_event(&mut self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
+    /// The deliveries of an event, as they are at this instant.
+    pub(crate) async fn of_event(
+        &mut self,
+        event: EventId,
+        now: Timestamp,
+    ) -> Result<Vec<DeliveryRecord>, Error> {
         const OF_EVENT: &str = "
-            SELECT event_id, webhook_id, status, reason,
-                CASE WHEN held_until > due_at THEN held_until ELSE due_at END AS next_at, attempts_in_all, ended_at
-            FROM delivery WHERE company_id = $1 AND event_id = $2 ORDER BY id";
-        let rows: Vec<DeliveryRow> = self.0.query(OF_EVENT, &[&event]).fetch_all().await?;
-        rows.into_iter().map(DeliveryRecord::try_from).collect()
+            SELECT d.event_id, d.webhook_id, d.status, d.reason, d.attempts_in_all, d.ended_at,
+                CASE WHEN d.held_until > d.due_at THEN d.held_until ELSE d.due_at END AS next_at,
+                d.held_until > $3 AS held, b.at AS replayed_at, w.disabled_at, w.removed_at
+            FROM delivery d JOIN webhook w ON w.company_id = d.company_id AND w.id = d.webhook_id
+            LEFT JOIN bulk_change b ON b.company_id = d.company_id AND b.webhook_id = d.webhook_id
+                AND b.after_event < d.event_id AND d.event_id <= b.until_event
+            WHERE d.company_id = $1 AND d.event_id = $2 ORDER BY d.id";
+        let rows: Vec<DeliveryRow> = self.0.query(OF_EVENT, &[&event, &now]).fetch_all().await?;
+        rows.into_iter().map(|row| row.after_bulk_changes().try_into()).collect()
     }
 
     /// The last attempts to deliver to a webhook, latest first.
@@ -153,30 +179,34 @@ impl DeliveryTable<'_> {
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }
 
-    /// Skips the pending deliveries of a webhook that are not claimed. The claimant decides about the others.
-    pub(crate) async fn skip_waiting(
+    /// Skips deliveries that wait for a webhook, at most `limit`; how many. A claim that is not abandoned is left to its
+    /// claimant.
+    pub(super) async fn skip_waiting(
         &mut self,
         webhook: WebhookId,
-        reason: &str,
-        at: Timestamp,
-    ) -> Result<(), Error> {
+        skipping: Skipping,
+        abandoned: Timestamp,
+        limit: u32,
+    ) -> Result<u64, Error> {
+        // A locked row is being claimed or recorded, and is skipped by that.
         const SKIP_WAITING: Sql = Sql {
             sqlite: "
-                UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4
-                WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0",
+                UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4, claim = 0, held_until = 0
+                WHERE id IN (
+                    SELECT id FROM delivery
+                    WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND held_until <= $5
+                    ORDER BY due_at LIMIT $6
+                )",
             postgres: "
-                UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4
+                UPDATE delivery SET status = 'skipped', reason = $3, ended_at = $4, claim = 0, held_until = 0
                 WHERE id = ANY(ARRAY(
                     SELECT id FROM delivery
-                    WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND claim = 0 LIMIT 10000
-                )) AND status || '' = 'pending' AND claim = 0",
+                    WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND held_until <= $5
+                    ORDER BY due_at LIMIT $6 FOR UPDATE SKIP LOCKED
+                )) AND status || '' = 'pending'",
         };
-        loop {
-            let skipped = self.0.query(SKIP_WAITING, &[&webhook, &reason, &at]).execute().await?;
-            if !self.0.connection.is_shared() || skipped < BATCH {
-                return Ok(());
-            }
-        }
+        let Skipping { reason, since } = skipping;
+        Ok(self.0.query(SKIP_WAITING, &[&webhook, &reason, &since, &abandoned, &limit]).execute().await?)
     }
 
     /// Queues the skipped or failed delivery of one event again; how many.
@@ -193,29 +223,60 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(REPLAY_ONE, &[&webhook, &now, &event]).execute().await?)
     }
 
-    /// Queues all skipped and failed deliveries of a webhook again; how many.
-    pub(super) async fn replay_all(&mut self, webhook: WebhookId, now: Timestamp) -> Result<u64, Error> {
-        const REPLAY_ALL: Sql = Sql {
-            sqlite: "
-                UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0,
-                    claims = 0, attempts = 0, ended_at = NULL
-                WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')",
-            postgres: "
-                UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0,
-                    claims = 0, attempts = 0, ended_at = NULL
-                WHERE id = ANY(ARRAY(
-                    SELECT id FROM delivery
-                    WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') LIMIT 10000
-                )) AND status || '' IN ('failed', 'skipped')",
-        };
-        let mut queued = 0;
-        loop {
-            let batch = self.0.query(REPLAY_ALL, &[&webhook, &now]).execute().await?;
-            queued += batch;
-            if !self.0.connection.is_shared() || batch < BATCH {
-                return Ok(queued);
-            }
-        }
+    /// How many skipped and failed deliveries of a webhook are not in a range of events.
+    pub(super) async fn count_replayable(
+        &mut self,
+        webhook: WebhookId,
+        outside: ReplayRange,
+    ) -> Result<u64, Error> {
+        const COUNT: &str = "
+            SELECT count(*) FROM delivery
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
+                AND NOT (event_id > $3 AND event_id <= $4)";
+        let ReplayRange { after, until, .. } = outside;
+        let count: i64 = self.0.query(COUNT, &[&webhook, &after, &until]).scalar().await?;
+        Ok(u64::try_from(count).unwrap_or(0))
+    }
+
+    /// The last event of the next `limit` deliveries that a replay queues; `None` where there are fewer.
+    pub(super) async fn end_of_batch(
+        &mut self,
+        webhook: WebhookId,
+        range: ReplayRange,
+        limit: u32,
+    ) -> Result<Option<EventId>, Error> {
+        const END_OF_BATCH: &str = "
+            SELECT event_id FROM delivery
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
+                AND event_id > $3 AND event_id <= $4
+            ORDER BY event_id LIMIT 1 OFFSET $5";
+        let ReplayRange { after, until, .. } = range;
+        let before = limit.saturating_sub(1);
+        let end: Option<Uuid> =
+            self.0.query(END_OF_BATCH, &[&webhook, &after, &until, &before]).optional_scalar().await?;
+        Ok(end.map(EventId))
+    }
+
+    /// Queues the skipped and failed deliveries of a range of events again. While the webhook skips its deliveries, they
+    /// are skipped as if they had been queued before.
+    pub(super) async fn replay(
+        &mut self,
+        webhook: WebhookId,
+        range: ReplayRange,
+        skipping: Option<Skipping>,
+    ) -> Result<(), Error> {
+        const REPLAY: &str = "
+            UPDATE delivery SET status = $5, reason = $6, due_at = $7, ended_at = $8, claim = 0, held_until = 0,
+                claims = 0, attempts = 0
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
+                AND event_id > $3 AND event_id <= $4";
+        let ReplayRange { at, after, until } = range;
+        let status = skipping.map_or(DeliveryStatus::Pending, |_| DeliveryStatus::Skipped);
+        let (reason, ended_at) =
+            (skipping.map(|skipping| skipping.reason), skipping.map(|skipping| skipping.since));
+        let arguments: [&dyn Argument; 7] = [&webhook, &after, &until, &status, &reason, &at, &ended_at];
+        self.0.query(REPLAY, &arguments).execute().await?;
+        Ok(())
     }
 
     /// Deletes attempts that began before an instant, at most `limit`; how many.

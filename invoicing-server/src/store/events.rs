@@ -9,9 +9,9 @@ use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::change::CompanyChange;
-use super::deliveries::DISABLED;
 use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
+use super::skipping::DISABLED;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use super::webhooks::{Webhook, WebhookTable};

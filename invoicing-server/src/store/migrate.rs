@@ -3,9 +3,15 @@
 use super::DatabaseError;
 
 /// In order. Never edited once released.
-const SQLITE: &[&str] = &[include_str!("../../migrations/sqlite/0001_initial.sql")];
+const SQLITE: &[&str] = &[
+    include_str!("../../migrations/sqlite/0001_initial.sql"),
+    include_str!("../../migrations/sqlite/0002_webhooks.sql"),
+];
 #[cfg(feature = "postgres")]
-const POSTGRES: &[&str] = &[include_str!("../../migrations/postgres/0001_initial.sql")];
+const POSTGRES: &[&str] = &[
+    include_str!("../../migrations/postgres/0001_initial.sql"),
+    include_str!("../../migrations/postgres/0002_webhooks.sql"),
+];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and
 /// cannot be brought up to date.

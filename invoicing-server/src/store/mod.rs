@@ -6,6 +6,8 @@
 
 mod arguments;
 pub(crate) mod attempts;
+mod bulk_batches;
+pub(crate) mod bulk_changes;
 mod change;
 pub(crate) mod claims;
 pub(crate) mod clients;
@@ -39,6 +41,7 @@ mod service;
 mod session;
 pub(crate) mod settings;
 pub(crate) mod signatures;
+pub(crate) mod skipping;
 pub(crate) mod sqlite;
 mod subscriber;
 mod tx;

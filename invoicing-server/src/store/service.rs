@@ -1,8 +1,9 @@
 //! Handles on what belongs to no single company.
 //!
-//! The list is short on purpose: all companies, keys and signing links by the hash of their text, the delivery queue,
-//! and what the service keeps about itself. Everything else is reached through a company's handle.
+//! The list is short on purpose: all companies, keys and signing links by the hash of their text, the delivery queue
+//! with the bulk changes of it, and what the service keeps about itself. Everything else is reached through a company's handle.
 
+use super::bulk_changes::AllBulkChanges;
 use super::companies::CompanyTable;
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
@@ -17,6 +18,10 @@ use super::webhooks::AllWebhooks;
 pub(crate) trait ServiceTables {
     /// What a table's statements run on.
     fn connection(&mut self) -> &mut Connection;
+
+    fn bulk_changes(&mut self) -> AllBulkChanges<'_> {
+        AllBulkChanges(self.connection())
+    }
 
     fn companies(&mut self) -> CompanyTable<'_> {
         CompanyTable(self.connection())

@@ -81,6 +81,16 @@ impl Tx {
         &self.context.queue
     }
 
+    /// Claims whose leases end by this instant bind no dispatcher. On SQLite, where the file has one process, its running
+    /// dispatcher decides about each of its claims, and without one no claim binds.
+    pub(super) fn abandoned_leases(&self) -> Timestamp {
+        match (self.connection.is_shared(), self.queue().is_open()) {
+            (true, _) => self.env().now(),
+            (false, true) => Timestamp::from_millis(0),
+            (false, false) => Timestamp::from_millis(i64::MAX),
+        }
+    }
+
     /// Locks what the service keeps about itself against other transactions, until the end of this one. It is the first
     /// thing that a service does in a database, so a copy into it, which begins under the same lock, is noticed here.
     pub(crate) async fn lock_service(&mut self) -> Result<(), Error> {

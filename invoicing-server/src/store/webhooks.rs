@@ -10,9 +10,9 @@ use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::connection::Connection;
-use super::deliveries;
 use super::query::Sql;
 use super::scope::Scope;
+use super::skipping::Skipping;
 use super::subscriber::{Subscriber, from_bits, to_bits};
 use crate::Error;
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
@@ -134,6 +134,12 @@ struct StoredReceiver {
     url: String,
     secret: String,
     is_off: bool,
+}
+
+#[derive(FromRow)]
+struct SkippingRow {
+    disabled_at: Option<i64>,
+    removed_at: Option<i64>,
 }
 
 /// The webhooks of a company.
@@ -259,6 +265,17 @@ impl WebhookTable<'_> {
         }))
     }
 
+    /// Why its deliveries are skipped, if they are. No other transaction changes that before the end of this one.
+    pub(super) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
+        const LOCK_SKIPPING: Sql = Sql {
+            sqlite: "SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2",
+            postgres: "
+                SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2 FOR UPDATE",
+        };
+        let row: SkippingRow = self.0.query(LOCK_SKIPPING, &[&id]).fetch_one().await?;
+        Ok(Skipping::of(row.disabled_at, row.removed_at))
+    }
+
     pub(crate) async fn set_failures(&mut self, id: WebhookId, failures: u32) -> Result<(), Error> {
         const SET_FAILURES: &str = "UPDATE webhook SET failures = $3 WHERE company_id = $1 AND id = $2";
         self.0.query(SET_FAILURES, &[&id, &failures]).change_one("webhook").await
@@ -281,8 +298,8 @@ pub(crate) struct WebhookState {
 struct StateRow {
     id: Uuid,
     failures: i64,
-    disabled: bool,
-    removed: bool,
+    disabled_at: Option<i64>,
+    removed_at: Option<i64>,
 }
 
 impl AllWebhooks<'_> {
@@ -294,20 +311,16 @@ impl AllWebhooks<'_> {
         // Ordered by id, so that concurrent batches cannot deadlock.
         const LOCK_STATES: Sql = Sql {
             sqlite: "
-                SELECT id, failures, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+                SELECT id, failures, disabled_at, removed_at
                 FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1)) ORDER BY id",
             postgres: "
-                SELECT id, failures, disabled_at IS NOT NULL AS disabled, removed_at IS NOT NULL AS removed
+                SELECT id, failures, disabled_at, removed_at
                 FROM webhook WHERE id = ANY($1) ORDER BY id FOR UPDATE",
         };
         let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
         let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids]).fetch_all().await?;
         let state = |row: StateRow| {
-            let skips = match (row.disabled, row.removed) {
-                (_, true) => Some(deliveries::REMOVED),
-                (true, false) => Some(deliveries::DISABLED),
-                (false, false) => None,
-            };
+            let skips = Skipping::of(row.disabled_at, row.removed_at).map(|skipping| skipping.reason);
             let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
             (WebhookId(row.id), WebhookState { failures, skips })
         };

@@ -1,0 +1,16 @@
+-- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
+-- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that
+-- wait are skipped. No row: nothing is left to do.
+CREATE TABLE bulk_change (
+    company_id UUID NOT NULL,
+    webhook_id UUID NOT NULL,
+    at BIGINT NOT NULL,
+    after_event UUID NOT NULL,
+    until_event UUID NOT NULL,
+    PRIMARY KEY (company_id, webhook_id)
+);
+
+-- With the company, so that a replay counts and finds its deliveries in the index alone.
+DROP INDEX delivery_replayable;
+CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status)
+    WHERE status IN ('failed', 'skipped');

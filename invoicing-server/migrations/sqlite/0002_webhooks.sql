@@ -1,0 +1,16 @@
+-- What still has to be done to the deliveries of a webhook, in batches. Those of the events after `after_event` up to
+-- `until_event` that have failed or were skipped are queued again. While the webhook is disabled or removed, those that
+-- wait are skipped. No row: nothing is left to do.
+CREATE TABLE bulk_change (
+    company_id BLOB NOT NULL,
+    webhook_id BLOB NOT NULL,
+    at INTEGER NOT NULL,
+    after_event BLOB NOT NULL,
+    until_event BLOB NOT NULL,
+    PRIMARY KEY (company_id, webhook_id)
+) WITHOUT ROWID;
+
+-- With the company, so that a replay counts and finds its deliveries in the index alone.
+DROP INDEX delivery_replayable;
+CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status)
+    WHERE status IN ('failed', 'skipped');

@@ -1,0 +1,24 @@
+//! Why deliveries are skipped: their webhook is disabled or removed.
+
+use invoicing_core::Timestamp;
+
+/// Reason of a delivery that was skipped because its webhook is disabled.
+pub(crate) const DISABLED: &str = "webhook_disabled";
+/// Reason of a delivery that was skipped because its webhook was removed.
+pub(crate) const REMOVED: &str = "webhook_removed";
+
+/// Why and since when the deliveries of a webhook are skipped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Skipping {
+    pub(super) reason: &'static str,
+    pub(super) since: Timestamp,
+}
+
+impl Skipping {
+    /// `None` while it is neither disabled nor removed.
+    pub(super) fn of(disabled_at: Option<i64>, removed_at: Option<i64>) -> Option<Self> {
+        let removed = removed_at.map(|at| (REMOVED, at));
+        let (reason, at) = removed.or_else(|| disabled_at.map(|at| (DISABLED, at)))?;
+        Some(Self { reason, since: Timestamp::from_millis(at) })
+    }
+}
