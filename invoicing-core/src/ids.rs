@@ -60,7 +60,7 @@ ids! {
     ProjectId;
     /// A webhook registration.
     WebhookId;
-    /// A recorded event. Internal: deliveries carry the id of the document, not this one.
+    /// A recorded event. Each delivery of it names it in `X-Service-Event-Id`; its body carries the id of the document.
     EventId;
     /// An API key (not the key itself).
     KeyId;

@@ -38,7 +38,7 @@ impl SettingError {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
-    /// Feeds `X-<brand>-Signature`, `X-<brand>-Webhook-Id` and the user agent `<brand>-Webhook/1.0`.
+    /// Feeds `X-<brand>-Signature`, `X-<brand>-Webhook-Id`, `X-<brand>-Event-Id` and the user agent `<brand>-Webhook/1.0`.
     pub brand: String,
     /// Public base URL of the service, without `/api/v1`. Document URLs begin with it.
     pub base_url: String,

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -28,6 +28,7 @@ pub(crate) struct Job {
     pub(crate) delivery: i64,
     pub(crate) company: CompanyId,
     pub(crate) webhook: WebhookId,
+    pub(crate) event: EventId,
     /// The bytes that every attempt sends.
     pub(crate) body: Bytes,
     pub(crate) is_ping: bool,

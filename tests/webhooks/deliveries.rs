@@ -1,6 +1,6 @@
 //! Deliveries: what is sent, how often and when, what each outcome leads to, and when a webhook is switched off.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, Plan, WebhookId};
@@ -52,6 +52,7 @@ async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_
         "content-type",
         "host",
         "user-agent",
+        "x-service-event-id",
         "x-service-signature",
         "x-service-webhook-id",
     ];
@@ -67,6 +68,31 @@ async fn a_delivery_is_a_post_of_the_recorded_bytes_with_exactly_the_documented_
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-19
+#[on_each_database]
+async fn an_event_has_one_id_for_every_attempt_webhook_and_replay() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    hook(&world, &receiver.url).await;
+    let event = emit(&world, 1).await[0];
+    dispatch_to_the_end(&world).await;
+    assert_eq!(world.company.webhooks().replay(id, Some(event)).await.unwrap(), 1);
+    receiver.reply_always(Reply::status(200));
+    dispatch_to_the_end(&world).await;
+    let received = receiver.take();
+    assert_eq!(received.len(), 2 * 3 + 1);
+    for received in received {
+        assert_eq!(text(&received, "x-service-event-id"), event.to_string());
+    }
+    let (ping, other) = (world.company.webhooks().ping(id).await.unwrap(), emit(&world, 1).await[0]);
+    dispatch_to_the_end(&world).await;
+    let ids: HashSet<_> =
+        receiver.received().iter().map(|received| text(received, "x-service-event-id").to_owned()).collect();
+    assert_eq!(ids, [ping, other].map(|event| event.to_string()).into());
+}
+
 /// Rules: WIRE-24
 #[on_each_database]
 async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
@@ -78,6 +104,7 @@ async fn the_brand_replaces_the_product_name_in_headers_and_user_agent() {
     let [received] = &receiver.received()[..] else { panic!("one delivery") };
     assert_eq!(text(received, "user-agent"), "Devis-Pro-Webhook/1.0");
     assert_eq!(text(received, "x-devis-pro-webhook-id"), registered.webhook.id.to_string());
+    assert_eq!(text(received, "x-devis-pro-event-id"), events(&world.company).await[0].id.to_string());
     let verifier = Verifier::new(registered.secret.reveal()).unwrap();
     let signature = text(received, "x-devis-pro-signature");
     verifier.verify(signature, &received.body, world.now().as_seconds()).unwrap();

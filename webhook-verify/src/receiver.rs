@@ -62,6 +62,7 @@ pub struct Receiver {
     verifier: Arc<Verifier>,
     signature: HeaderName,
     webhook_id: HeaderName,
+    event_id: HeaderName,
     body_limit: usize,
     clock: Clock,
 }
@@ -78,28 +79,35 @@ pub struct Delivery {
     pub signed_at: i64,
     /// The webhook's id on the sender's side, for debugging: no signature covers it.
     pub webhook_id: Option<HeaderValue>,
+    /// The event's id on the sender's side: the same for every attempt, every webhook and a replay of one event. It tells
+    /// a second attempt from a real repeat. No signature covers it.
+    pub event_id: Option<HeaderValue>,
 }
 
 impl Receiver {
-    /// Expects the headers `X-Service-Signature` and `X-Service-Webhook-Id`, and at most [`BODY_LIMIT`] bytes.
+    /// Expects the headers `X-Service-Signature`, `X-Service-Webhook-Id` and `X-Service-Event-Id`, and at most
+    /// [`BODY_LIMIT`] bytes.
     pub fn new(verifier: Verifier) -> Self {
         Self {
             verifier: Arc::new(verifier),
             signature: HeaderName::from_static("x-service-signature"),
             webhook_id: HeaderName::from_static("x-service-webhook-id"),
+            event_id: HeaderName::from_static("x-service-event-id"),
             body_limit: BODY_LIMIT,
             clock: Clock::default(),
         }
     }
 
-    /// Expects the headers of a service with another name: `X-<brand>-Signature` and `X-<brand>-Webhook-Id`.
+    /// Expects the headers of a service with another name: `X-<brand>-Signature`, `X-<brand>-Webhook-Id` and
+    /// `X-<brand>-Event-Id`.
     ///
     /// # Errors
     ///
     /// The brand cannot be a part of a header's name.
     pub fn brand(self, brand: &str) -> Result<Self, InvalidHeaderName> {
-        let signature = format!("x-{brand}-signature").parse()?;
-        Ok(Self { signature, webhook_id: format!("x-{brand}-webhook-id").parse()?, ..self })
+        let header = |name: &str| format!("x-{brand}-{name}").parse::<HeaderName>();
+        let (signature, webhook_id) = (header("signature")?, header("webhook-id")?);
+        Ok(Self { signature, webhook_id, event_id: header("event-id")?, ..self })
     }
 
     /// Sets the limit for a body, in bytes.
@@ -131,8 +139,9 @@ impl Receiver {
         let signature = self.signature_in(&parts.headers)?;
         let body = read::within(self.body_limit, body).await?;
         let verified = self.verifier.verify(signature, &body, self.clock.unix_seconds())?;
-        let webhook_id = parts.headers.get(&self.webhook_id).cloned();
-        Ok(Delivery { body, signed_at: verified.timestamp, webhook_id })
+        let header = |name| parts.headers.get(name).cloned();
+        let (webhook_id, event_id) = (header(&self.webhook_id), header(&self.event_id));
+        Ok(Delivery { body, signed_at: verified.timestamp, webhook_id, event_id })
     }
 
     /// The only signature header. Several are refused: an intermediary could add one and choose which counts.
@@ -165,6 +174,7 @@ impl fmt::Debug for Delivery {
             .field("body_bytes", &self.body.len())
             .field("signed_at", &self.signed_at)
             .field("webhook_id", &self.webhook_id)
+            .field("event_id", &self.event_id)
             .finish()
     }
 }

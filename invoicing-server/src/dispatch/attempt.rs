@@ -76,7 +76,11 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     let Ok(signature) = HeaderValue::from_str(signer.sign(at.as_seconds(), &job.body).as_str()) else {
         return failed(at, FailureClass::Unsendable);
     };
+    let Ok(event) = HeaderValue::from_str(&job.event.to_string()) else {
+        return failed(at, FailureClass::Unsendable);
+    };
     let mut post = target.post(job.body.clone());
+    post.headers_mut().insert(context.receivers.event_header.clone(), event);
     post.headers_mut().insert(context.receivers.signature_header.clone(), signature);
     let begun = Instant::now();
     let limit = Duration::from_millis(settings.attempt_timeout_ms);

@@ -57,6 +57,7 @@ pub(crate) struct Receivers {
     policy: TargetPolicy,
     sealer: Arc<Sealer>,
     pub(super) signature_header: HeaderName,
+    pub(super) event_header: HeaderName,
     id_header: HeaderName,
     user_agent: HeaderValue,
 }
@@ -79,6 +80,7 @@ impl Receivers {
             policy: settings.target,
             sealer,
             signature_header: header(format!("x-{brand}-signature"))?,
+            event_header: header(format!("x-{brand}-event-id"))?,
             id_header: header(format!("x-{brand}-webhook-id"))?,
             user_agent: user_agent.map_err(|_| SettingError::new("brand", "must be usable in a header"))?,
         })

@@ -9,7 +9,7 @@
 mod postgres;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Event, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use serde::Deserialize;
 use sqlx::FromRow;
 use uuid::Uuid;
@@ -31,9 +31,9 @@ pub(crate) struct Claimant {
 /// Claimed deliveries of a webhook, oldest first, and when its next one falls due.
 pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
 
-/// A claimed delivery: row id, company, attempts, claims, number, kind and body of its event.
+/// A claimed delivery: row id, company, event, attempts, claims, number, kind and body of its event.
 #[derive(Deserialize)]
-struct ClaimedRow(i64, Uuid, u32, u32, u32, String, #[serde(deserialize_with = "bytes_of_text")] Bytes);
+struct ClaimedRow(i64, Uuid, Uuid, u32, u32, u32, String, #[serde(deserialize_with = "bytes_of_text")] Bytes);
 
 fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
     String::deserialize(deserializer).map(Bytes::from)
@@ -41,11 +41,12 @@ fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<By
 
 impl Claimant {
     fn job(self, webhook: WebhookId, row: ClaimedRow) -> Job {
-        let ClaimedRow(delivery, company, attempts, claims, number, kind, body) = row;
+        let ClaimedRow(delivery, company, event, attempts, claims, number, kind, body) = row;
         Job {
             delivery,
             company: CompanyId(company),
             webhook,
+            event: EventId(event),
             body,
             is_ping: kind == Event::PING,
             attempts,
@@ -129,7 +130,10 @@ impl AllDeliveries<'_> {
         // instant at which the next one falls due; and the claim.
         const CLAIM: &str = "
             SELECT json_group_array(
-                json_array(d.id, hex(d.company_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind, e.body)
+                json_array(
+                    d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind,
+                    e.body
+                )
                 ORDER BY d.due_at, d.id
             ) AS claimed,
             (

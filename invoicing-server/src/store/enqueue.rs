@@ -1,7 +1,7 @@
 //! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
 
 use super::query::Sql;
@@ -90,6 +90,7 @@ impl InitialDeliveries {
     pub(super) fn new_deliveries(
         &self,
         company: CompanyId,
+        event: EventId,
         body: &Bytes,
         is_ping: bool,
         token: i64,
@@ -101,6 +102,7 @@ impl InitialDeliveries {
                     delivery,
                     company,
                     webhook,
+                    event,
                     body: body.clone(),
                     is_ping,
                     attempts: 0,

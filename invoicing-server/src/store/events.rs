@@ -79,7 +79,7 @@ async fn enqueue_event(
     let body = serde_json::to_string(event).map_err(Error::internal)?;
     let initial = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
-    tx.push_new(initial.new_deliveries(change.company.id, &shared, event.kind.is_none(), token));
+    tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token));
     let (webhooks, states) = initial.columns();
     let InitialDeliveries { first, due_at, lease_until, .. } = &initial;
     let deliveries: [&dyn Argument; 8] =

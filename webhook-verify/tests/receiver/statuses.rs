@@ -26,9 +26,11 @@ async fn a_genuine_request_gives_the_bytes_that_came() {
     let body = Bytes::from_static(b"\xff\x00 {}");
     let mut sent: Request<Pieces> = request(body.clone());
     sent.headers_mut().insert("x-service-webhook-id", "w-1".parse().unwrap());
+    sent.headers_mut().insert("x-service-event-id", "e-1".parse().unwrap());
     let delivery = receiver().accept(sent).await.unwrap();
     assert_eq!((delivery.body.clone(), delivery.signed_at), (body, NOW));
     assert_eq!(delivery.webhook_id.as_ref().unwrap(), "w-1");
+    assert_eq!(delivery.event_id.as_ref().unwrap(), "e-1");
     let shown = format!("{delivery:?}");
     assert!(shown.contains("body_bytes: 5"), "{shown}");
 }

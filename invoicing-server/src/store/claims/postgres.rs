@@ -61,7 +61,7 @@ impl AllDeliveries<'_> {
             let (attempts, claims, number) =
                 (small(row.attempts), small(row.claims), small(row.claims_in_all));
             let (kind, body) = (kind.clone(), body.clone());
-            let row = ClaimedRow(row.id, row.company_id, attempts, claims, number, kind, body);
+            let row = ClaimedRow(row.id, row.company_id, row.event_id, attempts, claims, number, kind, body);
             claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
         }
         for (webhook, at) in self.due_after(claimant.now, wanted).await {
