@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
-use crate::{ClientId, Invalid, Timestamp};
+use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
 /// The kind of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -146,13 +146,13 @@ impl ClientFields {
     }
 
     /// The record of a new client.
-    pub fn create(self, id: ClientId, at: Timestamp) -> Client {
-        self.record(id, at, at)
+    pub fn create(self, id: ClientId, at: ChangeTime) -> Client {
+        self.record(id, at.now, at.stamp)
     }
 
     /// The client with these fields instead of its own, or `None` where nothing would change.
-    pub fn apply(self, client: &Client, at: Timestamp) -> Option<Client> {
-        let changed = self.record(client.id, client.created_at, at);
+    pub fn apply(self, client: &Client, stamp: Timestamp) -> Option<Client> {
+        let changed = self.record(client.id, client.created_at, stamp);
         let same = Client { updated_at: client.updated_at, ..changed.clone() } == *client;
         (!same).then_some(changed)
     }

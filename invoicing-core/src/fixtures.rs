@@ -7,12 +7,18 @@ use serde::{Deserialize, Deserializer, Serialize};
 use uuid::Uuid;
 
 use crate::{
-    Client, ClientId, Costing, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient, NewLine,
-    Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp, price_lines,
+    ChangeTime, Client, ClientId, Costing, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient,
+    NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
+    price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds later.
 const START: i64 = 1_789_378_867_000;
+
+/// A change whose stamp is the clock's instant.
+pub(crate) fn time(millis: i64) -> ChangeTime {
+    ChangeTime { now: at(millis), stamp: at(millis) }
+}
 
 /// An instant: so many milliseconds after the creation.
 pub(crate) fn at(millis: i64) -> Timestamp {
@@ -47,7 +53,7 @@ pub(crate) fn client() -> Client {
         external_id: Some("crm-1".into()),
         ..NewClient::named("Léa Martin")
     };
-    new.check().unwrap().create(ClientId(uuid(1)), at(0))
+    new.check().unwrap().create(ClientId(uuid(1)), time(0))
 }
 
 /// A line at so much, with canaries in everything that must not leave.
@@ -88,7 +94,7 @@ pub(crate) fn holds_costing(text: &str) -> bool {
 }
 
 pub(crate) fn origin() -> QuoteCreation<'static> {
-    QuoteCreation { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: at(0) }
+    QuoteCreation { id: QuoteId(uuid(2)), number: "DEV-2026-0042", currency: "EUR", at: time(0) }
 }
 
 /// A draft with a retention of 5 %.
@@ -122,15 +128,15 @@ pub(crate) fn quote_in(status: QuoteStatus) -> Quote {
 /// An invoice of 340 with a retention of 17, so 323 to pay, that came to a state in the usual way.
 pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     let quote = quote_in(QuoteStatus::Accepted);
-    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(3)).unwrap().record;
+    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(3)).unwrap().record;
     let issue = InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
     let sent = draft.issue(issue, at(4)).unwrap().record;
     match status {
         InvoiceStatus::Draft => draft,
         InvoiceStatus::Sent => sent,
-        InvoiceStatus::Paid => sent.mark_paid(at(5)).unwrap().record,
+        InvoiceStatus::Paid => sent.mark_paid(time(5)).unwrap().record,
         InvoiceStatus::Overdue => sent.mark_overdue(at(5), day("2027-01-01")).unwrap().record,
-        InvoiceStatus::Canceled => sent.cancel(at(5)).unwrap().record,
+        InvoiceStatus::Canceled => sent.cancel(time(5)).unwrap().record,
     }
 }
 

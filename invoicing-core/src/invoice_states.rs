@@ -1,13 +1,14 @@
 //! The states of an invoice: pure functions from a record and an instant to the new record
 //! with its events.
 //!
-//! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
+//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant, where the change is
+//! dated. `today` is the clock's date in the company's time zone.
 
 use chrono::NaiveDate;
 
 use crate::date::{check_date, days_after};
 use crate::{
-    Changed, Conflict, DomainError, Event, EventKind, Invalid, Invoice, InvoiceDetail, InvoiceId,
+    ChangeTime, Changed, Conflict, DomainError, Event, EventKind, Invalid, Invoice, InvoiceDetail, InvoiceId,
     InvoiceStatus, InvoiceSummary, Money, Quote, QuoteStatus, Timestamp,
 };
 
@@ -27,7 +28,7 @@ pub struct InvoiceIssue<'a> {
 
 impl Invoice {
     /// The draft that an ACCEPTED quote is converted to: `invoice.created`.
-    pub fn from_quote(id: InvoiceId, quote: &Quote, at: Timestamp) -> Result<Changed<Self>, DomainError> {
+    pub fn from_quote(id: InvoiceId, quote: &Quote, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         if quote.summary.status != QuoteStatus::Accepted {
             let message =
                 format!("a quote in {} cannot be converted; it must be ACCEPTED", quote.summary.status);
@@ -55,18 +56,18 @@ impl Invoice {
             amount_overpaid: Money::ZERO,
             paid_at: None,
             canceled_at: None,
-            created_at: at,
-            updated_at: at,
+            created_at: at.now,
+            updated_at: at.stamp,
         };
         let detail = InvoiceDetail { vat_breakdown: quote.detail.vat_breakdown.clone() };
         let mut invoice = Self { summary, lines: quote.lines.clone(), detail };
         invoice.set_amount_paid(Money::ZERO)?;
-        let event = Event::invoice(EventKind::InvoiceCreated, &invoice, at);
+        let event = Event::invoice(EventKind::InvoiceCreated, &invoice, at.stamp);
         Ok(Changed { record: invoice, events: vec![event] })
     }
 
     /// DRAFT → SENT.
-    pub fn issue(&self, issue: InvoiceIssue<'_>, at: Timestamp) -> Result<Changed<Self>, DomainError> {
+    pub fn issue(&self, issue: InvoiceIssue<'_>, stamp: Timestamp) -> Result<Changed<Self>, DomainError> {
         self.require("issued", &[InvoiceStatus::Draft])?;
         let issue_date = check_date("issueDate", issue.issue_date)?;
         let due_date = match issue.due_date {
@@ -76,7 +77,7 @@ impl Invoice {
         if due_date < issue_date {
             return Err(Invalid::new("dueDate", "must not be before the day of issue").into());
         }
-        let mut invoice = self.modified(InvoiceStatus::Sent, at);
+        let mut invoice = self.modified(InvoiceStatus::Sent, stamp);
         invoice.summary.number = Some(issue.number.to_owned());
         invoice.summary.issue_date = Some(issue_date);
         invoice.summary.due_date = Some(due_date);
@@ -85,13 +86,13 @@ impl Invoice {
 
     /// A payment on an issued invoice. When nothing is due any more: PAID and `invoice.paid`. A partial payment
     /// changes the amounts only; an overpayment is recorded as such.
-    pub fn record_payment(&self, amount: Money, at: Timestamp) -> Result<Changed<Self>, DomainError> {
+    pub fn record_payment(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         if amount <= Money::ZERO {
             return Err(Invalid::new("amount", "must be above 0").into());
         }
         self.require("paid", &[Sent, Overdue, Paid])?;
-        let mut invoice = self.modified(self.summary.status, at);
+        let mut invoice = self.modified(self.summary.status, at.stamp);
         let paid =
             self.summary.amount_paid.plus(amount).map_err(|invalid| Invalid::new("amount", invalid.rule))?;
         invoice.set_amount_paid(paid)?;
@@ -99,21 +100,21 @@ impl Invoice {
     }
 
     /// SENT or OVERDUE → PAID by hand: what is due counts as paid. A draft has to be issued first.
-    pub fn mark_paid(&self, at: Timestamp) -> Result<Changed<Self>, DomainError> {
+    pub fn mark_paid(&self, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("marked paid", &[InvoiceStatus::Sent, InvoiceStatus::Overdue])?;
-        let mut invoice = self.modified(self.summary.status, at);
+        let mut invoice = self.modified(self.summary.status, at.stamp);
         invoice.set_amount_paid(self.summary.amount_paid.plus(self.summary.amount_due)?)?;
         Ok(invoice.paid_if_nothing_due(self.summary.status, at))
     }
 
-    fn paid_if_nothing_due(mut self, before: InvoiceStatus, at: Timestamp) -> Changed<Self> {
+    fn paid_if_nothing_due(mut self, before: InvoiceStatus, at: ChangeTime) -> Changed<Self> {
         let becomes_paid = before != InvoiceStatus::Paid && self.summary.amount_due.is_zero();
         if !becomes_paid {
             return Changed::without_events(self);
         }
         self.summary.status = InvoiceStatus::Paid;
-        self.summary.paid_at = Some(at);
-        let event = Event::invoice(EventKind::InvoicePaid, &self, at);
+        self.summary.paid_at = Some(at.now);
+        let event = Event::invoice(EventKind::InvoicePaid, &self, at.stamp);
         Changed { record: self, events: vec![event] }
     }
 
@@ -124,7 +125,7 @@ impl Invoice {
     pub fn reverse_payment(
         &self,
         amount: Money,
-        at: Timestamp,
+        stamp: Timestamp,
         today: NaiveDate,
     ) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
@@ -132,7 +133,7 @@ impl Invoice {
         if amount <= Money::ZERO || amount > self.summary.amount_paid {
             return Err(Invalid::new("amount", "must be above 0 and not above what has been paid").into());
         }
-        let mut invoice = self.modified(self.summary.status, at);
+        let mut invoice = self.modified(self.summary.status, stamp);
         invoice.set_amount_paid(self.summary.amount_paid.minus(amount)?)?;
         if self.summary.status == Paid && !invoice.summary.amount_due.is_zero() {
             let overdue = self.summary.due_date.is_some_and(|day| day < today);
@@ -143,22 +144,22 @@ impl Invoice {
     }
 
     /// SENT → OVERDUE where the due date has passed and something is due; `None` where not.
-    pub fn mark_overdue(&self, at: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
+    pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
         let overdue = self.summary.status == InvoiceStatus::Sent
             && self.summary.due_date.is_some_and(|day| day < today)
             && !self.summary.amount_due.is_zero();
-        overdue.then(|| Changed::without_events(self.modified(InvoiceStatus::Overdue, at)))
+        overdue.then(|| Changed::without_events(self.modified(InvoiceStatus::Overdue, stamp)))
     }
 
     /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays.
-    pub fn cancel(&self, at: Timestamp) -> Result<Changed<Self>, Conflict> {
+    pub fn cancel(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use InvoiceStatus::{Canceled, Draft, Overdue, Sent};
         self.require("cancelled", &[Draft, Sent, Overdue])?;
         if !self.summary.amount_paid.is_zero() {
             return Err(Conflict::new("an invoice with payments cannot be cancelled; reverse them first"));
         }
-        let mut invoice = self.modified(Canceled, at);
-        invoice.summary.canceled_at = Some(at);
+        let mut invoice = self.modified(Canceled, at.stamp);
+        invoice.summary.canceled_at = Some(at.now);
         Ok(Changed::without_events(invoice))
     }
 
@@ -179,10 +180,10 @@ impl Invoice {
         Err(Conflict::new(format!("an invoice in {} cannot be {done}", self.summary.status)))
     }
 
-    fn modified(&self, status: InvoiceStatus, at: Timestamp) -> Self {
+    fn modified(&self, status: InvoiceStatus, stamp: Timestamp) -> Self {
         let mut invoice = self.clone();
         invoice.summary.status = status;
-        invoice.summary.updated_at = at;
+        invoice.summary.updated_at = stamp;
         invoice
     }
 }

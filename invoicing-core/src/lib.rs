@@ -113,6 +113,15 @@ pub use totals::{Totals, VatShare, retention_amount};
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+/// When a change happens. A clock that once ran ahead moves the stamps ahead for good, but dates no later record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChangeTime {
+    /// The clock's instant: `createdAt`, `acceptedAt`, `paidAt` and every other instant that a record keeps.
+    pub now: Timestamp,
+    /// The modification stamp: `updatedAt`, and the `timestamp` of events.
+    pub stamp: Timestamp,
+}
+
 /// A record after a change, with every event that the change must cause.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use = "the events belong to the change: store both or neither"]

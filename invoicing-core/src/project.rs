@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::text::{SHORT_TEXT, required_text};
-use crate::{Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp};
+use crate::{
+    ChangeTime, Changed, Client, Conflict, Event, EventKind, Invalid, ProjectId, QuoteId, Timestamp,
+};
 
 /// The state of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -51,7 +53,7 @@ impl Project {
         name: &str,
         client: Option<&Client>,
         quote_ids: Vec<QuoteId>,
-        at: Timestamp,
+        at: ChangeTime,
     ) -> Result<Self, Invalid> {
         Ok(Self {
             id,
@@ -61,8 +63,8 @@ impl Project {
             client_email: client.and_then(|client| client.email.clone()),
             quote_ids,
             completed_at: None,
-            created_at: at,
-            updated_at: at,
+            created_at: at.now,
+            updated_at: at.stamp,
         })
     }
 
@@ -73,7 +75,7 @@ impl Project {
     pub fn set_status(
         &self,
         status: ProjectStatus,
-        at: Timestamp,
+        at: ChangeTime,
     ) -> Result<Option<Changed<Self>>, Conflict> {
         use ProjectStatus::{Canceled, Completed, Open};
         match (self.status, status) {
@@ -82,12 +84,13 @@ impl Project {
                 Err(Conflict::new("a COMPLETED project cannot be CANCELED; open it first"))
             }
             (Open | Canceled, Completed) => {
-                let project = Self { status, completed_at: Some(at), updated_at: at, ..self.clone() };
-                let event = Event::project(EventKind::ProjectCompleted, &project, at);
+                let project =
+                    Self { status, completed_at: Some(at.now), updated_at: at.stamp, ..self.clone() };
+                let event = Event::project(EventKind::ProjectCompleted, &project, at.stamp);
                 Ok(Some(Changed { record: project, events: vec![event] }))
             }
             _ => {
-                let project = Self { status, completed_at: None, updated_at: at, ..self.clone() };
+                let project = Self { status, completed_at: None, updated_at: at.stamp, ..self.clone() };
                 Ok(Some(Changed::without_events(project)))
             }
         }

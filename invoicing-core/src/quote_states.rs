@@ -1,7 +1,8 @@
 //! The states of a quote: pure functions from a record and an instant to the new record with
 //! its events.
 //!
-//! `at` is the modification stamp that the transaction assigned; `today` is its date in the company's time zone.
+//! `stamp` is the modification stamp that the transaction assigned. `at` adds the clock's instant, where the change is
+//! dated. `today` is the clock's date in the company's time zone.
 
 use chrono::NaiveDate;
 
@@ -9,8 +10,8 @@ use crate::client::check_external_id;
 use crate::date::{check_date, days_after};
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, required_text};
 use crate::{
-    Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote, QuoteDetail,
-    QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
+    ChangeTime, Changed, Client, Conflict, DomainError, Event, EventKind, Invalid, Line, Percent, Quote,
+    QuoteDetail, QuoteId, QuoteStatus, QuoteSummary, SignatureBlock, Timestamp, Totals, retention_amount,
 };
 
 /// Days after sending in which a quote can be signed, unless the caller sets a date.
@@ -25,8 +26,8 @@ pub struct QuoteCreation<'a> {
     pub number: &'a str,
     /// ISO 4217 code.
     pub currency: &'a str,
-    /// The modification stamp of the creation.
-    pub at: Timestamp,
+    /// When it is created.
+    pub at: ChangeTime,
 }
 
 /// The state in which an imported quote arrives.
@@ -99,14 +100,14 @@ impl Quote {
                 return Err(Invalid::new("sentAt", "does not go with a DRAFT"));
             }
             Draft => {}
-            _ => summary.sent_at = Some(import.sent_at.unwrap_or(origin.at)),
+            _ => summary.sent_at = Some(import.sent_at.unwrap_or(origin.at.now)),
         }
         // Only a quote that can be signed needs a last day. An invented one could contradict EXPIRED.
         if import.status == Sent && valid_until.is_none() {
             summary.valid_until = Some(days_after("validUntil", today, DEFAULT_VALIDITY_DAYS)?);
         }
         match import.status {
-            Accepted => summary.accepted_at = Some(import.accepted_at.unwrap_or(origin.at)),
+            Accepted => summary.accepted_at = Some(import.accepted_at.unwrap_or(origin.at.now)),
             _ if import.accepted_at.is_some() => {
                 return Err(Invalid::new("acceptedAt", "goes only with an ACCEPTED quote"));
             }
@@ -116,7 +117,7 @@ impl Quote {
     }
 
     fn created(quote: Self) -> Changed<Self> {
-        let event = Event::quote(EventKind::QuoteCreated, &quote, quote.summary.created_at);
+        let event = Event::quote(EventKind::QuoteCreated, &quote, quote.summary.updated_at);
         Changed { record: quote, events: vec![event] }
     }
 
@@ -142,8 +143,8 @@ impl Quote {
             tva_rate: totals.tva_rate,
             currency: origin.currency.to_owned(),
             valid_until,
-            created_at: origin.at,
-            updated_at: origin.at,
+            created_at: origin.at.now,
+            updated_at: origin.at.stamp,
             sent_at: None,
             signed_at: None,
             accepted_at: None,
@@ -166,18 +167,18 @@ impl Quote {
         lines: Vec<Line>,
         retention_rate: Percent,
         valid_until: Option<NaiveDate>,
-        at: Timestamp,
+        stamp: Timestamp,
     ) -> Result<Changed<Self>, DomainError> {
         self.require("edited", &[QuoteStatus::Draft])?;
         let summary = &self.summary;
+        let at = ChangeTime { now: summary.created_at, stamp };
         let origin =
             QuoteCreation { id: summary.id, number: &summary.number, currency: &summary.currency, at };
         let mut quote = Self::compose(origin, client, lines, retention_rate, valid_until)?;
-        quote.summary.created_at = summary.created_at;
         quote.summary.external_id.clone_from(&summary.external_id);
         quote.summary.updated_at = summary.updated_at;
         if quote != *self {
-            quote.summary.updated_at = at;
+            quote.summary.updated_at = stamp;
         }
         Ok(Changed::without_events(quote))
     }
@@ -188,7 +189,7 @@ impl Quote {
         &self,
         valid_until: Option<NaiveDate>,
         sent_at: Timestamp,
-        at: Timestamp,
+        stamp: Timestamp,
         today: NaiveDate,
     ) -> Result<Changed<Self>, DomainError> {
         use QuoteStatus::{Draft, Expired, Rejected, Sent};
@@ -205,7 +206,7 @@ impl Quote {
         if valid_until < today {
             return Err(Invalid::new("validUntil", "must not be in the past").into());
         }
-        let mut quote = self.modified(Sent, at);
+        let mut quote = self.modified(Sent, stamp);
         quote.summary.sent_at = Some(sent_at);
         quote.summary.valid_until = Some(valid_until);
         Ok(Changed::without_events(quote))
@@ -224,51 +225,55 @@ impl Quote {
     pub fn sign(
         &self,
         signature: SignatureBlock,
-        at: Timestamp,
+        stamp: Timestamp,
         today: NaiveDate,
     ) -> Result<Changed<Self>, Conflict> {
         self.check_signable(today)?;
-        let mut quote = self.modified(QuoteStatus::Accepted, at);
+        let mut quote = self.modified(QuoteStatus::Accepted, stamp);
         quote.summary.signed_at = Some(signature.signed_at);
         quote.summary.accepted_at = Some(signature.signed_at);
         quote.summary.signed_by_name = Some(signature.signed_by_name.clone());
         quote.summary.signed_by_email = Some(signature.signed_by_email.clone());
         quote.detail.signature = Some(signature);
         let events = [EventKind::QuoteSigned, EventKind::QuoteAccepted];
-        let events = events.map(|kind| Event::quote(kind, &quote, at)).to_vec();
+        let events = events.map(|kind| Event::quote(kind, &quote, stamp)).to_vec();
         Ok(Changed { record: quote, events })
     }
 
     /// DRAFT, SENT, REJECTED or EXPIRED → ACCEPTED by hand: `quote.accepted`.
-    pub fn accept(&self, at: Timestamp) -> Result<Changed<Self>, Conflict> {
+    pub fn accept(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
-        let mut quote = self.modified(Accepted, at);
-        quote.summary.accepted_at = Some(at);
-        let event = Event::quote(EventKind::QuoteAccepted, &quote, at);
+        let mut quote = self.modified(Accepted, at.stamp);
+        quote.summary.accepted_at = Some(at.now);
+        let event = Event::quote(EventKind::QuoteAccepted, &quote, at.stamp);
         Ok(Changed { record: quote, events: vec![event] })
     }
 
     /// SENT → REJECTED.
-    pub fn reject(&self, at: Timestamp) -> Result<Changed<Self>, Conflict> {
+    pub fn reject(&self, stamp: Timestamp) -> Result<Changed<Self>, Conflict> {
         self.require("rejected", &[QuoteStatus::Sent])?;
-        Ok(Changed::without_events(self.modified(QuoteStatus::Rejected, at)))
+        Ok(Changed::without_events(self.modified(QuoteStatus::Rejected, stamp)))
     }
 
     /// SENT → EXPIRED where the validity has ended; `None` where it has not.
-    pub fn expire(&self, at: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
+    pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
         let ended = self.summary.status == QuoteStatus::Sent
             && self.summary.valid_until.is_some_and(|day| day < today);
-        ended.then(|| Changed::without_events(self.modified(QuoteStatus::Expired, at)))
+        ended.then(|| Changed::without_events(self.modified(QuoteStatus::Expired, stamp)))
     }
 
     /// Sets or removes the identifier of the caller's system. `None` if nothing changes.
-    pub fn link(&self, external_id: Option<&str>, at: Timestamp) -> Result<Option<Changed<Self>>, Invalid> {
+    pub fn link(
+        &self,
+        external_id: Option<&str>,
+        stamp: Timestamp,
+    ) -> Result<Option<Changed<Self>>, Invalid> {
         let external_id = check_external_id(external_id)?;
         if external_id == self.summary.external_id {
             return Ok(None);
         }
-        let mut quote = self.modified(self.summary.status, at);
+        let mut quote = self.modified(self.summary.status, stamp);
         quote.summary.external_id = external_id;
         Ok(Some(Changed::without_events(quote)))
     }
@@ -280,10 +285,10 @@ impl Quote {
         Err(Conflict::new(format!("a quote in {} cannot be {done}", self.summary.status)))
     }
 
-    fn modified(&self, status: QuoteStatus, at: Timestamp) -> Self {
+    fn modified(&self, status: QuoteStatus, stamp: Timestamp) -> Self {
         let mut quote = self.clone();
         quote.summary.status = status;
-        quote.summary.updated_at = at;
+        quote.summary.updated_at = stamp;
         quote
     }
 }

@@ -3,15 +3,19 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use invoicing_core::{ClientChange, NewClient, NewQuote, Percent};
+use invoicing_core::{
+    ClientChange, NewClient, NewQuote, Percent, ProjectStatus, QuoteImport, QuoteStatus, Timestamp,
+};
+use invoicing_server::NewProject;
 use invoicing_tests::{new_quote, on_each_database};
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::api::workload::{Workload, acts};
 use crate::support::api::{
-    CLIENTS, DAY, INVOICES, QUOTES, Tenant, draft_invoice, for_all_on_service, items, payment, read, sign,
-    text, world,
+    CLIENTS, DAY, INVOICES, QUOTES, Tenant, draft_invoice, each_member, for_all_on_service, items, payment,
+    read, sign, text, world,
 };
 
 /// Rules: STAMP-2
@@ -58,6 +62,60 @@ async fn stamps_go_on_when_the_clock_is_set_back() {
     assert_eq!(items(&found).len(), 1, "a reader would have missed the change");
     let clients = tenant.read(&format!("{CLIENTS}?since={since}")).await;
     assert_eq!(text(&items(&clients)[0], "name"), "after");
+}
+
+/// Every instant of a record that is no stamp is this one.
+fn dated(record: &impl Serialize, at: Timestamp) {
+    let json = serde_json::to_value(record).unwrap();
+    each_member(&json, &mut |name, value| {
+        if name.ends_with("At") && name != "updatedAt" && !value.is_null() {
+            assert_eq!(*value, at.to_string(), "{name} of {json}");
+        }
+    });
+}
+
+/// Rules: STAMP-7
+#[on_each_database]
+async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record() {
+    let world = world().await;
+    let right = world.now();
+    world.advance(365 * DAY);
+    let ahead = world.client("ahead").await;
+    let mut last = world.company.clients().get(ahead).await.unwrap().updated_at;
+    world.clock.set(right);
+
+    let client = world.company.clients().create(&NewClient::named("right")).await.unwrap().client;
+    let (company, quotes, invoices) = (&world.company, world.company.quotes(), world.company.invoices());
+    let quote = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
+    quotes.send(quote, None).await.unwrap();
+    let signed = sign(&world, quote).await;
+    let by_hand = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
+    let by_hand = quotes.accept(by_hand).await.unwrap();
+    let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };
+    let imported = quotes.import(&new_quote(client.id), &import).await.unwrap();
+    let invoice = invoices.convert(quote).await.unwrap().summary.id;
+    invoices.issue(invoice, None).await.unwrap();
+    let reversed = invoices.pay(invoice, &payment("1")).await.unwrap().payment.id;
+    invoices.reverse(invoice, reversed).await.unwrap();
+    let paid = invoices.mark_paid(invoice).await.unwrap();
+    let canceled = invoices.convert(by_hand.summary.id).await.unwrap().summary.id;
+    let canceled = invoices.cancel(canceled).await.unwrap();
+    let new = NewProject { name: "Hall".into(), client_id: None, quote_ids: Vec::new() };
+    let project = company.projects().create(&new).await.unwrap().id;
+    let project = company.projects().set_status(project, ProjectStatus::Completed).await.unwrap();
+
+    dated(&client, right);
+    [&signed, &by_hand, &imported].map(|quote| dated(quote, right));
+    [&paid, &canceled].map(|invoice| dated(invoice, right));
+    dated(&invoices.payments(invoice).await.unwrap(), right);
+    dated(&project, right);
+    assert!(quotes.documents(quote).await.unwrap().iter().all(|document| document.created_at == right));
+    let stamps = [client.updated_at, signed.summary.updated_at, by_hand.summary.updated_at];
+    let later = [imported.summary.updated_at, paid.summary.updated_at, project.updated_at];
+    for stamp in stamps.into_iter().chain(later) {
+        assert!(stamp > last, "{stamp} after {last}");
+        last = stamp;
+    }
 }
 
 /// Rules: STAMP-2

@@ -29,7 +29,7 @@ async fn a_new_quote_is_a_draft_with_a_number_and_emits_quote_created() {
     let event = body(&events[0]);
     assert_eq!(keys(&event), ["data", "event", "timestamp"]);
     assert_eq!(event["event"], "quote.created");
-    assert_eq!(event["timestamp"], quote.summary.created_at.to_string());
+    assert_eq!(event["timestamp"], quote.summary.updated_at.to_string());
     assert_eq!(keys(&event["data"]), HEAD);
     assert_eq!(event["data"]["id"], quote.summary.id.to_string());
     assert_eq!(event["data"]["status"], "DRAFT");

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use http::header::{ALLOW, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::{HeaderValue, Method, Response, StatusCode};
 use invoicing_core::{
-    ApiErrorBody, ApiErrorDetail, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink, InvoiceStatus,
-    NewClient, QuoteStatus, Timestamp, TooManyRequestsBody, fold_for_search, sha256_hex,
+    ApiErrorBody, ApiErrorDetail, ChangeTime, Client, ClientFields, DocumentLink, ErrorCode, ExternalLink,
+    InvoiceStatus, NewClient, QuoteStatus, Timestamp, TooManyRequestsBody, fold_for_search, sha256_hex,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -181,7 +181,8 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
 
 /// The checked fields as a record holds them: trimmed and normalised.
 fn normalised(fields: ClientFields) -> NewClient {
-    let record = fields.create(ClientId(Uuid::nil()), Timestamp::EARLIEST);
+    let at = ChangeTime { now: Timestamp::EARLIEST, stamp: Timestamp::EARLIEST };
+    let record = fields.create(ClientId(Uuid::nil()), at);
     let Client { name, email, phone, address, city, zip_code, client_type, notes, external_id, .. } = record;
     NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::fixtures::{at, client, names_of, uuid};
+use crate::fixtures::{at, client, names_of, time, uuid};
 
 fn parse(json: &str) -> Result<NewClient, serde_json::Error> {
     serde_json::from_str(json)
@@ -27,7 +27,7 @@ fn the_record_has_the_fields_of_the_contract_in_their_order() {
         "updatedAt",
     ];
     assert_eq!(names_of(&client()), expected);
-    let bare = NewClient::named("Léa").check().unwrap().create(ClientId(uuid(1)), at(0));
+    let bare = NewClient::named("Léa").check().unwrap().create(ClientId(uuid(1)), time(0));
     assert_eq!(names_of(&bare), expected);
     let json = serde_json::to_value(&bare).unwrap();
     assert_eq!(expected.iter().filter(|name| json[**name].is_null()).count(), 8);
@@ -136,7 +136,7 @@ fn an_email_is_checked() {
 #[test]
 fn texts_are_trimmed_and_normalised() {
     let new = parse(r#"{"name": "  Lefe\u0300vre ", "externalId": " x1 "}"#).unwrap();
-    let client = new.check().unwrap().create(ClientId(uuid(1)), at(0));
+    let client = new.check().unwrap().create(ClientId(uuid(1)), time(0));
     assert_eq!((client.name.as_str(), client.external_id.as_deref()), ("Lefèvre", Some("x1")));
 }
 

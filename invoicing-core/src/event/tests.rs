@@ -2,7 +2,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::fixtures::{
-    at, client, holds_costing, invoice_in, names, names_of, quote_in, signature, today, uuid,
+    at, client, holds_costing, invoice_in, names, names_of, quote_in, signature, time, today, uuid,
 };
 use crate::{Changed, Money, QuoteImport};
 
@@ -88,7 +88,7 @@ fn a_signed_quote_holds_the_twelve_fields() {
 /// Rules: WIRE-12
 #[test]
 fn a_quote_accepted_by_hand_has_no_signature() {
-    let event = only(quote_in(QuoteStatus::Sent).accept(at(8)).unwrap());
+    let event = only(quote_in(QuoteStatus::Sent).accept(time(8)).unwrap());
     assert_eq!(event.name(), "quote.accepted");
     assert_eq!(data_names(&event), [&QUOTE[..], &["acceptedAt"]].concat());
 }
@@ -106,7 +106,7 @@ fn an_imported_quote_shows_when_it_was_accepted() {
 /// Rules: EVENT-5
 #[test]
 fn a_created_invoice_shows_null_for_what_it_will_get() {
-    let created = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(QuoteStatus::Accepted), at(3));
+    let created = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(QuoteStatus::Accepted), time(3));
     let event = only(created.unwrap());
     assert_eq!(event.name(), "invoice.created");
     assert_eq!(data_names(&event), INVOICE);
@@ -118,7 +118,7 @@ fn a_created_invoice_shows_null_for_what_it_will_get() {
 /// Rules: EVENT-6
 #[test]
 fn a_paid_invoice_adds_when() {
-    let event = only(invoice_in(InvoiceStatus::Sent).record_payment(Money::from(400), at(9)).unwrap());
+    let event = only(invoice_in(InvoiceStatus::Sent).record_payment(Money::from(400), time(9)).unwrap());
     assert_eq!(event.name(), "invoice.paid");
     assert_eq!(data_names(&event), [&INVOICE[..], &["paidAt"]].concat());
     let data = &tree(&event)["data"];
@@ -132,8 +132,8 @@ fn a_completed_project_has_the_fields_of_the_contract() {
     let expected = ["id", "name", "status", "clientName", "clientEmail", "quoteIds", "completedAt"];
     let quotes = vec![QuoteId(uuid(2))];
     for client in [None, Some(&client())] {
-        let project = Project::open(ProjectId(uuid(4)), "Hall", client, quotes.clone(), at(0)).unwrap();
-        let event = only(project.set_status(ProjectStatus::Completed, at(5)).unwrap().unwrap());
+        let project = Project::open(ProjectId(uuid(4)), "Hall", client, quotes.clone(), time(0)).unwrap();
+        let event = only(project.set_status(ProjectStatus::Completed, time(5)).unwrap().unwrap());
         assert_eq!(event.name(), "project.completed");
         assert_eq!(data_names(&event), expected);
         let data = &tree(&event)["data"];

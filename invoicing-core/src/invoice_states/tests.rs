@@ -7,6 +7,8 @@ use super::*;
 use crate::fixtures::*;
 use crate::{Percent, price_lines};
 
+/// The clock, and the stamp that is ahead of it.
+const CLOCK: i64 = 900;
 const LATE: i64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,15 +40,16 @@ fn number_seven() -> InvoiceIssue<'static> {
 
 /// `None` is refused. What is to be paid is 323.
 fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> {
-    let (before_due, after_due, at) = (today(), day("2027-01-01"), at(LATE));
+    let (before_due, after_due, stamp) = (today(), day("2027-01-01"), at(LATE));
+    let at = ChangeTime { now: at(CLOCK), stamp };
     match operation {
-        Operation::Issue => invoice.issue(number_seven(), at).ok(),
+        Operation::Issue => invoice.issue(number_seven(), stamp).ok(),
         Operation::PayPart => invoice.record_payment(Money::from(100), at).ok(),
         Operation::PayAll => invoice.record_payment(Money::from(323), at).ok(),
         Operation::PayMore => invoice.record_payment(Money::from(400), at).ok(),
         Operation::MarkPaid => invoice.mark_paid(at).ok(),
-        Operation::Reverse => invoice.reverse_payment(Money::from(100), at, before_due).ok(),
-        Operation::MarkOverdue => invoice.mark_overdue(at, after_due),
+        Operation::Reverse => invoice.reverse_payment(Money::from(100), stamp, before_due).ok(),
+        Operation::MarkOverdue => invoice.mark_overdue(stamp, after_due),
         Operation::Cancel => invoice.cancel(at).ok(),
     }
 }
@@ -83,7 +86,7 @@ fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
     }
 }
 
-/// Rules: INVOICE-2, INVOICE-4, INVOICE-5, INVOICE-6, INVOICE-7
+/// Rules: INVOICE-2, INVOICE-4, INVOICE-5, INVOICE-6, INVOICE-7, STAMP-7
 #[test]
 fn every_operation_in_every_state_does_what_the_contract_says() {
     for &from in InvoiceStatus::ALL {
@@ -92,7 +95,7 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
             for operation in OPERATIONS {
                 let mut invoice = invoice_in(from);
                 if partly {
-                    invoice = invoice.record_payment(Money::from(100), at(9)).unwrap().record;
+                    invoice = invoice.record_payment(Money::from(100), time(9)).unwrap().record;
                 }
                 check(&invoice, operation, allowed(from, operation, partly));
             }
@@ -112,7 +115,9 @@ fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
     assert_eq!(changed.record.summary.status, to, "{what}");
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), events, "{what}");
     assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
-    assert_eq!(changed.record.summary.updated_at, at(LATE));
+    let InvoiceSummary { updated_at, paid_at, canceled_at, .. } = changed.record.summary;
+    assert_eq!(updated_at, at(LATE));
+    assert!(![paid_at, canceled_at].contains(&Some(at(LATE))), "{what}: dated by the stamp");
     let members: BTreeSet<_> = members.iter().copied().chain(["updatedAt"]).collect();
     assert!(differences(invoice, &changed.record).iter().eq(members), "{what}");
 }
@@ -121,7 +126,7 @@ fn check(invoice: &Invoice, operation: Operation, expected: Outcome) {
 #[test]
 fn only_an_accepted_quote_is_converted() {
     for &status in QuoteStatus::ALL {
-        let converted = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(status), at(3));
+        let converted = Invoice::from_quote(InvoiceId(uuid(3)), &quote_in(status), time(3));
         assert_eq!(converted.is_ok(), status == QuoteStatus::Accepted, "{status}");
         if let Err(refusal) = converted {
             assert!(matches!(refusal, DomainError::Conflict(_)));
@@ -133,7 +138,7 @@ fn only_an_accepted_quote_is_converted() {
 #[test]
 fn a_conversion_takes_over_the_quote_and_announces_itself() {
     let quote = quote_in(QuoteStatus::Accepted);
-    let changed = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(3)).unwrap();
+    let changed = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(3)).unwrap();
     assert_eq!(changed.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.created"]);
     let invoice = changed.record;
     assert_eq!((invoice.summary.status, &invoice.summary.number), (InvoiceStatus::Draft, &None));
@@ -183,17 +188,17 @@ fn an_amount_that_is_no_payment_is_refused_by_name() {
     let sent = invoice_in(InvoiceStatus::Sent);
     for bad in [Money::ZERO, Money::from(-1)] {
         assert!(
-            matches!(sent.record_payment(bad, at(5)), Err(DomainError::Invalid(invalid)) if invalid.field == "amount")
+            matches!(sent.record_payment(bad, time(5)), Err(DomainError::Invalid(invalid)) if invalid.field == "amount")
         );
     }
-    let paid = sent.record_payment("9999999999999.99".parse().unwrap(), at(5)).unwrap().record;
-    let more = paid.record_payment("0.01".parse().unwrap(), at(6)).unwrap_err();
+    let paid = sent.record_payment("9999999999999.99".parse().unwrap(), time(5)).unwrap().record;
+    let more = paid.record_payment("0.01".parse().unwrap(), time(6)).unwrap_err();
     assert!(matches!(more, DomainError::Invalid(invalid) if invalid.field == "amount"));
 }
 
 #[test]
 fn no_more_is_reversed_than_was_paid() {
-    let partly = invoice_in(InvoiceStatus::Sent).record_payment(Money::from(100), at(5)).unwrap().record;
+    let partly = invoice_in(InvoiceStatus::Sent).record_payment(Money::from(100), time(5)).unwrap().record;
     for bad in ["0", "-5", "100.01"] {
         let refusal = partly.reverse_payment(bad.parse().unwrap(), at(6), today()).unwrap_err();
         assert!(matches!(refusal, DomainError::Invalid(invalid) if invalid.field == "amount"), "{bad}");
@@ -214,7 +219,7 @@ fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_ag
     let late = reversed(due.succ_opt().unwrap());
     assert_eq!((late.record.summary.status, late.record.summary.paid_at), (InvoiceStatus::Overdue, None));
     assert!(late.events.is_empty());
-    let again = late.record.record_payment(Money::from(323), at(10)).unwrap();
+    let again = late.record.record_payment(Money::from(323), time(10)).unwrap();
     assert_eq!(again.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
     assert_eq!(again.record.summary.paid_at, Some(at(10)));
 }
@@ -226,7 +231,7 @@ fn the_due_date_itself_is_not_late_and_nothing_due_is_never_late() {
     assert!(sent.mark_overdue(at(9), sent.summary.due_date.unwrap()).is_none());
     let nothing = invoice_over(0, 0);
     assert!(nothing.mark_overdue(at(9), day("2027-01-01")).is_none());
-    let paid = nothing.mark_paid(at(9)).unwrap();
+    let paid = nothing.mark_paid(time(9)).unwrap();
     assert_eq!((paid.record.summary.status, paid.events.len()), (InvoiceStatus::Paid, 1));
     assert_eq!(paid.record.summary.amount_paid, Money::ZERO);
 }
@@ -239,8 +244,8 @@ fn invoice_over(cents: i64, retention: i64) -> Invoice {
     let lines = price_lines(&[line]).unwrap().lines;
     let rate = Percent::new(Decimal::new(retention, 2)).unwrap();
     let quote = Quote::draft(origin(), &client(), lines, rate, None).unwrap().record;
-    let quote = quote.accept(at(1)).unwrap().record;
-    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, at(2)).unwrap().record;
+    let quote = quote.accept(time(1)).unwrap().record;
+    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record;
     draft.issue(number_seven(), at(3)).unwrap().record
 }
 
@@ -291,7 +296,7 @@ impl Model {
     }
 
     /// The change of the step, where it has one, and whether `invoice.paid` must be announced.
-    fn take(&mut self, step: &Step, invoice: &Invoice, at: Timestamp) -> Option<(Changed<Invoice>, bool)> {
+    fn take(&mut self, step: &Step, invoice: &Invoice, at: ChangeTime) -> Option<(Changed<Invoice>, bool)> {
         match step {
             Step::Pay(cents) => {
                 let changed = invoice.record_payment(money(*cents), at).unwrap();
@@ -310,7 +315,7 @@ impl Model {
             Step::ReverseOne(_) if self.payments.is_empty() => None,
             Step::ReverseOne(index) => {
                 let cents = self.payments.swap_remove(index.index(self.payments.len()));
-                let changed = invoice.reverse_payment(money(cents), at, self.today).unwrap();
+                let changed = invoice.reverse_payment(money(cents), at.stamp, self.today).unwrap();
                 Some((changed, self.settle()))
             }
             Step::Tomorrow(days) => {
@@ -319,7 +324,7 @@ impl Model {
             }
             Step::Sweep => {
                 let late = self.status == InvoiceStatus::Sent && self.today > self.due;
-                let changed = invoice.mark_overdue(at, self.today);
+                let changed = invoice.mark_overdue(at.stamp, self.today);
                 assert_eq!(changed.is_some(), late);
                 if late {
                     self.status = InvoiceStatus::Overdue;
@@ -349,7 +354,7 @@ proptest! {
         let mut model =
             Model { payable, payments: Vec::new(), status: InvoiceStatus::Sent, today: today(), due };
         for (n, step) in (10_i64..).zip(&steps) {
-            let Some((changed, announced)) = model.take(step, &invoice, at(n)) else { continue };
+            let Some((changed, announced)) = model.take(step, &invoice, time(n)) else { continue };
             let names: Vec<_> = changed.events.iter().map(Event::name).collect();
             prop_assert_eq!(names, if announced { vec!["invoice.paid"] } else { vec![] });
             let paid_at = if announced { Some(at(n)) } else { invoice.summary.paid_at };
@@ -362,7 +367,7 @@ proptest! {
             let expected = paid_at.filter(|_| model.status == InvoiceStatus::Paid);
             prop_assert_eq!(invoice.summary.paid_at, expected);
             prop_assert_eq!(invoice.summary.updated_at, at(n));
-            prop_assert_eq!(invoice.cancel(at(n)).is_ok(), model.paid() == 0);
+            prop_assert_eq!(invoice.cancel(time(n)).is_ok(), model.paid() == 0);
         }
     }
 }

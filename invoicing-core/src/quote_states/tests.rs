@@ -17,22 +17,24 @@ enum Operation {
     Link,
 }
 
+/// The clock, and the stamp that is ahead of it.
+const CLOCK: i64 = 900;
 const LATE: i64 = 1_000;
 
 /// `None` is refused.
 fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
-    let (after_validity, at) = (day("2027-01-01"), at(LATE));
+    let (after_validity, now, stamp) = (day("2027-01-01"), at(CLOCK), at(LATE));
     match operation {
         Operation::Edit => {
             let lines = crate::price_lines(&[new_line("70", "20")]).unwrap().lines;
-            quote.edit(&client(), lines, Percent::ZERO, Some(day("2026-12-24")), at).ok()
+            quote.edit(&client(), lines, Percent::ZERO, Some(day("2026-12-24")), stamp).ok()
         }
-        Operation::Send => quote.send(Some(day("2026-12-24")), at, at, today()).ok(),
-        Operation::Sign => quote.sign(signature(LATE), at, today()).ok(),
-        Operation::Accept => quote.accept(at).ok(),
-        Operation::Reject => quote.reject(at).ok(),
-        Operation::Expire => quote.expire(at, after_validity),
-        Operation::Link => quote.link(Some("deal-7"), at).unwrap(),
+        Operation::Send => quote.send(Some(day("2026-12-24")), now, stamp, today()).ok(),
+        Operation::Sign => quote.sign(signature(CLOCK), stamp, today()).ok(),
+        Operation::Accept => quote.accept(ChangeTime { now, stamp }).ok(),
+        Operation::Reject => quote.reject(stamp).ok(),
+        Operation::Expire => quote.expire(stamp, after_validity),
+        Operation::Link => quote.link(Some("deal-7"), stamp).unwrap(),
     }
 }
 
@@ -85,7 +87,7 @@ const OPERATIONS: [Operation; 7] = [
     Operation::Link,
 ];
 
-/// Rules: QUOTE-3, QUOTE-4, QUOTE-5, QUOTE-6, QUOTE-7, QUOTE-8, QUOTE-9, QUOTE-11, LINK-4
+/// Rules: QUOTE-3, QUOTE-4, QUOTE-5, QUOTE-6, QUOTE-7, QUOTE-8, QUOTE-9, QUOTE-11, LINK-4, STAMP-7
 #[test]
 fn every_operation_in_every_state_does_what_the_contract_says() {
     for &from in QuoteStatus::ALL {
@@ -103,6 +105,8 @@ fn every_operation_in_every_state_does_what_the_contract_says() {
             let names: Vec<_> = changed.events.iter().map(Event::name).collect();
             assert_eq!(names, events, "{operation:?} in {from}");
             assert!(changed.events.iter().all(|event| event.timestamp == at(LATE)));
+            let QuoteSummary { sent_at, accepted_at, .. } = changed.record.summary;
+            assert!(![sent_at, accepted_at].contains(&Some(at(LATE))), "{operation:?} dates by the stamp");
             assert_eq!(differences(&quote, &changed.record), touches(operation), "{operation:?} in {from}");
         }
     }

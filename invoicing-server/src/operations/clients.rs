@@ -41,7 +41,7 @@ impl Clients<'_> {
                 {
                     return Ok(Creation { client, created: false });
                 }
-                let client = fields.create(ClientId(tx.env().uuid()), tx.change.stamp);
+                let client = fields.create(ClientId(tx.env().uuid()), tx.change.at());
                 tx.clients().insert(&client).await?;
                 tx.finish(&[]).await?;
                 Ok(Creation { client, created: true })

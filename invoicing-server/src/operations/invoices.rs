@@ -86,7 +86,7 @@ impl Invoices<'_> {
                 {
                     return Ok(Recorded { payment, invoice, created: false });
                 }
-                let paid = invoice.record_payment(new.amount, tx.change.stamp)?;
+                let paid = invoice.record_payment(new.amount, tx.change.at())?;
                 let payment = insert_payment(&mut tx, id, new).await?;
                 let invoice = update(&mut tx, paid).await?;
                 Ok(Recorded { payment, invoice, created: true })
@@ -103,7 +103,7 @@ impl Invoices<'_> {
                 if invoice.summary.status == InvoiceStatus::Draft {
                     invoice = issue(&mut tx, &invoice, None).await?.record;
                 }
-                let paid = invoice.mark_paid(tx.change.stamp)?;
+                let paid = invoice.mark_paid(tx.change.at())?;
                 let amount = invoice.summary.amount_due;
                 if !amount.is_zero() {
                     let rest = NewPayment { amount, method: PaymentMethod::Manual, reference: None };
@@ -127,7 +127,7 @@ impl Invoices<'_> {
                     return Err(Conflict::new("the payment has been reversed already").into());
                 }
                 let reversed = invoice.reverse_payment(payment.amount, tx.change.stamp, tx.change.today())?;
-                payment.reversed_at = Some(tx.change.stamp);
+                payment.reversed_at = Some(tx.change.now);
                 tx.invoices().reverse_payment(&payment).await?;
                 update(&mut tx, reversed).await
             })
@@ -138,7 +138,7 @@ impl Invoices<'_> {
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
         self.0
             .write(async move |mut tx| {
-                let canceled = tx.invoices().find(id).await?.cancel(tx.change.stamp)?;
+                let canceled = tx.invoices().find(id).await?.cancel(tx.change.at())?;
                 update(&mut tx, canceled).await
             })
             .await
@@ -181,7 +181,7 @@ pub(super) async fn convert(tx: &mut CompanyTx<'_>, quote: &Quote) -> Result<Inv
     if let Some(live) = tx.invoices().find_live(quote.summary.id).await? {
         return Err(Conflict::new(format!("the quote has been converted to invoice {live}")).into());
     }
-    let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.change.stamp)?;
+    let converted = Invoice::from_quote(InvoiceId(tx.env().uuid()), quote, tx.change.at())?;
     tx.invoices().insert(&converted.record).await?;
     tx.finish(&converted.events).await?;
     Ok(converted.record)
@@ -202,7 +202,7 @@ async fn insert_payment(
     invoice_id: InvoiceId,
     new: NewPayment,
 ) -> Result<Payment, Error> {
-    let (id, recorded_at) = (PaymentId(tx.env().uuid()), tx.change.stamp);
+    let (id, recorded_at) = (PaymentId(tx.env().uuid()), tx.change.now);
     let NewPayment { amount, method, reference } = new;
     let payment = Payment { id, invoice_id, amount, method, reference, recorded_at, reversed_at: None };
     tx.invoices().insert_payment(&payment).await?;

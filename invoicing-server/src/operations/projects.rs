@@ -43,7 +43,7 @@ impl Projects<'_> {
                     found.map_err(|error| missing(error, "quoteIds", "must be quotes of the company"))?;
                 }
                 let id = ProjectId(tx.env().uuid());
-                let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.stamp)?;
+                let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;
                 tx.projects().insert(&project).await?;
                 tx.finish(&[]).await?;
                 Ok(project)
@@ -56,7 +56,7 @@ impl Projects<'_> {
         self.0
             .write(async move |mut tx| {
                 let project = tx.projects().find(id).await?;
-                let Some(changed) = project.set_status(status, tx.change.stamp)? else { return Ok(project) };
+                let Some(changed) = project.set_status(status, tx.change.at())? else { return Ok(project) };
                 tx.projects().update(&changed.record).await?;
                 tx.finish(&changed.events).await?;
                 Ok(changed.record)

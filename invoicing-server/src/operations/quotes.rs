@@ -82,12 +82,12 @@ impl Quotes<'_> {
     /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
         self.change_frozen(id, |before| async move {
-            let preview = before.quote.accept(before.change.stamp)?.record;
+            let preview = before.quote.accept(before.change.at())?.record;
             let document = match before.quote.summary.status {
                 QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview).await?),
                 _ => None,
             };
-            let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.stamp)?);
+            let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
             Ok(FrozenChange { document, proof: None, decide })
         })
         .await

@@ -2,7 +2,7 @@
 
 use chrono::NaiveDate;
 use chrono_tz::Tz;
-use invoicing_core::{Company, Timestamp};
+use invoicing_core::{ChangeTime, Company, Timestamp};
 
 use crate::Error;
 
@@ -28,6 +28,11 @@ impl CompanyChange {
 
     pub(super) fn next_stamp(last: Timestamp, now: Timestamp) -> Timestamp {
         now.max(Timestamp::from_millis(last.as_millis().saturating_add(1)))
+    }
+
+    /// When the change happens.
+    pub(crate) fn at(&self) -> ChangeTime {
+        ChangeTime { now: self.now, stamp: self.stamp }
     }
 
     /// The date in the company's time zone. It follows the clock: a clock that once ran ahead has moved the stamps

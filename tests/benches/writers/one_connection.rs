@@ -4,8 +4,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use invoicing_core::{
-    Client, ClientId, Company, CompanyId, Event, NewClient, NewCompany, NewQuote, Plan, Quote, QuoteCreation,
-    QuoteId, Timestamp, price_lines,
+    ChangeTime, Client, ClientId, Company, CompanyId, Event, NewClient, NewCompany, NewQuote, Plan, Quote,
+    QuoteCreation, QuoteId, Timestamp, price_lines,
 };
 use invoicing_server::Env;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
@@ -63,7 +63,7 @@ impl OneConnection {
         let fields = new.check()?;
         let mut tx = self.pool.begin_with("BEGIN IMMEDIATE").await?;
         let (_, at) = self.unit(&mut tx).await?;
-        let client = fields.create(ClientId(self.env.uuid()), at);
+        let client = fields.create(ClientId(self.env.uuid()), ChangeTime { now: at, stamp: at });
         sqlx::query(INSERT_CLIENT)
             .bind(self.company.0)
             .bind(client.id.0)
@@ -91,8 +91,12 @@ impl OneConnection {
         let client: Client = serde_json::from_str(&client)?;
         let number: i64 = sqlx::query_scalar(NEXT_NUMBER).bind(self.company.0).fetch_one(&mut *tx).await?;
         let number = format!("DEV-2026-{number:04}");
-        let origin =
-            QuoteCreation { id: QuoteId(self.env.uuid()), number: &number, currency: &company.currency, at };
+        let origin = QuoteCreation {
+            id: QuoteId(self.env.uuid()),
+            number: &number,
+            currency: &company.currency,
+            at: ChangeTime { now: at, stamp: at },
+        };
         let changed = Quote::draft(origin, &client, priced.lines, new.retention_rate, new.valid_until)?;
         let quote = changed.record;
         self.insert_quote(&mut tx, &quote, at).await?;

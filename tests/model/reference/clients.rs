@@ -159,7 +159,7 @@ impl Company {
         spec: &ClientSpec,
         seen: &Seen<'_>,
     ) -> Result<(usize, bool), Vec<Refused>> {
-        let client = Client::from(spec, seen.id(), seen.at, seen.at).map_err(|refused| vec![refused])?;
+        let client = Client::from(spec, seen.id(), seen.now, seen.at).map_err(|refused| vec![refused])?;
         if client.external.is_some()
             && let Some(known) = self.clients.iter().position(|known| known.external == client.external)
         {
@@ -215,7 +215,7 @@ impl Company {
             client: client.map(|client| (client.name.clone(), client.email.clone())),
             quotes: quotes.iter().flatten().map(|place| self.quotes[*place].id.clone()).collect(),
             completed: None,
-            created: seen.at,
+            created: seen.now,
             updated: seen.at,
         };
         self.projects.push(project);
@@ -239,7 +239,7 @@ impl Company {
         }
         project.status = to;
         project.updated = seen.at;
-        project.completed = (to == "COMPLETED").then(|| seen.instant("completedAt"));
+        project.completed = (to == "COMPLETED").then_some(seen.now);
         self.last_stamp = seen.at;
         if to == "COMPLETED" {
             let data = self.projects[place].data();

@@ -111,7 +111,7 @@ impl Company {
             paid: 0,
             paid_at: None,
             canceled_at: None,
-            created: seen.at,
+            created: seen.now,
             updated: seen.at,
             payments: Vec::new(),
         };
@@ -154,7 +154,7 @@ impl Company {
         if self.invoices[place].status != "DRAFT" {
             reasons.push(Refused::Conflict);
         }
-        if due.is_some_and(|due| due < self.day(seen.at)) {
+        if due.is_some_and(|due| due < self.day(seen.now)) {
             reasons.push(Refused::Invalid);
         }
         unless(reasons)?;
@@ -199,7 +199,7 @@ impl Company {
         self.last_stamp = seen.at;
         if invoice.status != "PAID" && invoice.due() == 0 {
             invoice.status = "PAID";
-            invoice.paid_at = Some(seen.instant("paidAt"));
+            invoice.paid_at = Some(seen.now);
             let data = invoice.data();
             self.emit("invoice.paid", seen, &data);
         }
@@ -236,7 +236,7 @@ impl Company {
         seen: &Seen<'_>,
     ) -> Outcome {
         let (Some(place), Some(payment)) = (place, payment) else { return Err(vec![Refused::NotFound]) };
-        let today = self.day(seen.at);
+        let today = self.day(seen.now);
         let invoice = &mut self.invoices[place];
         let payment = &mut invoice.payments[payment];
         if payment.is_reversed {
@@ -261,7 +261,7 @@ impl Company {
             return Err(vec![Refused::Conflict]);
         }
         invoice.status = "CANCELED";
-        invoice.canceled_at = Some(seen.instant("canceledAt"));
+        invoice.canceled_at = Some(seen.now);
         invoice.updated = seen.at;
         self.last_stamp = seen.at;
         Ok(())

@@ -1,8 +1,7 @@
 //! The contract as plain code over plain lists: what each operation must answer, change and emit.
 //!
 //! Written from the contract and not from the service: it computes totals, states, events and deliveries itself.
-//! What only the service can choose (ids, and whether an instant within an operation is the clock's or the stamp) is
-//! taken from its answer, within the bounds of the contract.
+//! What only the service can choose, such as ids, is taken from its answer.
 
 pub(crate) mod clients;
 pub(crate) mod documents;
@@ -41,9 +40,9 @@ pub(crate) type Outcome = Result<(), Vec<Refused>>;
 /// What the service answered, where the reference may look for what only the service can know.
 pub(crate) struct Seen<'a> {
     pub(crate) answer: &'a Value,
-    /// The clock when the operation ran.
+    /// The clock when the operation ran: every instant in the record.
     pub(crate) now: Millis,
-    /// The stamp that the operation must have got.
+    /// The stamp that the operation must have got: `updatedAt`, and the time of its events.
     pub(crate) at: Millis,
     /// Invoices that appeared with it, by their quote.
     pub(crate) invoices: BTreeMap<String, String>,
@@ -52,13 +51,6 @@ pub(crate) struct Seen<'a> {
 impl Seen<'_> {
     pub(crate) fn id(&self) -> String {
         self.answer["id"].as_str().unwrap_or_default().to_owned()
-    }
-
-    /// An instant of the operation: from the clock to the stamp.
-    pub(crate) fn instant(&self, name: &str) -> Millis {
-        let seen = self.answer[name].as_str().and_then(|text| DateTime::parse_from_rfc3339(text).ok());
-        let seen = seen.map(|instant| instant.timestamp_millis());
-        seen.filter(|seen| (self.now..=self.at).contains(seen)).unwrap_or(self.at)
     }
 }
 

@@ -114,14 +114,14 @@ impl Company {
     fn push_quote(&mut self, entered: &Entered<'_>, priced: Priced, seen: &Seen<'_>) -> &mut Quote {
         let quote = Quote {
             id: seen.id(),
-            number: self.number("DEV", seen.at),
+            number: self.number("DEV", seen.now),
             status: "DRAFT",
             external: None,
             client: self.snapshot(entered.client),
             priced,
             lines: entered.lines.to_vec(),
             valid_until: entered.until,
-            created: seen.at,
+            created: seen.now,
             updated: seen.at,
             sent: None,
             signed: None,
@@ -155,18 +155,18 @@ impl Company {
         }
         unless(reasons)?;
         let priced = Self::check(entered)?;
-        let today = self.day(seen.at);
+        let today = self.day(seen.now);
         let quote = self.push_quote(entered, priced, seen);
         quote.status = status;
         if status != "DRAFT" {
-            quote.sent = Some(sent.unwrap_or_else(|| seen.instant("sentAt")));
+            quote.sent = Some(sent.unwrap_or(seen.now));
             quote.documents = 1;
         }
         if status == "SENT" && quote.valid_until.is_none() {
             quote.valid_until = Some(days_after(today, 30));
         }
         if status == "ACCEPTED" {
-            quote.accepted = Some(accepted.unwrap_or_else(|| seen.instant("acceptedAt")));
+            quote.accepted = Some(accepted.unwrap_or(seen.now));
         }
         let data = quote.data();
         self.emit("quote.created", seen, &data);
@@ -209,7 +209,7 @@ impl Company {
         seen: &Seen<'_>,
     ) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
-        let today = self.day(seen.at);
+        let today = self.day(seen.now);
         let quote = &mut self.quotes[place];
         let mut reasons = Vec::new();
         if !["DRAFT", "EXPIRED", "REJECTED"].contains(&quote.status) {
@@ -225,7 +225,7 @@ impl Company {
         }
         unless(reasons)?;
         quote.status = "SENT";
-        quote.sent = Some(seen.instant("sentAt"));
+        quote.sent = Some(seen.now);
         quote.valid_until = Some(until);
         quote.documents += 1;
         quote.updated = seen.at;
@@ -243,7 +243,7 @@ impl Company {
             quote.documents = 1;
         }
         quote.status = "ACCEPTED";
-        quote.accepted = Some(seen.instant("acceptedAt"));
+        quote.accepted = Some(seen.now);
         quote.updated = seen.at;
         self.accepted(place, &["quote.accepted"], seen);
         Ok(())
@@ -258,15 +258,15 @@ impl Company {
             reasons.push(Refused::NotFound);
             return Err(reasons);
         };
-        let today = self.day(seen.at);
+        let today = self.day(seen.now);
         let quote = &mut self.quotes[place];
         if quote.status != "SENT" || quote.valid_until.is_some_and(|day| day < today) {
             reasons.push(Refused::Conflict);
         }
         unless(reasons)?;
         quote.status = "ACCEPTED";
-        quote.signed = Some(seen.instant("signedAt"));
-        quote.accepted = Some(seen.instant("acceptedAt"));
+        quote.signed = Some(seen.now);
+        quote.accepted = Some(seen.now);
         // The fingerprint is checked where the document is known.
         quote.signature = json!({
             "signedAt": instant_or_null(quote.signed), "signedByName": signer.name.trim(),

@@ -166,7 +166,7 @@ pub(super) async fn finish_upload(
         size_bytes: *size_bytes,
         file_name: document.file_name.clone(),
     };
-    let stamp = tx.change.stamp;
-    tx.documents().insert(id, &row, stamp, &to_json(particulars)?).await?;
+    let now = tx.change.now;
+    tx.documents().insert(id, &row, now, &to_json(particulars)?).await?;
     Ok(true)
 }

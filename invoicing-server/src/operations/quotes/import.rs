@@ -67,7 +67,7 @@ impl Incoming {
         number: &str,
     ) -> Result<Changed<Quote>, Error> {
         let Self { retention_rate, valid_until, ref import, ref lines, .. } = *self;
-        let creation = QuoteCreation { id, number, currency: &change.company.currency, at: change.stamp };
+        let creation = QuoteCreation { id, number, currency: &change.company.currency, at: change.at() };
         let lines = lines.clone();
         Ok(Quote::import(creation, client, lines, retention_rate, valid_until, import, change.today())?)
     }
@@ -150,7 +150,7 @@ impl Quotes<'_> {
                     return Err(Error::internal("the next number changed within a transaction"));
                 }
                 let Changed { mut record, mut events } = preview;
-                record.summary.created_at = tx.change.stamp;
+                record.summary.created_at = tx.change.now;
                 record.summary.updated_at = tx.change.stamp;
                 for event in &mut events {
                     event.timestamp = tx.change.stamp;
