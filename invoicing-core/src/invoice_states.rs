@@ -20,7 +20,7 @@ pub const DEFAULT_PAYMENT_DAYS: u64 = 30;
 pub struct InvoiceIssue<'a> {
     /// The number, allocated in the same transaction.
     pub number: &'a str,
-    /// The day of issue in the company's time zone.
+    /// The day of issue in the company's time zone, not before the last one of the series.
     pub issue_date: NaiveDate,
     /// Last day for paying; 30 days later where missing.
     pub due_date: Option<NaiveDate>,

@@ -26,7 +26,7 @@ use crate::open_error::OpenError;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{
-    Companies, CompanyHandle, Numbering, ResealReport, Services, SigningLinks, SweepReport,
+    Companies, CompanyHandle, HeldDates, Numbering, ResealReport, Services, SigningLinks, SweepReport,
 };
 use crate::queue::{NewDelivery, Queue};
 use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
@@ -223,6 +223,7 @@ impl Builder {
             presigned_urls: settings.documents.presigned_urls,
             target: settings.target,
             numbering: Numbering::default(),
+            held_dates: HeldDates::default(),
         });
         Ok(Invoicing(Arc::new(Inner {
             api: Arc::new(ApiContext {

@@ -1,12 +1,15 @@
 //! Numbers without gaps, in order of time; money that is exact.
 
+use chrono::NaiveDate;
 use futures_util::future::join_all;
-use invoicing_core::{Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
+use invoicing_core::{Invoice, Money, NewQuote, Percent, Plan, QuoteImport, QuoteStatus};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow};
 use invoicing_tests::{World, new_quote, on_each_database};
 use serde_json::json;
 
-use crate::support::{accepted_of, client_of, company_in, date, draft_of, invalid, quote_at};
+use crate::support::{
+    DAY, accepted_of, client_of, company_in, date, draft_of, invalid, issued_over, quote_at,
+};
 
 /// The numbers of all quotes in the order of their creation.
 async fn quote_numbers(company: &CompanyHandle) -> Vec<String> {
@@ -19,7 +22,7 @@ async fn quote_numbers(company: &CompanyHandle) -> Vec<String> {
             break;
         }
     }
-    quotes.sort_by_key(|quote| (quote.summary.created_at, quote.summary.id));
+    quotes.sort_by_key(|quote| (quote.summary.updated_at, quote.summary.id));
     quotes.into_iter().map(|quote| quote.summary.number).collect()
 }
 
@@ -51,6 +54,56 @@ async fn numbers_have_one_series_per_company_kind_and_year_of_the_company_s_zone
         paris.invoices().issue(invoice.summary.id, None).await.unwrap().summary.number.as_deref(),
         Some("FAC-2027-0001")
     );
+}
+
+/// The number, the date and the due date of the next invoice.
+async fn next_issued(company: &CompanyHandle) -> (String, NaiveDate, NaiveDate) {
+    let Invoice { summary, .. } = issued_over(company, "100").await;
+    (summary.number.unwrap(), summary.issue_date.unwrap(), summary.due_date.unwrap())
+}
+
+fn issued(number: &str, on: &str, due: &str) -> (String, NaiveDate, NaiveDate) {
+    (number.to_owned(), date(on), date(due))
+}
+
+/// Rules: NUMBER-4, NUMBER-6, INVOICE-2, INVOICE-14
+#[on_each_database]
+async fn an_issue_date_is_never_before_the_last_one_of_its_series() {
+    let world = World::new().await;
+    let (company, right) = (&world.company, world.now());
+    assert_eq!(next_issued(company).await, issued("FAC-2026-0001", "2026-09-14", "2026-10-14"));
+    world.advance(3 * DAY);
+    assert_eq!(next_issued(company).await, issued("FAC-2026-0002", "2026-09-17", "2026-10-17"));
+    world.clock.set(right);
+    assert_eq!(next_issued(company).await, issued("FAC-2026-0003", "2026-09-17", "2026-10-17"));
+
+    // Marked paid, a draft is issued in the same way; a due date counts from the date that is used.
+    let draft = |quote| async move { company.invoices().convert(quote).await.unwrap().summary.id };
+    let marked = draft(accepted_of(company).await.summary.id).await;
+    let marked = company.invoices().mark_paid(marked).await.unwrap().summary;
+    assert_eq!(
+        (marked.number.as_deref(), marked.issue_date),
+        (Some("FAC-2026-0004"), Some(date("2026-09-17")))
+    );
+    let early = draft(accepted_of(company).await.summary.id).await;
+    invalid(&world, "dueDate", company.invoices().issue(early, Some(date("2026-09-16")))).await;
+
+    let other = company_in(&world, "Europe/Paris").await;
+    assert_eq!(next_issued(&other).await, issued("FAC-2026-0001", "2026-09-14", "2026-10-14"));
+    world.advance(4 * DAY);
+    assert_eq!(next_issued(company).await, issued("FAC-2026-0005", "2026-09-18", "2026-10-18"));
+}
+
+/// Rules: NUMBER-2, NUMBER-6
+#[on_each_database]
+async fn a_clock_that_goes_back_over_new_year_goes_on_with_the_series_of_its_year() {
+    let world = World::new().await;
+    world.clock.set("2026-12-31T12:00:00Z".parse().unwrap());
+    assert_eq!(next_issued(&world.company).await, issued("FAC-2026-0001", "2026-12-31", "2027-01-30"));
+    world.advance(DAY);
+    assert_eq!(next_issued(&world.company).await, issued("FAC-2027-0001", "2027-01-01", "2027-01-31"));
+    world.clock.set("2026-12-30T12:00:00Z".parse().unwrap());
+    assert_eq!(next_issued(&world.company).await, issued("FAC-2026-0002", "2026-12-31", "2027-01-30"));
 }
 
 /// Rules: NUMBER-3, NUMBER-4

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use invoicing_server::{DatabaseError, Invoicing, MemoryStore, OpenError};
-use invoicing_tests::{Behind, Place, on_each_database};
+use invoicing_tests::{Behind, Place, World, on_each_database};
+
+use crate::support::{DAY, date, issued_over};
 
 async fn open(place: &Place) -> Result<Invoicing, OpenError> {
     place.builder().document_store(Arc::new(MemoryStore::new())).open().await
@@ -29,6 +31,28 @@ async fn a_database_of_a_development_state_is_refused_in_words_that_say_so() {
     );
     assert!(refused.to_string().contains("before the first release"), "{refused}");
     assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
+}
+
+/// Rules: NUMBER-6
+#[on_each_database]
+async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
+    let world = World::new().await;
+    let right = world.now();
+    issued_over(&world.company, "100").await;
+    world.advance(3 * DAY);
+    issued_over(&world.company, "100").await;
+    world.clock.set(right);
+    let mut behind = world.behind().await;
+    behind.run("ALTER TABLE series DROP COLUMN last_date", &[]).await;
+    let migration = world.database().either(
+        include_str!("../../invoicing-server/migrations/sqlite/0003_books.sql"),
+        include_str!("../../invoicing-server/migrations/postgres/0003_books.sql"),
+    );
+    for statement in migration.split_inclusive(';').filter(|statement| statement.contains("series")) {
+        behind.run(statement, &[]).await;
+    }
+    let next = issued_over(&world.company, "100").await.summary;
+    assert_eq!(next.issue_date, Some(date("2026-09-17")));
 }
 
 #[on_each_database]

@@ -63,7 +63,7 @@ pub(super) const TABLES: [Table; 19] = [
     Table {
         name: "series",
         key: 3,
-        columns: &[id("company_id"), text("kind"), number("year"), number("last")],
+        columns: &[id("company_id"), text("kind"), number("year"), number("last"), day("last_date")],
     },
     Table {
         name: "api_key",

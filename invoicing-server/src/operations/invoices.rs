@@ -1,5 +1,7 @@
 //! Invoices: converted from quotes, issued, paid, reversed, cancelled.
 
+mod held_dates;
+
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Conflict, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page, PaymentId,
@@ -12,6 +14,8 @@ use crate::page::PageQuery;
 use crate::store::invoices::{Payment, PaymentMethod};
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Tables};
+
+pub(crate) use held_dates::HeldDates;
 
 /// The invoices of a company.
 #[derive(Debug, Clone, Copy)]
@@ -61,15 +65,17 @@ impl Invoices<'_> {
             .await
     }
 
-    /// Issues a draft: allocates the number. `due_date` defaults to 30 days from today.
+    /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
+    /// clock is behind it. `due_date` defaults to 30 days later.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
-        self.0
-            .write(async move |mut tx| {
-                let draft = tx.invoices().find(id).await?;
-                let issued = issue(&mut tx, &draft, due_date).await?;
-                update(&mut tx, issued).await
-            })
-            .await
+        let issued = self.0.write(async move |mut tx| {
+            let draft = tx.invoices().find(id).await?;
+            let issued = issue(&mut tx, &draft, due_date).await?;
+            Ok((update(&mut tx, issued).await?, tx.change.today()))
+        });
+        let (invoice, today) = issued.await?;
+        self.0.services.held_dates.check(self.0.id, &invoice, today);
+        Ok(invoice)
     }
 
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
@@ -97,21 +103,25 @@ impl Invoices<'_> {
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.0
-            .write(async move |mut tx| {
-                let mut invoice = tx.invoices().find(id).await?;
-                if invoice.summary.status == InvoiceStatus::Draft {
-                    invoice = issue(&mut tx, &invoice, None).await?.record;
-                }
-                let paid = invoice.mark_paid(tx.change.at())?;
-                let amount = invoice.summary.amount_due;
-                if !amount.is_zero() {
-                    let rest = NewPayment { amount, method: PaymentMethod::Manual, reference: None };
-                    insert_payment(&mut tx, id, rest).await?;
-                }
-                update(&mut tx, paid).await
-            })
-            .await
+        let paid = self.0.write(async move |mut tx| {
+            let mut invoice = tx.invoices().find(id).await?;
+            let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
+            if issued_on.is_some() {
+                invoice = issue(&mut tx, &invoice, None).await?.record;
+            }
+            let paid = invoice.mark_paid(tx.change.at())?;
+            let amount = invoice.summary.amount_due;
+            if !amount.is_zero() {
+                let rest = NewPayment { amount, method: PaymentMethod::Manual, reference: None };
+                insert_payment(&mut tx, id, rest).await?;
+            }
+            Ok((update(&mut tx, paid).await?, issued_on))
+        });
+        let (invoice, issued_on) = paid.await?;
+        if let Some(today) = issued_on {
+            self.0.services.held_dates.check(self.0.id, &invoice, today);
+        }
+        Ok(invoice)
     }
 
     /// Reverses a payment. A PAID invoice on which something is due again goes to SENT or OVERDUE.
@@ -192,8 +202,8 @@ async fn issue(
     draft: &Invoice,
     due_date: Option<NaiveDate>,
 ) -> Result<Changed<Invoice>, Error> {
-    let issue_date = tx.change.today();
-    let number = tx.invoice_series(issue_date.year()).allocate().await?;
+    let today = tx.change.today();
+    let (number, issue_date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
     Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.stamp)?)
 }
 

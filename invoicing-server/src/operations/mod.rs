@@ -40,6 +40,7 @@ use crate::env::Env;
 use crate::sealing::Sealer;
 use crate::store::Store;
 use crate::target::TargetPolicy;
+pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
 
 /// What the operations work with.
@@ -56,6 +57,7 @@ pub(crate) struct Services {
     /// Which URLs webhooks may have.
     pub(crate) target: TargetPolicy,
     pub(crate) numbering: Numbering,
+    pub(crate) held_dates: HeldDates,
 }
 
 impl fmt::Debug for Services {

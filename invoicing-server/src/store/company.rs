@@ -179,6 +179,8 @@ impl Tx {
             return Ok(change);
         }
         let (record, last_stamp) = self.of_company(company).company_row().lock().await?;
+        // The change begins when the lock is taken: the wait for it may have been long.
+        let now = self.env().now();
         let change = CompanyChange::new(record, last_stamp, now)?;
         if let Some(cache) = self.connection().write_cache() {
             cache.remember(&change, last_stamp);

@@ -6,11 +6,13 @@ use super::DatabaseError;
 const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_webhooks.sql"),
+    include_str!("../../migrations/sqlite/0003_books.sql"),
 ];
 #[cfg(feature = "postgres")]
 const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0001_initial.sql"),
     include_str!("../../migrations/postgres/0002_webhooks.sql"),
+    include_str!("../../migrations/postgres/0003_books.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

@@ -1,4 +1,7 @@
-//! Number series: one per company, kind of document and year, without gaps.
+//! Number series: one per company, kind of document and year, without gaps and in the order of their dates.
+
+use chrono::NaiveDate;
+use sqlx::FromRow;
 
 use super::scope::Scope;
 use crate::Error;
@@ -8,6 +11,13 @@ pub(crate) struct Series<'c> {
     pub(super) scope: Scope<'c>,
     pub(super) kind: &'static str,
     pub(super) year: i32,
+}
+
+/// A number that was allocated, and its date.
+#[derive(FromRow)]
+struct Allocated {
+    last: i64,
+    last_date: NaiveDate,
 }
 
 impl Series<'_> {
@@ -23,6 +33,18 @@ impl Series<'_> {
             ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
         let number: i64 = self.scope.query(ALLOCATE, &[&self.kind, &self.year]).scalar().await?;
         Ok(self.format(number))
+    }
+
+    /// As [`Self::allocate`], for a document that is dated `today`, or as the last one of the series if that is later.
+    pub(crate) async fn allocate_dated(&mut self, today: NaiveDate) -> Result<(String, NaiveDate), Error> {
+        const ALLOCATE: &str = "
+            INSERT INTO series (company_id, kind, year, last, last_date) VALUES ($1, $2, $3, 1, $4)
+            ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1,
+                last_date = CASE WHEN series.last_date > $4 THEN series.last_date ELSE $4 END
+            RETURNING last, last_date";
+        let allocate = self.scope.query(ALLOCATE, &[&self.kind, &self.year, &today]);
+        let Allocated { last, last_date } = allocate.fetch_one().await?;
+        Ok((self.format(last), last_date))
     }
 
     /// The number that [`Self::allocate`] would allocate.

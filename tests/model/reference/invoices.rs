@@ -1,6 +1,6 @@
 //! Invoices and their payments.
 
-use chrono::NaiveDate;
+use chrono::{Datelike, NaiveDate};
 use serde_json::{Value, json};
 
 use super::documents::Priced;
@@ -132,15 +132,16 @@ impl Company {
         Ok(())
     }
 
-    fn issue(&mut self, place: usize, due: Option<NaiveDate>, at: Millis) {
-        let (today, number) = (self.day(at), self.number("FAC", at));
+    fn issue(&mut self, place: usize, due: Option<NaiveDate>, seen: &Seen<'_>) {
+        let (date, number) = (self.issue_date(seen.now), self.number("FAC", seen.now));
+        self.issued.insert(date.year(), date);
         let invoice = &mut self.invoices[place];
         invoice.number = Some(number);
         invoice.status = "SENT";
-        invoice.issued = Some(today);
-        invoice.due_date = Some(due.unwrap_or_else(|| days_after(today, 30)));
-        invoice.updated = at;
-        self.last_stamp = at;
+        invoice.issued = Some(date);
+        invoice.due_date = Some(due.unwrap_or_else(|| days_after(date, 30)));
+        invoice.updated = seen.at;
+        self.last_stamp = seen.at;
     }
 
     pub(crate) fn issue_invoice(
@@ -154,11 +155,11 @@ impl Company {
         if self.invoices[place].status != "DRAFT" {
             reasons.push(Refused::Conflict);
         }
-        if due.is_some_and(|due| due < self.day(seen.now)) {
+        if due.is_some_and(|due| due < self.issue_date(seen.now)) {
             reasons.push(Refused::Invalid);
         }
         unless(reasons)?;
-        self.issue(place, due, seen.at);
+        self.issue(place, due, seen);
         Ok(())
     }
 
@@ -217,7 +218,7 @@ impl Company {
             return Err(vec![Refused::Conflict]);
         }
         if self.invoices[place].status == "DRAFT" {
-            self.issue(place, None, seen.at);
+            self.issue(place, None, seen);
         }
         let cents = self.invoices[place].due();
         if cents > 0 {

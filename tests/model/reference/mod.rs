@@ -66,6 +66,8 @@ pub(crate) struct Company {
     pub(crate) hooks: Vec<Hook>,
     pub(crate) events: Vec<Event>,
     pub(crate) series: BTreeMap<(&'static str, i32), u32>,
+    /// The last issue date of each year's invoices.
+    pub(crate) issued: BTreeMap<i32, NaiveDate>,
 }
 
 impl Company {
@@ -81,6 +83,7 @@ impl Company {
             hooks: Vec::new(),
             events: Vec::new(),
             series: BTreeMap::new(),
+            issued: BTreeMap::new(),
         }
     }
 
@@ -92,6 +95,12 @@ impl Company {
     /// The calendar date of an instant in the company's time zone.
     pub(crate) fn day(&self, at: Millis) -> NaiveDate {
         utc(at).with_timezone(&self.zone).date_naive()
+    }
+
+    /// The date of an invoice that is issued now: not before the last one of its series.
+    pub(crate) fn issue_date(&self, now: Millis) -> NaiveDate {
+        let today = self.day(now);
+        self.issued.get(&today.year()).map_or(today, |last| today.max(*last))
     }
 
     /// The next number of a series, `DEV-2026-0042`.

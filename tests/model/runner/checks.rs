@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::records::id;
 use super::{Run, Verdict, last_stamp, same, same_json, tally, text};
 use crate::model::reference::{Millis, instant};
-use crate::model::steps::Scripted;
+use crate::model::steps::{Scripted, Step};
 
 /// Longer than any gap between attempts.
 const LONG_GAP_MS: i64 = 40_000;
@@ -221,8 +221,7 @@ impl Run {
     pub(super) async fn finish(&mut self) -> Verdict {
         let fine = vec![vec![Scripted { status: 200, retry_after: None }]; 3];
         for _ in 0..4 {
-            self.now += LONG_GAP_MS;
-            self.leave_midnight();
+            self.move_clock(&Step::Forward(LONG_GAP_MS));
             self.dispatch(&fine).await?;
         }
         for company in 0..self.sides.len() {

@@ -105,7 +105,6 @@ impl Run {
     }
 
     async fn step(&mut self, step: &Step) -> Verdict {
-        self.leave_midnight();
         match step {
             Step::Forward(_) | Step::Back(_) => self.move_clock(step),
             Step::Sweep => self.sweep().await?,
@@ -126,18 +125,6 @@ impl Run {
             _ => {}
         }
         self.now = self.world.now().as_millis();
-    }
-
-    /// Stamps can be ahead of the clock. Where midnight lies between the two, the contract does not say which day it
-    /// is: the clock goes on until it does.
-    fn leave_midnight(&mut self) {
-        for side in &self.sides {
-            let at = side.model.next_stamp(self.now);
-            if side.model.day(at) != side.model.day(self.now) {
-                self.now = at;
-            }
-        }
-        self.world.clock.set(invoicing_core::Timestamp::from_millis(self.now));
     }
 
     fn seen<'a>(&self, company: usize, answer: &'a Answered) -> Seen<'a> {

@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
-use invoicing_core::{EventKind, Plan, QuoteStatus};
+use invoicing_core::{EventKind, NewClient, Plan, QuoteStatus};
 use invoicing_server::CompanyHandle;
 use invoicing_tests::{Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 use super::{WAITING, call, comes_to};
-use crate::support::{client_of, draft_of, emit_for, hook_for, issued_over, payment, quote_at, signature};
+use crate::support::{
+    DAY, client_of, draft_of, emit_for, hook_for, issued_over, payment, quote_at, signature,
+};
 
 const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
      WHERE table_schema = 'public' AND column_name = 'company_id'";
@@ -81,6 +83,23 @@ async fn a_company_that_is_being_changed_delays_no_other() {
     world.dispatch().await;
     world.assert_all_ended().await;
     assert!(ours.received().len() >= 20);
+}
+
+/// Rules: NUMBER-7
+#[on_postgres(worker_threads = 4)]
+async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
+    let world = World::new().await;
+    let middle = in_the_middle_of_changing(&world, &world.company).await;
+    let release = async {
+        comes_to("a writer that waits", async || world.count(WAITING).await > 0).await;
+        world.advance(DAY);
+        middle.close().await.unwrap();
+    };
+    let new = NewClient::named("Léa");
+    let clients = world.company.clients();
+    let (created, ()) = tokio::join!(clients.create(&new), release);
+    let client = created.unwrap().client;
+    assert_eq!((client.created_at, client.updated_at), (world.now(), world.now()));
 }
 
 /// More than there are connections.

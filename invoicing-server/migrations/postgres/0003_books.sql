@@ -1,0 +1,6 @@
+-- Date of the last number of the invoices: a later one is never dated before it.
+ALTER TABLE series ADD COLUMN last_date DATE;
+UPDATE series SET last_date = (
+    SELECT max(CAST(substr(summary, strpos(summary, '"issueDate":"') + 13, 10) AS DATE)) FROM invoice
+    WHERE company_id = series.company_id AND strpos(summary, '"issueDate":"' || series.year || '-') > 0
+) WHERE kind = 'FAC';
