@@ -10,6 +10,7 @@ use std::str::FromStr;
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::Invalid;
 
@@ -22,6 +23,48 @@ fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> Result<S::O
         Some(whole) => serializer.serialize_i64(whole),
         None => serializer.serialize_f64(value.to_f64().unwrap_or(f64::NAN)),
     }
+}
+
+/// Reads a number that a caller enters, exactly as it is written. A reader that makes a float first would take
+/// `0.10000000000000000001` for 0.1.
+pub(crate) fn entered<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: TryFrom<Decimal, Error = Invalid>,
+{
+    from_raw(&Box::<RawValue>::deserialize(deserializer)?)
+}
+
+/// As [`entered`]; `null` is `None`.
+pub(crate) fn entered_or_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: TryFrom<Decimal, Error = Invalid>,
+{
+    Option::<Box<RawValue>>::deserialize(deserializer)?.map(|raw| from_raw(&raw)).transpose()
+}
+
+fn from_raw<T, E>(raw: &RawValue) -> Result<T, E>
+where
+    T: TryFrom<Decimal, Error = Invalid>,
+    E: serde::de::Error,
+{
+    let text = raw.get();
+    if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        return Err(E::custom("expected a number"));
+    }
+    let value = exact(text).ok_or_else(|| E::custom("the number has too many digits"))?;
+    T::try_from(value).map_err(|invalid| E::custom(invalid.rule))
+}
+
+/// The value of a JSON number, if a decimal can hold it without rounding.
+fn exact(text: &str) -> Option<Decimal> {
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let value = Decimal::from_str_exact(mantissa).ok()?.normalize();
+    let scale = i64::from(value.scale()).checked_sub(exponent.parse().ok()?)?;
+    let zeros = u32::try_from(scale.saturating_neg().max(0)).ok()?;
+    let digits = value.mantissa().checked_mul(10_i128.checked_pow(zeros)?)?;
+    Decimal::try_from_i128_with_scale(digits, u32::try_from(scale.max(0)).ok()?).ok()
 }
 
 struct NumberVisitor;
@@ -259,6 +302,47 @@ mod tests {
         }
         assert_eq!(serde_json::from_str::<Money>("-0").unwrap(), Money::ZERO);
         assert_eq!(serde_json::from_str::<Money>("1.20e1").unwrap(), money("12"));
+    }
+
+    #[derive(Debug, Deserialize)]
+    struct Entered {
+        #[serde(deserialize_with = "entered")]
+        amount: Money,
+        #[serde(default, deserialize_with = "entered_or_null")]
+        cost: Option<UnitPrice>,
+    }
+
+    /// Rules: WIRE-7, WIRE-8
+    #[test]
+    fn digits_that_a_float_would_round_away_are_refused_where_numbers_are_entered() {
+        for bad in [
+            "0.10000000000000000001",
+            "0.30000000000000004",
+            "1200.0000000000000000000000001",
+            "9007199254740993.1",
+            "1e-30",
+            "1e400",
+            "1e99999999999999999999",
+            "\"1\"",
+            "null",
+            "[]",
+        ] {
+            let entered = format!(r#"{{"amount": {bad}}}"#);
+            assert!(serde_json::from_str::<Entered>(&entered).is_err(), "{bad}");
+            if bad != "null" {
+                let entered = format!(r#"{{"amount": 1, "cost": {bad}}}"#);
+                assert!(serde_json::from_str::<Entered>(&entered).is_err(), "{bad}");
+            }
+        }
+        for (good, value) in
+            [("-0", "0"), ("1.20e1", "12"), ("12E+2", "1200"), ("1200.50", "1200.5"), ("120e-1", "12")]
+        {
+            let text = format!(r#"{{"amount": {good}, "cost": null}}"#);
+            let Entered { amount, cost } = serde_json::from_str(&text).unwrap();
+            assert_eq!((amount, cost), (money(value), None), "{good}");
+            let tree: serde_json::Value = serde_json::from_str(&text).unwrap();
+            assert_eq!(serde_json::from_value::<Entered>(tree).unwrap().amount, money(value), "{good}");
+        }
     }
 
     proptest! {

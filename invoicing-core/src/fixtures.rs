@@ -130,7 +130,7 @@ pub(crate) fn invoice_in(status: InvoiceStatus) -> Invoice {
     let quote = quote_in(QuoteStatus::Accepted);
     let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(3)).unwrap().record;
     let issue = InvoiceIssue { number: "FAC-2026-0007", issue_date: today(), due_date: None };
-    let sent = draft.issue(issue, at(4)).unwrap().record;
+    let sent = draft.issue(issue, time(4)).unwrap().record;
     match status {
         InvoiceStatus::Draft => draft,
         InvoiceStatus::Sent => sent,

@@ -66,8 +66,8 @@ impl Invoice {
         Ok(Changed { record: invoice, events: vec![event] })
     }
 
-    /// DRAFT → SENT.
-    pub fn issue(&self, issue: InvoiceIssue<'_>, stamp: Timestamp) -> Result<Changed<Self>, DomainError> {
+    /// DRAFT → SENT; with nothing due PAID at once, and `invoice.paid`.
+    pub fn issue(&self, issue: InvoiceIssue<'_>, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         self.require("issued", &[InvoiceStatus::Draft])?;
         let issue_date = check_date("issueDate", issue.issue_date)?;
         let due_date = match issue.due_date {
@@ -77,11 +77,11 @@ impl Invoice {
         if due_date < issue_date {
             return Err(Invalid::new("dueDate", "must not be before the day of issue").into());
         }
-        let mut invoice = self.modified(InvoiceStatus::Sent, stamp);
+        let mut invoice = self.modified(InvoiceStatus::Sent, at.stamp);
         invoice.summary.number = Some(issue.number.to_owned());
         invoice.summary.issue_date = Some(issue_date);
         invoice.summary.due_date = Some(due_date);
-        Ok(Changed::without_events(invoice))
+        Ok(invoice.paid_if_nothing_due(InvoiceStatus::Sent, at))
     }
 
     /// A payment on an issued invoice. When nothing is due any more: PAID and `invoice.paid`. A partial payment

@@ -212,7 +212,7 @@ impl Quote {
         Ok(Changed::without_events(quote))
     }
 
-    /// Checks that the quote can be signed on this day.
+    /// Checks that the quote can be signed on this day, that of the submission.
     pub fn check_signable(&self, today: NaiveDate) -> Result<(), Conflict> {
         self.require("signed", &[QuoteStatus::Sent])?;
         match self.summary.valid_until {
@@ -221,7 +221,8 @@ impl Quote {
         }
     }
 
-    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same timestamp.
+    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same timestamp. `today` is
+    /// the day on which the signature was submitted.
     pub fn sign(
         &self,
         signature: SignatureBlock,
@@ -240,10 +241,13 @@ impl Quote {
         Ok(Changed { record: quote, events })
     }
 
-    /// DRAFT, SENT, REJECTED or EXPIRED → ACCEPTED by hand: `quote.accepted`.
+    /// DRAFT, SENT, REJECTED or EXPIRED → ACCEPTED by hand: `quote.accepted`. Needs at least one line.
     pub fn accept(&self, at: ChangeTime) -> Result<Changed<Self>, Conflict> {
         use QuoteStatus::{Accepted, Draft, Expired, Rejected, Sent};
         self.require("accepted", &[Draft, Sent, Rejected, Expired])?;
+        if self.lines.is_empty() {
+            return Err(Conflict::new("a quote without lines cannot be accepted"));
+        }
         let mut quote = self.modified(Accepted, at.stamp);
         quote.summary.accepted_at = Some(at.now);
         let event = Event::quote(EventKind::QuoteAccepted, &quote, at.stamp);

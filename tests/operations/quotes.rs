@@ -1,11 +1,15 @@
 //! Quotes: each row of the state table, each pair that is not in it, and the public signing link.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
 use invoicing_server::{Error, PageQuery, PageWindow, Signature};
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use uuid::Uuid;
 
+use crate::support::hooked_store::HookedStore;
 use crate::support::{
     DAY, body, client_of, company_in, conflict, date, draft_of, events, evidence, invalid, keys, kinds_after,
     not_found, nothing_happens, quote_at, quote_in, refused, signature,
@@ -484,6 +488,33 @@ async fn a_signature_is_good_up_to_the_last_day_of_validity_in_the_company_s_zon
             );
         }
     }
+}
+
+/// Rules: QUOTE-13
+#[on_each_database]
+async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes_until_after_midnight() {
+    let (world, store) = HookedStore::world().await;
+    let draft = world.draft().await;
+    world.company.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
+    let token = world.company.quotes().signing_link(draft.summary.id).await.unwrap();
+    world.clock.set("2026-09-14T21:59:59.000Z".parse().unwrap());
+    let (submitted_at, clock) = (world.now(), Arc::clone(&world.clock));
+    store.happens(move || {
+        clock.advance(Duration::from_secs(2));
+        Box::pin(std::future::ready(()))
+    });
+    let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    assert_eq!(signed.summary.signed_at, Some(submitted_at));
+    assert_eq!(signed.summary.updated_at, world.now());
+}
+
+/// Rules: QUOTE-10
+#[on_each_database]
+async fn a_draft_without_lines_is_not_marked_accepted() {
+    let world = World::new().await;
+    let empty = NewQuote::empty(client_of(&world.company).await);
+    let quote = world.company.quotes().create(&empty).await.unwrap();
+    conflict(&world, "accept", world.company.quotes().accept(quote.summary.id)).await;
 }
 
 /// Rules: EVIDENCE-5

@@ -172,7 +172,7 @@ async fn an_invoice_is_overdue_only_while_something_is_due() {
     world.advance(31 * DAY);
     assert_eq!(sweep(&world).await.overdue_invoices, 1);
     let status = async |id| invoices.get(id).await.unwrap().summary.status;
-    assert_eq!(status(nothing.summary.id).await, InvoiceStatus::Sent, "over nothing: never overdue");
+    assert_eq!(status(nothing.summary.id).await, InvoiceStatus::Paid, "over nothing: never overdue");
     assert_eq!(status(half.summary.id).await, InvoiceStatus::Overdue);
     assert_eq!(status(whole.summary.id).await, InvoiceStatus::Paid);
     // The last cent on an overdue invoice.

@@ -43,7 +43,7 @@ fn perform(operation: Operation, invoice: &Invoice) -> Option<Changed<Invoice>> 
     let (before_due, after_due, stamp) = (today(), day("2027-01-01"), at(LATE));
     let at = ChangeTime { now: at(CLOCK), stamp };
     match operation {
-        Operation::Issue => invoice.issue(number_seven(), stamp).ok(),
+        Operation::Issue => invoice.issue(number_seven(), at).ok(),
         Operation::PayPart => invoice.record_payment(Money::from(100), at).ok(),
         Operation::PayAll => invoice.record_payment(Money::from(323), at).ok(),
         Operation::PayMore => invoice.record_payment(Money::from(400), at).ok(),
@@ -165,21 +165,21 @@ fn a_conversion_takes_over_the_quote_and_announces_itself() {
 #[test]
 fn issuing_gives_number_and_dates() {
     let draft = invoice_in(InvoiceStatus::Draft);
-    let issued = draft.issue(number_seven(), at(4)).unwrap().record;
+    let issued = draft.issue(number_seven(), time(4)).unwrap().record;
     assert_eq!(issued.summary.number.as_deref(), Some("FAC-2026-0007"));
     assert_eq!(
         (issued.summary.issue_date, issued.summary.due_date),
         (Some(today()), Some(day("2026-10-14")))
     );
-    let due = |due_date| draft.issue(InvoiceIssue { due_date: Some(due_date), ..number_seven() }, at(4));
+    let due = |due_date| draft.issue(InvoiceIssue { due_date: Some(due_date), ..number_seven() }, time(4));
     assert_eq!(due(today()).unwrap().record.summary.due_date, Some(today()));
     assert_eq!(
         due(day("2026-09-13")).unwrap_err().to_string(),
         "dueDate: must not be before the day of issue"
     );
     assert!(due(NaiveDate::MAX).is_err());
-    assert!(draft.issue(InvoiceIssue { issue_date: NaiveDate::MAX, ..number_seven() }, at(4)).is_err());
-    assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, at(4)).is_err());
+    assert!(draft.issue(InvoiceIssue { issue_date: NaiveDate::MAX, ..number_seven() }, time(4)).is_err());
+    assert!(draft.issue(InvoiceIssue { issue_date: day("9999-12-31"), ..number_seven() }, time(4)).is_err());
 }
 
 /// Rules: INVOICE-13
@@ -229,15 +229,26 @@ fn a_reversal_leads_back_to_sent_or_overdue_and_the_next_payment_is_announced_ag
 fn the_due_date_itself_is_not_late_and_nothing_due_is_never_late() {
     let sent = invoice_in(InvoiceStatus::Sent);
     assert!(sent.mark_overdue(at(9), sent.summary.due_date.unwrap()).is_none());
-    let nothing = invoice_over(0, 0);
-    assert!(nothing.mark_overdue(at(9), day("2027-01-01")).is_none());
-    let paid = nothing.mark_paid(time(9)).unwrap();
-    assert_eq!((paid.record.summary.status, paid.events.len()), (InvoiceStatus::Paid, 1));
-    assert_eq!(paid.record.summary.amount_paid, Money::ZERO);
+    assert!(invoice_over(0, 0).mark_overdue(at(9), day("2027-01-01")).is_none());
+}
+
+/// Rules: INVOICE-15
+#[test]
+fn an_invoice_with_nothing_due_is_paid_when_it_is_issued() {
+    let issued = draft_over(0, 0).issue(number_seven(), time(9)).unwrap();
+    assert_eq!(issued.events.iter().map(Event::name).collect::<Vec<_>>(), ["invoice.paid"]);
+    let InvoiceSummary { status, paid_at, amount_paid, number, .. } = issued.record.summary.clone();
+    assert_eq!((status, paid_at, amount_paid), (InvoiceStatus::Paid, Some(at(9)), Money::ZERO));
+    assert_eq!(number.as_deref(), Some("FAC-2026-0007"));
+    assert!(issued.record.mark_paid(time(10)).is_err());
 }
 
 /// An issued invoice over so many cents, with a retention in hundredths of a percent.
 fn invoice_over(cents: i64, retention: i64) -> Invoice {
+    draft_over(cents, retention).issue(number_seven(), time(3)).unwrap().record
+}
+
+fn draft_over(cents: i64, retention: i64) -> Invoice {
     let mut line = new_line("0", "0");
     line.quantity = 1.into();
     line.unit_price = Decimal::new(cents, 2).try_into().unwrap();
@@ -245,8 +256,7 @@ fn invoice_over(cents: i64, retention: i64) -> Invoice {
     let rate = Percent::new(Decimal::new(retention, 2)).unwrap();
     let quote = Quote::draft(origin(), &client(), lines, rate, None).unwrap().record;
     let quote = quote.accept(time(1)).unwrap().record;
-    let draft = Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record;
-    draft.issue(number_seven(), at(3)).unwrap().record
+    Invoice::from_quote(InvoiceId(uuid(3)), &quote, time(2)).unwrap().record
 }
 
 #[derive(Debug, Clone)]

@@ -136,9 +136,10 @@ fn a_draft_is_created_with_its_totals_and_one_event() {
 
 /// Rules: QUOTE-10
 #[test]
-fn an_empty_quote_is_saved_but_not_sent() {
+fn an_empty_quote_is_saved_but_neither_sent_nor_accepted() {
     let empty = Quote::draft(origin(), &client(), Vec::new(), Percent::ZERO, None).unwrap().record;
     assert!(matches!(empty.send(None, at(1), at(1), today()), Err(DomainError::Conflict(_))));
+    assert!(empty.accept(time(1)).is_err());
 }
 
 /// Rules: STAMP-6

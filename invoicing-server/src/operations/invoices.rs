@@ -66,7 +66,7 @@ impl Invoices<'_> {
     }
 
     /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
-    /// clock is behind it. `due_date` defaults to 30 days later.
+    /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
         let issued = self.0.write(async move |mut tx| {
             let draft = tx.invoices().find(id).await?;
@@ -107,7 +107,12 @@ impl Invoices<'_> {
             let mut invoice = tx.invoices().find(id).await?;
             let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
             if issued_on.is_some() {
-                invoice = issue(&mut tx, &invoice, None).await?.record;
+                let issued = issue(&mut tx, &invoice, None).await?;
+                // With nothing due it is paid already.
+                if issued.record.summary.status == InvoiceStatus::Paid {
+                    return Ok((update(&mut tx, issued).await?, issued_on));
+                }
+                invoice = issued.record;
             }
             let paid = invoice.mark_paid(tx.change.at())?;
             let amount = invoice.summary.amount_due;
@@ -204,7 +209,7 @@ async fn issue(
 ) -> Result<Changed<Invoice>, Error> {
     let today = tx.change.today();
     let (number, issue_date) = tx.invoice_series(today.year()).allocate_dated(today).await?;
-    Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.stamp)?)
+    Ok(draft.issue(InvoiceIssue { number: &number, issue_date, due_date }, tx.change.at())?)
 }
 
 async fn insert_payment(

@@ -5,7 +5,8 @@
 use std::sync::Arc;
 
 use invoicing_core::{
-    Conflict, Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, proof_fingerprint,
+    Conflict, Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp,
+    proof_fingerprint,
 };
 
 use super::documents::OpenedDocument;
@@ -13,7 +14,6 @@ use super::quotes::FrozenChange;
 use super::{CompanyHandle, Services};
 use crate::Error;
 use crate::documents::ContentHash;
-use crate::env::Env;
 use crate::secret::sha256;
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, ServiceTables, Tables};
@@ -74,8 +74,10 @@ impl SigningLinks {
     ///
     /// # Errors
     /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
-    /// validity has ended, or another document was shown than the last one that was sent.
+    /// validity ended before the call, or another document was shown than the last one that was sent.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
+        // The validity is judged by this instant: rendering and waiting may last over midnight.
+        let submitted_at = self.0.env.now();
         let evidence = signature.evidence.check()?;
         let shown = signature.document_sha256.as_deref().map(str::parse::<ContentHash>).transpose();
         let shown = shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))?;
@@ -85,7 +87,7 @@ impl SigningLinks {
         company
             .quotes()
             .change_frozen(id, |before| async move {
-                before.quote.check_signable(before.change.today())?;
+                before.quote.check_signable(before.change.date_of(submitted_at))?;
                 let mut store = services.documents.bounded_store();
                 // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
                 let sent = services.latest_copy(company.id(), id, &mut store).await?;
@@ -95,16 +97,17 @@ impl SigningLinks {
                 let particulars =
                     company.read(async move |mut tx| tx.documents().latest_particulars(id).await).await?;
                 let sha256 = sent.document.sha256.to_string();
-                let block = signature_block(&services.env, &before.quote, evidence, &sha256);
+                let block = signature_block(submitted_at, &before.quote, evidence, &sha256);
                 let change = &before.change;
-                let preview = before.quote.sign(block.clone(), change.stamp, change.today())?.record;
+                let preview =
+                    before.quote.sign(block.clone(), change.stamp, change.date_of(submitted_at))?.record;
                 let document =
                     services.freeze_document(particulars, &preview, Some(sent), &mut store).await?;
                 Ok(FrozenChange {
                     document: Some(document),
                     proof: Some(proof(token, signature, &block, sha256)),
                     decide: move |quote: &Quote, change: &CompanyChange| {
-                        Ok(quote.sign(block, change.stamp, change.today())?)
+                        Ok(quote.sign(block, change.stamp, change.date_of(submitted_at))?)
                     },
                 })
             })
@@ -126,12 +129,11 @@ impl SigningLinks {
 }
 
 fn signature_block(
-    env: &Env,
+    signed_at: Timestamp,
     quote: &Quote,
     evidence: &SignatureEvidence,
     document_sha256: &str,
 ) -> SignatureBlock {
-    let signed_at = env.now();
     let SignatureEvidence { signed_by_name, signed_by_email, accepted_text } = evidence.clone();
     let proof_fingerprint = proof_fingerprint(&ProofParts {
         accepted_text: &accepted_text,

@@ -160,6 +160,7 @@ impl Company {
         }
         unless(reasons)?;
         self.issue(place, due, seen);
+        self.add(place, 0, seen);
         Ok(())
     }
 

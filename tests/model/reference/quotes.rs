@@ -236,7 +236,7 @@ impl Company {
     pub(crate) fn accept_quote(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
         let quote = &mut self.quotes[place];
-        if quote.status == "ACCEPTED" {
+        if quote.status == "ACCEPTED" || quote.priced.lines.is_empty() {
             return Err(vec![Refused::Conflict]);
         }
         if quote.documents == 0 {
