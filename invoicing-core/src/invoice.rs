@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::flatten::{self, Member, SideMembers};
-use crate::{ClientId, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
+use crate::{ClientId, Invalid, InvoiceId, Line, Money, Percent, QuoteId, Timestamp, VatShare};
 
 /// The state of an invoice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -62,11 +62,15 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub retention_rate: Percent,
     /// What is held back of `totalTTC`.
     pub retention_amount: Money,
+    /// What of `retentionAmount` is not paid yet. 0 when read from a row of before it existed: see
+    /// [`update_amounts`](Self::update_amounts).
+    #[serde(default)]
+    pub retention_due: Money,
     /// Sum of the payments that stand.
     pub amount_paid: Money,
     /// `max(0, totalTTC − retentionAmount − amountPaid)`.
     pub amount_due: Money,
-    /// What was paid beyond that.
+    /// What was paid beyond `totalTTC`.
     pub amount_overpaid: Money,
     /// When it was paid in full.
     pub paid_at: Option<Timestamp>,
@@ -76,6 +80,20 @@ pub struct InvoiceSummary<S = InvoiceStatus> {
     pub created_at: Timestamp,
     /// When the record was last modified.
     pub updated_at: Timestamp,
+}
+
+impl<S> InvoiceSummary<S> {
+    /// Computes the amounts that follow from `totalTTC`, `retentionAmount` and `amountPaid`. Brings an invoice up to date
+    /// that was stored before `retentionDue` existed.
+    pub fn update_amounts(&mut self) -> Result<(), Invalid> {
+        let payable = self.total_ttc.minus(self.retention_amount)?;
+        // What is paid beyond the amount due pays the retention first.
+        let excess = self.amount_paid.minus(payable)?.at_least_zero();
+        self.amount_due = payable.minus(self.amount_paid)?.at_least_zero();
+        self.retention_due = self.retention_amount.minus(excess)?.at_least_zero();
+        self.amount_overpaid = self.amount_paid.minus(self.total_ttc)?.at_least_zero();
+        Ok(())
+    }
 }
 
 /// The fields of an invoice that only its detail shows, besides the lines.

@@ -51,6 +51,7 @@ impl Invoice {
             currency: source.currency.clone(),
             retention_rate: quote.detail.retention_rate,
             retention_amount: quote.detail.retention_amount,
+            retention_due: Money::ZERO,
             amount_paid: Money::ZERO,
             amount_due: Money::ZERO,
             amount_overpaid: Money::ZERO,
@@ -85,7 +86,7 @@ impl Invoice {
     }
 
     /// A payment on an issued invoice. When nothing is due any more: PAID and `invoice.paid`. A partial payment
-    /// changes the amounts only; an overpayment is recorded as such.
+    /// changes the amounts only. What exceeds the amount due pays the retention, and what exceeds `totalTTC` is overpaid.
     pub fn record_payment(&self, amount: Money, at: ChangeTime) -> Result<Changed<Self>, DomainError> {
         use InvoiceStatus::{Overdue, Paid, Sent};
         if amount <= Money::ZERO {
@@ -165,12 +166,8 @@ impl Invoice {
 
     /// Sets the paid amount and the amounts derived from it.
     fn set_amount_paid(&mut self, amount_paid: Money) -> Result<(), Invalid> {
-        let summary = &mut self.summary;
-        let payable = summary.total_ttc.minus(summary.retention_amount)?;
-        summary.amount_paid = amount_paid;
-        summary.amount_due = payable.minus(amount_paid)?.at_least_zero();
-        summary.amount_overpaid = amount_paid.minus(payable)?.at_least_zero();
-        Ok(())
+        self.summary.amount_paid = amount_paid;
+        self.summary.update_amounts()
     }
 
     fn require(&self, done: &str, allowed: &[InvoiceStatus]) -> Result<(), Conflict> {

@@ -126,6 +126,7 @@ const INVOICE: &[Member] = &[
     ("currency", currency),
     ("retentionRate", is_number),
     ("retentionAmount", is_number),
+    ("retentionDue", is_number),
     ("amountPaid", is_number),
     ("amountDue", is_number),
     ("amountOverpaid", is_number),
@@ -424,22 +425,23 @@ async fn the_amounts_of_an_invoice_follow_its_payments() {
     let amounts = async || {
         let invoice = read(&world, &format!("{INVOICES}/{id}")).await;
         let page = read(&world, INVOICES).await;
-        for name in ["status", "amountPaid", "amountDue", "amountOverpaid", "paidAt", "updatedAt"] {
+        for name in ["status", "retentionDue", "amountPaid", "amountDue", "amountOverpaid", "paidAt"] {
             assert_eq!(items(&page)[0][name], invoice[name], "{name}");
         }
-        let numbers = ["amountPaid", "amountDue", "amountOverpaid"].map(|name| invoice[name].to_string());
+        let numbers = ["amountPaid", "amountDue", "retentionDue", "amountOverpaid"]
+            .map(|name| invoice[name].to_string());
         (numbers, text(&invoice, "status").to_owned(), invoice["paidAt"].is_string())
     };
     let expected =
-        |numbers: [&str; 3], status: &str, paid| (numbers.map(str::to_owned), status.to_owned(), paid);
+        |numbers: [&str; 4], status: &str, paid| (numbers.map(str::to_owned), status.to_owned(), paid);
     // 823.75 less the 5 % that are held back: 782.56.
-    assert_eq!(amounts().await, expected(["0", "782.56", "0"], "SENT", false));
+    assert_eq!(amounts().await, expected(["0", "782.56", "41.19", "0"], "SENT", false));
     invoices.pay(id, &payment("782.55")).await.unwrap();
-    assert_eq!(amounts().await, expected(["782.55", "0.01", "0"], "SENT", false));
+    assert_eq!(amounts().await, expected(["782.55", "0.01", "41.19", "0"], "SENT", false));
     let last = invoices.pay(id, &payment("10")).await.unwrap();
-    assert_eq!(amounts().await, expected(["792.55", "0", "9.99"], "PAID", true));
+    assert_eq!(amounts().await, expected(["792.55", "0", "31.2", "0"], "PAID", true));
     invoices.reverse(id, last.payment.id).await.unwrap();
-    assert_eq!(amounts().await, expected(["782.55", "0.01", "0"], "SENT", false));
+    assert_eq!(amounts().await, expected(["782.55", "0.01", "41.19", "0"], "SENT", false));
 }
 
 #[on_each_database]

@@ -105,8 +105,12 @@ async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record() {
     let project = company.projects().set_status(project, ProjectStatus::Completed).await.unwrap();
 
     dated(&client, right);
-    [&signed, &by_hand, &imported].map(|quote| dated(quote, right));
-    [&paid, &canceled].map(|invoice| dated(invoice, right));
+    for quote in [&signed, &by_hand, &imported] {
+        dated(quote, right);
+    }
+    for invoice in [&paid, &canceled] {
+        dated(invoice, right);
+    }
     dated(&invoices.payments(invoice).await.unwrap(), right);
     dated(&project, right);
     assert!(quotes.documents(quote).await.unwrap().iter().all(|document| document.created_at == right));

@@ -124,6 +124,7 @@ impl Store {
             currency: quote.summary.currency.clone(),
             retention_rate: Percent::ZERO,
             retention_amount: Money::ZERO,
+            retention_due: Money::ZERO,
             amount_paid: Money::ZERO,
             amount_due: quote.summary.total_ttc,
             amount_overpaid: Money::ZERO,

@@ -2,7 +2,7 @@ use super::*;
 use crate::OpenEnum;
 use crate::fixtures::{differences, holds_costing, invoice_in, names_of};
 
-const HEAD: [&str; 22] = [
+const HEAD: [&str; 23] = [
     "id",
     "number",
     "status",
@@ -18,6 +18,7 @@ const HEAD: [&str; 22] = [
     "currency",
     "retentionRate",
     "retentionAmount",
+    "retentionDue",
     "amountPaid",
     "amountDue",
     "amountOverpaid",
@@ -64,8 +65,27 @@ fn values_are_written_as_the_contract_says() {
     let json = serde_json::to_value(invoice_in(InvoiceStatus::Paid)).unwrap();
     assert_eq!((&json["issueDate"], &json["dueDate"]), (&"2026-09-14".into(), &"2026-10-14".into()));
     assert_eq!(json["paidAt"], "2026-09-14T09:41:07.005Z");
-    let amounts = ["totalTTC", "retentionAmount", "amountPaid", "amountDue", "amountOverpaid"];
-    assert_eq!(amounts.map(|name| json[name].to_string()), ["340", "17", "323", "0", "0"]);
+    let amounts =
+        ["totalTTC", "retentionAmount", "retentionDue", "amountPaid", "amountDue", "amountOverpaid"];
+    assert_eq!(amounts.map(|name| json[name].to_string()), ["340", "17", "17", "323", "0", "0"]);
+}
+
+/// Rules: INVOICE-11
+#[test]
+fn an_invoice_of_before_the_retention_was_followed_is_brought_up_to_date() {
+    let mut old = serde_json::to_value(invoice_in(InvoiceStatus::Paid).summary).unwrap();
+    old.as_object_mut().unwrap().remove("retentionDue");
+    for (paid, recorded, retention_due, overpaid) in
+        [(323, 0, "17", "0"), (330, 7, "10", "0"), (340, 17, "0", "0"), (345, 22, "0", "5")]
+    {
+        // What exceeded the amount due was recorded as overpaid.
+        (old["amountPaid"], old["amountOverpaid"]) = (paid.into(), recorded.into());
+        let mut summary: InvoiceSummary = serde_json::from_value(old.clone()).unwrap();
+        summary.update_amounts().unwrap();
+        let amounts = (summary.retention_due.to_string(), summary.amount_overpaid.to_string());
+        assert_eq!(amounts, (retention_due.to_owned(), overpaid.to_owned()), "{paid}");
+        assert!(summary.amount_due.is_zero());
+    }
 }
 
 #[test]

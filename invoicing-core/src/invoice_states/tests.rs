@@ -67,11 +67,13 @@ fn allowed(from: InvoiceStatus, operation: Operation, partly: bool) -> Outcome {
         (Operation::PayAll, Sent | Overdue) if !partly => {
             Some((Paid, PAID, &["amountDue", "amountPaid", "paidAt", "status"]))
         }
-        (Operation::PayAll | Operation::PayMore, Sent | Overdue) => {
-            Some((Paid, PAID, &["amountDue", "amountOverpaid", "amountPaid", "paidAt", "status"]))
-        }
+        (Operation::PayAll | Operation::PayMore, Sent | Overdue) => Some((
+            Paid,
+            PAID,
+            &["amountDue", "amountOverpaid", "amountPaid", "paidAt", "retentionDue", "status"],
+        )),
         (Operation::PayPart | Operation::PayAll | Operation::PayMore, Paid) => {
-            Some((Paid, &[], &["amountOverpaid", "amountPaid"]))
+            Some((Paid, &[], &["amountOverpaid", "amountPaid", "retentionDue"]))
         }
         (Operation::MarkPaid, Sent | Overdue) => {
             Some((Paid, PAID, &["amountDue", "amountPaid", "paidAt", "status"]))
@@ -359,7 +361,8 @@ proptest! {
     ) {
         let mut invoice = invoice_over(total, retention);
         // round2 half away from zero, in integers.
-        let payable = total - (total * retention + 5_000) / 10_000;
+        let held = (total * retention + 5_000) / 10_000;
+        let payable = total - held;
         let due = invoice.summary.due_date.unwrap();
         let mut model =
             Model { payable, payments: Vec::new(), status: InvoiceStatus::Sent, today: today(), due };
@@ -372,7 +375,8 @@ proptest! {
             prop_assert_eq!(invoice.summary.status, model.status);
             prop_assert_eq!(invoice.summary.amount_paid, money(model.paid()));
             prop_assert_eq!(invoice.summary.amount_due, money((payable - model.paid()).max(0)));
-            prop_assert_eq!(invoice.summary.amount_overpaid, money((model.paid() - payable).max(0)));
+            prop_assert_eq!(invoice.summary.retention_due, money((total - model.paid()).clamp(0, held)));
+            prop_assert_eq!(invoice.summary.amount_overpaid, money((model.paid() - total).max(0)));
             prop_assert_eq!(invoice.summary.status == InvoiceStatus::Paid, invoice.summary.amount_due.is_zero());
             let expected = paid_at.filter(|_| model.status == InvoiceStatus::Paid);
             prop_assert_eq!(invoice.summary.paid_at, expected);

@@ -28,7 +28,8 @@ pub struct NewPayment {
     pub amount: Money,
     /// Where the entry comes from.
     pub method: PaymentMethod,
-    /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment.
+    /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment,
+    /// unless the first was reversed.
     pub reference: Option<String>,
 }
 
@@ -79,8 +80,8 @@ impl Invoices<'_> {
     }
 
     /// Records a payment. When nothing is due any more: PAID and `invoice.paid`. A payment whose reference the
-    /// invoice already has, also on a payment that was reversed, changes nothing. More than is due is accepted, and shown as
-    /// `amountOverpaid`.
+    /// invoice already has changes nothing, unless the payment that has it was reversed. More than is due is accepted: it
+    /// pays the retention, and what exceeds `totalTTC` is shown as `amountOverpaid`.
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
         let new = NewPayment { reference, ..*payment };

@@ -55,7 +55,8 @@ pub struct Payment {
     pub amount: Money,
     /// How it came in.
     pub method: PaymentMethod,
-    /// The payer's or the bank's reference; the same one twice on one invoice is one payment.
+    /// The payer's or the bank's reference; the same one twice on one invoice is one payment,
+    /// unless the first was reversed.
     pub reference: Option<String>,
     /// When it was recorded.
     pub recorded_at: Timestamp,
@@ -89,7 +90,10 @@ impl InvoiceTable<'_> {
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
-        from_json(self.detail(id).await?, "invoice", id)
+        let mut invoice: Invoice = from_json(self.detail(id).await?, "invoice", id)?;
+        // The row may be of before `retentionDue` existed.
+        invoice.summary.update_amounts()?;
+        Ok(invoice)
     }
 
     /// The invoice of a quote that is not cancelled.
@@ -160,13 +164,15 @@ impl InvoiceTable<'_> {
         from_json(&json.ok_or(Error::NotFound)?, "payment", id)
     }
 
+    /// The payment with a reference that was not reversed.
     pub(crate) async fn find_payment_by_reference(
         &mut self,
         invoice: InvoiceId,
         reference: &str,
     ) -> Result<Option<Payment>, Error> {
         const FIND: &str = "
-            SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND reference = $3";
+            SELECT record FROM payment
+            WHERE company_id = $1 AND invoice_id = $2 AND reference = $3 AND reversed_at IS NULL";
         let json: Option<String> = self.0.query(FIND, &[&invoice, &reference]).optional_scalar().await?;
         json.map(|json| from_json(&json, "payment", invoice)).transpose()
     }

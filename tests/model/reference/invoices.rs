@@ -54,8 +54,10 @@ impl Invoice {
             "totalHT": money(self.priced.ht), "totalTTC": money(self.priced.ttc),
             "tvaRate": number(self.priced.rate, 2), "currency": "EUR",
             "retentionRate": number(self.priced.retention_rate, 2),
-            "retentionAmount": money(self.priced.retention), "amountPaid": money(self.paid),
-            "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.payable()).max(0)),
+            "retentionAmount": money(self.priced.retention),
+            "retentionDue": money((self.priced.ttc - self.paid).clamp(0, self.priced.retention)),
+            "amountPaid": money(self.paid),
+            "amountDue": money(self.due()), "amountOverpaid": money((self.paid - self.priced.ttc).max(0)),
             "paidAt": instant_or_null(self.paid_at), "canceledAt": instant_or_null(self.canceled_at),
             "createdAt": instant(self.created), "updatedAt": instant(self.updated),
         });
@@ -174,7 +176,9 @@ impl Company {
     ) -> Result<(usize, bool), Vec<Refused>> {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
         let invoice = &mut self.invoices[place];
-        let is_known = |payment: &Payment| reference.is_some() && payment.reference.as_deref() == reference;
+        let is_known = |payment: &Payment| {
+            reference.is_some() && payment.reference.as_deref() == reference && !payment.is_reversed
+        };
         if let Some(known) = invoice.payments.iter().position(is_known) {
             return Ok((known, false));
         }
