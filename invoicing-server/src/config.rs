@@ -83,8 +83,8 @@ pub struct DocumentSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct RequestLimits {
-    /// Requests that are processed at once. A request counts neither while its body arrives nor while its answer is
-    /// sent.
+    /// Requests that are processed at once. A request counts neither while its key is looked up (at most 1,024 wait for
+    /// that), nor while its body arrives, nor while its answer is sent.
     pub in_flight: usize,
     /// Requests at once that may wait for the document store: downloads, and links to them. They are counted apart, so
     /// that a document store which hangs does not block other requests.

@@ -11,7 +11,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::access::{Access, Counting, KeyCache};
+use crate::access::{Access, Counting, KeyCache, KeyLookup};
 use crate::api::ApiContext;
 use crate::api::capacity::Capacity;
 use crate::api::service::ApiService;
@@ -211,6 +211,7 @@ impl Builder {
             quota: settings.quota,
             counting,
             keys: Arc::new(KeyCache::new(max_age)),
+            lookup: KeyLookup::start(Arc::clone(&store)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
         let services = Arc::new(Services {
@@ -271,6 +272,7 @@ async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, q
         }
         Incoming::Notification(Notification::Webhook(webhook)) => receivers.forget(webhook),
         Incoming::Notification(Notification::Key(key)) => keys.revoke(key),
+        Incoming::Notification(Notification::KeyIssued) => keys.forget_unknown(),
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
         Incoming::Gap => {
             receivers.forget_all();

@@ -48,6 +48,12 @@ pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
+/// Whether a text has the form of an API key: `isk_` and 43 base64url characters.
+pub(crate) fn is_api_key(text: &str) -> bool {
+    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    text.strip_prefix(API_KEY).is_some_and(|random| random.len() == 43 && random.bytes().all(is_base64url))
+}
+
 /// The text up to the first secret in it, for error messages and logs.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     let end = |prefix: &&str| text.find(prefix).map(|at| at + prefix.len());
@@ -95,6 +101,20 @@ mod tests {
         assert_eq!(random.len(), 43);
         assert_eq!(format!("{secret:?}"), "Secret(..)");
         assert_ne!(secret, Secret::generate(WEBHOOK, &Env::system()));
+    }
+
+    #[test]
+    fn a_text_of_another_form_is_no_api_key() {
+        let key = Secret::generate(API_KEY, &Env::system());
+        let key = key.reveal();
+        assert!(is_api_key(key));
+        let with_last = |last: &str| format!("{}{last}", &key[..key.len() - 1]);
+        let others = ["", "isk_", &key[4..], &key[1..], &with_last(""), &with_last("=="), &with_last("+")];
+        for text in
+            others.into_iter().chain([&*with_last("\u{e9}"), &*format!("{key}x"), &*key.to_uppercase()])
+        {
+            assert!(!is_api_key(text), "{text}");
+        }
     }
 
     #[test]

@@ -3,3 +3,4 @@
 mod key_management;
 mod keys_and_quota;
 mod moving_clock;
+mod unknown_keys;

@@ -5,6 +5,7 @@
 
 mod http2;
 mod process;
+mod unknown_keys;
 mod unread;
 
 use std::sync::Arc;

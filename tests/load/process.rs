@@ -21,6 +21,8 @@ pub(crate) struct Server {
     pub(crate) key: String,
     /// The key of a second company.
     pub(crate) other_key: String,
+    /// Further keys of the first company, as many as the settings ask for.
+    pub(crate) keys: Vec<String>,
     /// Path and query of a document's URL, where the settings ask for a document.
     pub(crate) document: Option<String>,
     _folder: TempDir,
@@ -44,7 +46,8 @@ impl Server {
         let address = text("address").parse().expect("an address");
         let (key, other_key) = (text("key"), text("otherKey"));
         let document = said["document"].as_str().map(str::to_owned);
-        Self { child, address, key, other_key, document, _folder: folder }
+        let keys = serde_json::from_value(said["keys"].clone()).expect("a list of keys");
+        Self { child, address, key, other_key, keys, document, _folder: folder }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {

@@ -1,8 +1,8 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
 //! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
-//! line where it listens, with which keys, and where a document is. The settings are JSON: `files`, `documentLines`, and
-//! the limits `serve` and `requests`.
+//! line where it listens, with which keys, and where a document is. The settings are JSON: `files`, `documentLines`,
+//! `keys`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
@@ -20,6 +20,8 @@ struct Arguments {
     files: Option<u64>,
     /// Lines of a quote to send, so that there is a document.
     document_lines: Option<usize>,
+    /// Further keys of the first company.
+    keys: usize,
     serve: ServeLimits,
     requests: RequestLimits,
 }
@@ -36,13 +38,18 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let invoicing = Invoicing::sqlite(folder.join("invoicing.db")).settings(settings).open().await?;
     let (company, key) = open_company(&invoicing).await?;
     let (_, other_key) = open_company(&invoicing).await?;
+    let mut keys = Vec::new();
+    for _ in 0..arguments.keys {
+        keys.push(company.keys().issue("load").await?.key.reveal().to_owned());
+    }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let document = match arguments.document_lines {
         Some(lines) => Some(document(&company, lines).await?),
         None => None,
     };
     let address = listener.local_addr()?.to_string();
-    let said = json!({ "address": address, "key": key, "otherKey": other_key, "document": document });
+    let said =
+        json!({ "address": address, "key": key, "otherKey": other_key, "keys": keys, "document": document });
     println!("{said}");
     let (stop, stopped) = oneshot::channel::<()>();
     std::thread::spawn(move || {

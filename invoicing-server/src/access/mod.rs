@@ -5,8 +5,10 @@
 //! seconds only.
 
 mod local;
+mod lookup;
 #[cfg(feature = "postgres")]
 mod shared;
+mod unknown;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,10 +20,12 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::Error;
 use crate::env::Env;
-use crate::secret::sha256;
+use crate::secret::{is_api_key, sha256};
+use crate::store::Store;
 use crate::store::keys::ActiveKey;
-use crate::store::{ServiceTables, Store};
 use local::Reservations;
+pub(crate) use lookup::KeyLookup;
+use unknown::UnknownKeys;
 
 /// A key that was not used for longer than this is revoked: 90 days in milliseconds.
 pub(crate) const IDLE_LIMIT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -60,28 +64,48 @@ pub(crate) struct Access {
     pub(crate) counting: Counting,
     /// The keys in use, for the listener that learns of their changes.
     pub(crate) keys: Arc<KeyCache>,
+    /// Reads the others.
+    pub(crate) lookup: KeyLookup,
+}
+
+/// A key that a request carries: issued at some time, and perhaps revoked since.
+pub(crate) struct PresentedKey {
+    hash: [u8; 32],
+    key: Arc<Key>,
 }
 
 impl Access {
-    /// Authenticates a request and counts it.
-    pub(crate) async fn admit(&self, key: &str) -> Result<Verdict, Error> {
-        let hash = sha256(key);
+    /// The key that a request carries; `None` for an unknown one. Costs nothing for a text that cannot be a key.
+    ///
+    /// # Errors
+    /// `Overloaded` where too many keys are being looked up.
+    pub(crate) async fn identify(&self, text: &str) -> Result<Option<PresentedKey>, Error> {
+        if !is_api_key(text) {
+            return Ok(None);
+        }
+        let hash = sha256(text);
+        Ok(self.find(hash).await?.map(|key| PresentedKey { hash, key }))
+    }
+
+    /// Decides on a request with this key, and counts it.
+    pub(crate) async fn admit(&self, PresentedKey { hash, mut key }: PresentedKey) -> Result<Verdict, Error> {
         for _ in 0..TRIES {
-            let Some((key, plan)) = self.authenticate(hash).await? else { return Ok(Verdict::Unauthorized) };
+            let Some(plan) = self.usable_plan(&key).await? else { return Ok(Verdict::Unauthorized) };
             if !plan.has_api() {
                 return Ok(Verdict::PlanRequired);
             }
-            // `None`: another node has just changed the key or the plan, so the request is authenticated again.
             if let Some(decision) = self.count(&key, plan).await? {
                 return Ok(Verdict::Decided(key.company, decision));
             }
+            // Another node has just changed the key or the plan.
+            let Some(changed) = self.find(hash).await? else { return Ok(Verdict::Unauthorized) };
+            key = changed;
         }
         Err(Error::internal("the key keeps changing"))
     }
 
-    /// The key and the plan of its company, where the key may be used.
-    async fn authenticate(&self, hash: [u8; 32]) -> Result<Option<(Arc<Key>, Plan)>, Error> {
-        let Some(key) = self.find(hash).await? else { return Ok(None) };
+    /// The plan of the key's company, where the key may be used.
+    async fn usable_plan(&self, key: &Key) -> Result<Option<Plan>, Error> {
         let (plan, revoked, last_used) = {
             let state = key.state.lock();
             (state.plan, state.revoked, state.last_used)
@@ -94,7 +118,7 @@ impl Access {
             self.store.write_company(key.company, async move |mut tx| tx.revoke_key(id).await).await?;
             return Ok(None);
         }
-        Ok(Some((key, plan)))
+        Ok(Some(plan))
     }
 
     /// The key in use, or in the database.
@@ -103,10 +127,15 @@ impl Access {
             if let Some(key) = self.keys.get(&hash) {
                 return Ok(Some(key));
             }
+            if self.keys.is_unknown(&hash) {
+                return Ok(None);
+            }
             let generation = self.keys.generation();
-            let row = self.store.read_service(async move |tx| tx.keys().find_by_hash(&hash).await).await?;
-            let Some(row) = row else { return Ok(None) };
-            let key = Key::from_row(row, self.env.now())?;
+            let Some(row) = self.lookup.find(hash).await? else {
+                self.keys.remember_unknown(hash, generation);
+                return Ok(None);
+            };
+            let key = Key::from_row(row.parse()?, self.env.now())?;
             if let Some(key) = self.keys.insert(hash, key, generation) {
                 return Ok(Some(key));
             }
@@ -149,6 +178,9 @@ struct KeyState {
     stored_at: Option<Timestamp>,
     /// When the key was read from the database.
     read_at: Instant,
+    /// Until when requests are refused for the quota, as far as the database has said it. Stays true whatever other
+    /// nodes accept, as requests leave the window with time only.
+    refused_until: Option<Timestamp>,
 }
 
 impl KeyState {
@@ -170,6 +202,7 @@ impl Key {
             last_used,
             stored_at: None,
             read_at: Instant::now(),
+            refused_until: None,
         };
         Ok(Self { company: company.id, id, state: Mutex::new(state), storing: tokio::sync::Mutex::default() })
     }
@@ -179,7 +212,9 @@ impl Key {
 #[derive(Debug)]
 pub(crate) struct KeyCache {
     keys: RwLock<HashMap<[u8; 32], Arc<Key>>>,
-    /// Counts changes, so that a key that was read before a change is not inserted after it.
+    /// Texts that were looked up and are no keys.
+    unknown: Mutex<UnknownKeys>,
+    /// Counts changes, so that what was read before a change is not remembered after it.
     generation: AtomicU64,
     /// For how long a key is used before it is read again.
     max_age: Duration,
@@ -188,7 +223,8 @@ pub(crate) struct KeyCache {
 impl KeyCache {
     /// An empty cache. A key is read again after `max_age`.
     pub(crate) fn new(max_age: Duration) -> Self {
-        Self { keys: RwLock::default(), generation: AtomicU64::default(), max_age }
+        let unknown = Mutex::new(UnknownKeys::new(Instant::now()));
+        Self { keys: RwLock::default(), unknown, generation: AtomicU64::default(), max_age }
     }
 
     /// The company has another plan.
@@ -215,6 +251,26 @@ impl KeyCache {
         let mut keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
         keys.clear();
+        self.unknown.lock().clear();
+    }
+
+    /// A key was issued, so a text that was unknown may be one.
+    pub(crate) fn forget_unknown(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+        self.unknown.lock().clear();
+    }
+
+    fn is_unknown(&self, hash: &[u8; 32]) -> bool {
+        self.unknown.lock().contains(hash, Instant::now())
+    }
+
+    /// Remembers for some seconds that there was no such key at a generation.
+    fn remember_unknown(&self, hash: [u8; 32], generation: u64) {
+        let mut unknown = self.unknown.lock();
+        // A change moves the generation before it clears the memory, so nothing outdated stays.
+        if self.generation() == generation {
+            unknown.insert(hash, Instant::now());
+        }
     }
 
     fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
@@ -231,12 +287,13 @@ impl KeyCache {
 
     /// Inserts a key that was read at a generation, unless another request was first; `None` where the key may be
     /// outdated.
-    fn insert(&self, hash: [u8; 32], key: Key, generation: u64) -> Option<Arc<Key>> {
+    fn insert(&self, hash: [u8; 32], mut key: Key, generation: u64) -> Option<Arc<Key>> {
         let mut keys = self.keys.write();
         if self.generation() != generation {
             return None;
         }
-        if keys.get(&hash).is_some_and(|known| self.is_stale(known)) {
+        if let Some(stale) = keys.get(&hash).filter(|known| self.is_stale(known)) {
+            key.state.get_mut().refused_until = stale.state.lock().refused_until;
             keys.remove(&hash);
         }
         Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
@@ -244,5 +301,56 @@ impl KeyCache {
 
     fn all(&self) -> Vec<Arc<Key>> {
         self.keys.read().values().cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const HASH: [u8; 32] = [1; 32];
+
+    fn key(refused_until: Option<Timestamp>) -> Key {
+        let state = KeyState {
+            plan: Plan::Team,
+            revoked: false,
+            reservations: Reservations::default(),
+            last_used: Timestamp::from_millis(0),
+            stored_at: None,
+            read_at: Instant::now(),
+            refused_until,
+        };
+        let (company, id) = (CompanyId(Uuid::nil()), KeyId(Uuid::nil()));
+        Key { company, id, state: Mutex::new(state), storing: tokio::sync::Mutex::default() }
+    }
+
+    #[test]
+    fn an_unknown_key_is_remembered_until_a_key_is_issued() {
+        let keys = KeyCache::new(Duration::MAX);
+        let before = keys.generation();
+        keys.remember_unknown(HASH, before);
+        assert!(keys.is_unknown(&HASH));
+        keys.forget_unknown();
+        assert!(!keys.is_unknown(&HASH));
+        keys.remember_unknown(HASH, before);
+        assert!(!keys.is_unknown(&HASH), "read before the key was issued");
+        keys.remember_unknown(HASH, keys.generation());
+        keys.clear();
+        assert!(!keys.is_unknown(&HASH));
+    }
+
+    /// Rules: QUOTA-8
+    #[test]
+    fn a_key_that_is_read_again_keeps_its_refusal() {
+        let keys = KeyCache::new(Duration::ZERO);
+        let until = Some(Timestamp::from_millis(60_000));
+        for read in [key(until), key(None)] {
+            let kept = keys.insert(HASH, read, keys.generation()).unwrap();
+            assert_eq!(kept.state.lock().refused_until, until);
+            // Older than a cache without age allows.
+            kept.state.lock().read_at -= Duration::from_millis(1);
+        }
     }
 }

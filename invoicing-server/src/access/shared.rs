@@ -2,7 +2,7 @@
 
 use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, IDLE_LIMIT_MS, Key};
+use super::{Access, IDLE_LIMIT_MS, Key, KeyState};
 use crate::Error;
 use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
@@ -20,6 +20,9 @@ impl Access {
             return Ok(Some(QuotaDecision::Accepted { remaining: u32::MAX, reset_ms: 0 }));
         }
         let now = self.env.now();
+        if let Some(refused) = key.state.lock().remembered_refusal(now) {
+            return Ok(Some(refused));
+        }
         let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
         let caller = Caller { key: key.id, plan, idle_since };
         // One statement needs no transaction. Where its answer is lost it is run again, so the request may be counted twice,
@@ -43,6 +46,7 @@ impl Access {
                     // Another node has moved the window since the refusal, so the next request may pass.
                     QuotaDecision::Accepted { .. } => 1,
                 };
+                key.state.lock().refused_until = Some(now.plus_millis(wait_ms));
                 Ok(Some(QuotaDecision::Refused { wait_ms }))
             }
             Counted::Changed => {
@@ -66,6 +70,14 @@ impl Access {
         let id = key.id;
         // One statement needs no transaction.
         self.store.read(key.company, async move |mut tx| tx.keys().set_last_used(id, now).await).await
+    }
+}
+
+impl KeyState {
+    /// The last refusal, where it has not ended.
+    fn remembered_refusal(&self, now: Timestamp) -> Option<QuotaDecision> {
+        let wait_ms = self.refused_until?.as_millis() - now.as_millis();
+        (wait_ms > 0).then_some(QuotaDecision::Refused { wait_ms })
     }
 }
 

@@ -1,4 +1,6 @@
 //! Access control: from the API key to the company, by key, plan and quota in this order.
+//!
+//! In two steps, as an unknown key takes no place, and a request without a place does not count in the quota.
 
 use std::sync::Arc;
 
@@ -9,16 +11,21 @@ use super::ApiContext;
 use super::error::ApiError;
 use super::headers::only_value;
 use super::response::RateLimit;
-use crate::access::Verdict;
+use crate::access::{PresentedKey, Verdict};
 use crate::operations::CompanyHandle;
 
-/// The company of a request that may pass. `rate_limit` is set as soon as the key is known, also for a refusal.
-pub(super) async fn authenticate(
+/// The key of a request.
+pub(super) async fn identify(context: &ApiContext, headers: &HeaderMap) -> Result<PresentedKey, ApiError> {
+    let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
+    context.access.identify(key).await?.ok_or(ApiError::Unauthorized)
+}
+
+/// The company of a request that may pass. `rate_limit` is set as soon as the key is accepted, also for a refusal.
+pub(super) async fn admit(
     context: &ApiContext,
-    headers: &HeaderMap,
+    key: PresentedKey,
     rate_limit: &mut Option<RateLimit>,
 ) -> Result<CompanyHandle, ApiError> {
-    let key = bearer_token(headers).ok_or(ApiError::Unauthorized)?;
     let quota = context.access.quota;
     let (company, decision) = match context.access.admit(key).await? {
         Verdict::Unauthorized => return Err(ApiError::Unauthorized),

@@ -16,7 +16,7 @@ use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
 use tokio::time::Instant;
 
-use super::access::authenticate;
+use super::access::{admit, identify};
 use super::body::{self, BoxError, ReadableBody, RequestBody};
 use super::byte_budget::{ByteReservation, Caller, ConnectionId, Owner};
 use super::error::ApiError;
@@ -109,11 +109,13 @@ impl ApiService {
             return documents::download(context, head, connection, reservation).await;
         }
         capacity.bytes.check(connection)?;
-        // Both permits come before authentication, as a 503 must not count in the quota.
+        // Unknown keys wait for their look-up, and so take no place from the known ones.
+        let key = identify(context, &head.headers).await?;
+        // Both permits come before the quota, as a 503 must not count in it.
         let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
         let document_permit = may_wait_for_documents.then(|| capacity.documents.try_acquire()).transpose()?;
         let request_permit = capacity.requests.try_acquire()?;
-        let company = authenticate(context, &head.headers, rate_limit).await?;
+        let company = admit(context, key, rate_limit).await?;
         let places = if may_wait_for_documents { &capacity.documents } else { &capacity.requests };
         let share = places.try_share(company.id())?;
         let owner = Owner { connection, caller: Caller::Company(company.id()) };

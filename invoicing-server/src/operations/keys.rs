@@ -40,7 +40,7 @@ impl Keys<'_> {
         let (id, created_at) = (KeyId(env.uuid()), env.now());
         let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
         let stored = record.clone();
-        self.0.write(async move |mut tx| tx.keys().insert(&stored, &hash).await).await?;
+        self.0.write(async move |mut tx| tx.issue_key(&stored, &hash).await).await?;
         Ok(IssuedKey { record, key })
     }
 

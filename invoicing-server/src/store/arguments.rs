@@ -57,4 +57,10 @@ argument!(
 argument!(&[i64] | Vec<i64> => |numbers| Json(numbers), numbers);
 // Hexadecimal texts, which a statement takes apart with `unhex`.
 argument!(Vec<Uuid> => |ids| Json(ids.iter().map(Uuid::as_simple).collect::<Vec<_>>()), ids);
+argument!(&[[u8; 32]] => |hashes| Json(hashes.iter().map(hex::encode).collect::<Vec<_>>()), to_vecs(hashes));
 argument!(Vec<Option<String>> => |texts| Json(texts), texts);
+
+#[cfg(feature = "postgres")]
+fn to_vecs(hashes: &[[u8; 32]]) -> Vec<Vec<u8>> {
+    hashes.iter().map(|hash| hash.to_vec()).collect()
+}

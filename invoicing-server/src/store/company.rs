@@ -11,7 +11,7 @@ use super::deliveries::DeliveryTable;
 use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
 use super::invoices::InvoiceTable;
-use super::keys::KeyTable;
+use super::keys::{KeyRecord, KeyTable};
 use super::notification::Notification;
 use super::projects::ProjectTable;
 use super::quotes::QuoteTable;
@@ -128,6 +128,13 @@ impl CompanyTx<'_> {
             return tx.of_company(change.company.id).company_row().set_stamp(change.stamp).await;
         }
         events::record(tx, change, events).await
+    }
+
+    /// Stores a new key.
+    pub(crate) async fn issue_key(&mut self, key: &KeyRecord, hash: &[u8; 32]) -> Result<(), Error> {
+        self.keys().insert(key, hash).await?;
+        self.notify(Notification::KeyIssued);
+        Ok(())
     }
 
     /// Revokes a key for good.

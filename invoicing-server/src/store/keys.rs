@@ -99,8 +99,10 @@ pub(crate) struct ActiveKey {
     pub(crate) quota_log: String,
 }
 
-#[derive(FromRow)]
-struct ActiveKeyRow {
+/// A key that is not revoked, as it is stored.
+#[derive(Clone, FromRow)]
+pub(crate) struct ActiveKeyRow {
+    hash: Vec<u8>,
     company_id: Uuid,
     id: Uuid,
     last_used: i64,
@@ -108,31 +110,44 @@ struct ActiveKeyRow {
     record: String,
 }
 
+impl ActiveKeyRow {
+    /// The SHA-256 of the key's text.
+    pub(crate) fn hash(&self) -> &[u8] {
+        &self.hash
+    }
+
+    pub(crate) fn parse(self) -> Result<ActiveKey, Error> {
+        Ok(ActiveKey {
+            company: from_json(&self.record, "company", self.company_id)?,
+            id: KeyId(self.id),
+            last_used: Timestamp::from_millis(self.last_used),
+            quota_log: self.quota_log,
+        })
+    }
+}
+
 /// The API keys of all companies, for authentication and the sweep.
 pub(crate) struct AllKeys<'c>(pub(super) &'c mut Connection);
 
 impl AllKeys<'_> {
-    /// Looks a key up. Its text is the proof that the caller belongs to the company.
-    pub(crate) async fn find_by_hash(&mut self, hash: &[u8; 32]) -> Result<Option<ActiveKey>, Error> {
+    /// Looks keys up; those that exist come in any order. The text of a key is the proof that its caller belongs to the
+    /// company.
+    pub(crate) async fn find_by_hashes(&mut self, hashes: &[[u8; 32]]) -> Result<Vec<ActiveKeyRow>, Error> {
         const FIND: Sql = Sql {
             sqlite: "
-                SELECT k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, k.quota_log, c.record
-                FROM api_key k JOIN company c ON c.id = k.company_id
-                WHERE k.hash = $1 AND k.revoked_at IS NULL",
-            postgres: "
-                SELECT k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, '[]' AS quota_log,
+                SELECT k.hash, k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, k.quota_log,
                     c.record
+                FROM json_each($1) h
+                CROSS JOIN api_key k ON k.hash = unhex(h.value)
+                JOIN company c ON c.id = k.company_id
+                WHERE k.revoked_at IS NULL",
+            postgres: "
+                SELECT k.hash, k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used,
+                    '[]' AS quota_log, c.record
                 FROM api_key k JOIN company c ON c.id = k.company_id
-                WHERE k.hash = $1 AND k.revoked_at IS NULL",
+                WHERE k.hash = ANY($1) AND k.revoked_at IS NULL",
         };
-        let row: Option<ActiveKeyRow> = self.0.query(FIND, &[hash]).fetch_optional().await?;
-        let Some(row) = row else { return Ok(None) };
-        Ok(Some(ActiveKey {
-            company: from_json(&row.record, "company", row.company_id)?,
-            id: KeyId(row.id),
-            last_used: Timestamp::from_millis(row.last_used),
-            quota_log: row.quota_log,
-        }))
+        Ok(self.0.query(FIND, &[&hashes]).fetch_all().await?)
     }
 
     /// Revokes every key that was last used, or issued, before `idle_since`.

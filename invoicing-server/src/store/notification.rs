@@ -17,6 +17,8 @@ pub(crate) enum Notification {
     Webhook(WebhookId),
     /// This key was revoked.
     Key(KeyId),
+    /// A key was issued.
+    KeyIssued,
     /// This company has another plan.
     Plan { company: CompanyId, plan: Plan },
 }

@@ -74,6 +74,37 @@ async fn the_quota_is_exact_over_nodes_whose_clocks_are_wrong() {
     assert_eq!(accepted, QUOTA);
 }
 
+/// Rules: QUOTA-8
+#[on_postgres]
+async fn a_refusal_for_the_quota_is_remembered_until_it_ends() {
+    let world = World::new().await;
+    while world.get(PATH).await.status == 200 {}
+    // What a refusal that asks the database would see.
+    world.run("UPDATE api_key SET accepted = '{}'", &[]).await;
+    for (after, wait) in [(0, "61"), (1, "60"), (59_000, "1")] {
+        world.advance(Duration::from_millis(after));
+        let refused = world.get(PATH).await;
+        assert_eq!(refused.status, 429);
+        assert_eq!(refused.headers["retry-after"], wait);
+    }
+    world.advance(Duration::from_secs(1));
+    assert_eq!(world.get(PATH).await.status, 200);
+}
+
+/// Rules: QUOTA-8, KEY-7, PLAN-1
+#[on_postgres]
+async fn a_remembered_refusal_gives_way_to_another_plan_and_to_a_revocation() {
+    let world = World::new().await;
+    while world.get(PATH).await.status == 200 {}
+    for (plan, status) in [(Plan::Pro, 403), (Plan::Team, 429)] {
+        world.company.set_plan(plan).await.unwrap();
+        assert_eq!(world.get(PATH).await.status, status, "{plan}");
+    }
+    let keys = world.company.keys();
+    keys.revoke(keys.list().await.unwrap()[0].id).await.unwrap();
+    assert_eq!(world.get(PATH).await.status, 401);
+}
+
 /// Rules: KEY-7
 #[on_postgres]
 async fn a_key_that_one_node_revokes_is_refused_by_the_others() {

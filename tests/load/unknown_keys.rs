@@ -1,0 +1,65 @@
+//! Callers with unknown keys, beside valid keys that the server has not seen yet.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::process::{Server, answer};
+
+/// Connections that ask with unknown keys, all at the same moment and 5 times a second: 2,000 requests a second.
+const CONNECTIONS: usize = 400;
+const INTERVAL: Duration = Duration::from_millis(200);
+const ROUNDS: usize = 15;
+/// Valid keys, each used for the first time beside the others; and the pause between them.
+const KEYS: usize = 50;
+const PAUSE: Duration = Duration::from_millis(50);
+/// Slowest answer for a valid key.
+const SLOWEST: Duration = Duration::from_secs(1);
+
+/// `GET` with a key.
+fn get(key: &str) -> Vec<u8> {
+    format!("GET /api/v1/clients HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {key}\r\n\r\n").into()
+}
+
+/// Asks with keys that are unknown, each of them once; how many answers were not 401.
+async fn ask_with_unknown_keys(server: Arc<Server>, connection: usize) -> usize {
+    let mut stream = server.connect().await;
+    let mut ticks = interval(INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    let mut others = 0;
+    for round in 0..ROUNDS {
+        ticks.tick().await;
+        let key = format!("isk_{:043}", connection * ROUNDS + round);
+        let answer = answer(&mut stream, &get(&key)).await;
+        others += usize::from(!answer.starts_with("HTTP/1.1 401"));
+    }
+    others
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn keys_that_the_server_has_not_seen_are_answered_beside_2000_unknown_ones_a_second() {
+    let server = Arc::new(Server::start(&json!({ "keys": KEYS })));
+    let mut others = JoinSet::new();
+    for connection in 0..CONNECTIONS {
+        others.spawn(ask_with_unknown_keys(Arc::clone(&server), connection));
+    }
+    let (mut times, mut refused) = (Vec::new(), 0);
+    for key in &server.keys {
+        let begun = Instant::now();
+        let mut stream = server.connect().await;
+        let answer = answer(&mut stream, &get(key)).await;
+        refused += usize::from(!answer.starts_with("HTTP/1.1 200"));
+        times.push(begun.elapsed());
+        tokio::time::sleep(PAUSE).await;
+    }
+    times.sort_unstable();
+    let slowest = times[KEYS - 1];
+    println!("{refused} of {KEYS} valid keys refused; median {:?}, slowest {slowest:?}", times[KEYS / 2]);
+    let others: usize = others.join_all().await.into_iter().sum();
+    println!("{others} of {} unknown keys not answered with 401", CONNECTIONS * ROUNDS);
+    assert_eq!(refused, 0, "of {KEYS}");
+    assert!(slowest < SLOWEST, "{slowest:?}");
+}
