@@ -371,6 +371,11 @@ impl Invoicing {
     /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old
     /// attempts and documents that nothing came of are deleted. [`run`](Self::run) calls it every hour; a host without it calls
     /// it at least as often.
+    ///
+    /// A record that cannot be read keeps no other from being swept: the report names it.
+    ///
+    /// # Errors
+    /// The first failure of the database or the document store. What it did not concern was swept.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweeper.sweep().await
     }

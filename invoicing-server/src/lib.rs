@@ -80,7 +80,7 @@ pub use open_error::OpenError;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
     NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
-    SigningLinks, SigningPage, SweepReport, WebhookChange, Webhooks,
+    SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange, Webhooks,
 };
 pub use page::{ClientQuery, PageQuery, PageWindow};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};

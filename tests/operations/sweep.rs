@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
-use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport};
+use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
 use invoicing_tests::{Receiver, World, on_each_database};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
@@ -278,6 +278,48 @@ async fn an_idle_key_is_refused_also_before_a_sweep_has_run() {
     assert_eq!(world.get("/api/v1/quotes").await.status, 401);
     let keys = world.company.keys().list().await.unwrap();
     assert!(keys[0].revoked_at.is_some());
+}
+
+/// A row that cannot be read, of each kind: nothing else waits for its repair.
+///
+/// Rules: STATE-5
+#[on_each_database]
+async fn unreadable_rows_keep_nothing_else_from_being_swept_and_are_named() {
+    let world = World::new().await;
+    let (bad_quote, quote) = (world.sent().await.summary.id, world.sent().await.summary.id);
+    let bad_invoice = issued_over(&world.company, "10").await.summary.id;
+    let invoice = issued_over(&world.company, "10").await.summary.id;
+    let (bad_company, _) = world.another("Illisible", Plan::Team).await;
+    let (other, _) = world.another("Autre", Plan::Team).await;
+    let other_quote = draft_of(&other).await.summary.id;
+    other.quotes().send(other_quote, None).await.unwrap();
+    world.run("UPDATE quote SET detail = '' WHERE id = $1", &[bad_quote.0.into()]).await;
+    world.run("UPDATE invoice SET detail = '' WHERE id = $1", &[bad_invoice.0.into()]).await;
+    let (bad_id, other_id) = (bad_company.id(), other.id());
+    drop((bad_company, other));
+    let world = world.reopen().await;
+    world.run("UPDATE company SET record = '' WHERE id = $1", &[bad_id.0.into()]).await;
+    world.advance(91 * DAY);
+    let report = sweep(&world).await;
+    assert_eq!((report.expired_quotes, report.overdue_invoices, report.revoked_keys), (2, 1, 2));
+    let company = &world.company;
+    assert_eq!(company.quotes().get(quote).await.unwrap().summary.status, QuoteStatus::Expired);
+    assert_eq!(company.invoices().get(invoice).await.unwrap().summary.status, InvoiceStatus::Overdue);
+    let other = world.invoicing.company(other_id);
+    assert_eq!(other.quotes().get(other_quote).await.unwrap().summary.status, QuoteStatus::Expired);
+    let named: Vec<_> = report.unreadable.iter().map(|record| format!("{record:?}")).collect();
+    assert_eq!(named.len(), 4, "{named:?}");
+    assert!(
+        matches!(report.unreadable[0], UnreadableRecord::Key(company, _) if company == bad_id),
+        "{named:?}"
+    );
+    for record in [
+        UnreadableRecord::Company(bad_id),
+        UnreadableRecord::Quote(company.id(), bad_quote),
+        UnreadableRecord::Invoice(company.id(), bad_invoice),
+    ] {
+        assert!(report.unreadable.contains(&record), "{record:?} is not in {named:?}");
+    }
 }
 
 /// Rules: LOG-3

@@ -47,6 +47,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "SystemClock",
     "TargetPolicy",
     "UnreadResponse",
+    "UnreadableRecord",
 ];
 
 /// Types that there are values of only where the database is a server.

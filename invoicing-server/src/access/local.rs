@@ -4,7 +4,7 @@
 //! are accepted. A process that dies leaves its blocks counted as used; a clean stop gives the rest back. The count is
 //! exact at every moment.
 
-use invoicing_core::{QuotaDecision, QuotaWindow, Timestamp};
+use invoicing_core::{KeyId, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, Counting, Key, KeyState};
 use crate::Error;
@@ -92,19 +92,15 @@ impl Access {
             .await
     }
 
-    /// Stores uses that are in memory only, of keys that would look idle since that instant without them. A shared
-    /// database stores every use as it counts it.
-    pub(crate) async fn store_late_uses(&self, idle_since: Timestamp) -> Result<(), Error> {
-        if self.counting != Counting::Local {
-            return Ok(());
-        }
-        for key in self.keys.all() {
-            if key.state.lock().looks_idle(idle_since) {
-                let _storing = key.storing.lock().await;
-                let used_at = key.state.lock().last_used;
-                self.store_use(&key, 0, used_at).await?;
-                key.state.lock().stored_at = Some(used_at);
-            }
+    /// Stores the use of a key if it is in memory only and the key would look idle since that instant without it. A
+    /// shared database stores every use as it counts it.
+    pub(crate) async fn store_late_use(&self, id: KeyId, idle_since: Timestamp) -> Result<(), Error> {
+        let Some(key) = self.keys.by_id(id) else { return Ok(()) };
+        if self.counting == Counting::Local && key.state.lock().looks_idle(idle_since) {
+            let _storing = key.storing.lock().await;
+            let used_at = key.state.lock().last_used;
+            self.store_use(&key, 0, used_at).await?;
+            key.state.lock().stored_at = Some(used_at);
         }
         Ok(())
     }

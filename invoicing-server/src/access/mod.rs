@@ -299,6 +299,10 @@ impl KeyCache {
         Some(Arc::clone(keys.entry(hash).or_insert_with(|| Arc::new(key))))
     }
 
+    fn by_id(&self, id: KeyId) -> Option<Arc<Key>> {
+        self.keys.read().values().find(|key| key.id == id).cloned()
+    }
+
     fn all(&self) -> Vec<Arc<Key>> {
         self.keys.read().values().cloned().collect()
     }

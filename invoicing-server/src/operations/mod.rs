@@ -31,7 +31,7 @@ pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
 pub use sealing::ResealReport;
 pub use signing::{Signature, SigningLinks, SigningPage};
-pub use sweep::SweepReport;
+pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;

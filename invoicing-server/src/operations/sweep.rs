@@ -3,16 +3,18 @@
 //! EXPIRED and OVERDUE are stored changes and not computed when read, so that `since` shows them.
 //! [`Invoicing::run`](crate::Invoicing::run) sweeps every hour; sweeping more often does no harm.
 
+mod due;
 mod orphans;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use invoicing_core::CompanyId;
+use invoicing_core::{CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
-use crate::store::notification::Notification;
-use crate::store::{CompanyTx, Operation, ServiceTables, SweepLock, Tables};
+use crate::store::{CompanyTx, ServiceTables, SweepLock, Tables};
+use due::Due;
 
 use super::Services;
 
@@ -22,7 +24,7 @@ const BATCH: u32 = 100;
 const ATTEMPTS_KEPT_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 
 /// What a sweep changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SweepReport {
     /// Quotes that went from SENT to EXPIRED.
@@ -37,6 +39,42 @@ pub struct SweepReport {
     pub swept_documents: u64,
     /// Another node on the same database is sweeping, so this one did nothing.
     pub elsewhere: bool,
+    /// What cannot be read and was passed over. The log says why, and the next sweep tries it again.
+    pub unreadable: Vec<UnreadableRecord>,
+}
+
+/// A record that a sweep passed over because its row, or that of its company, cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnreadableRecord {
+    /// A company. Its records were not swept.
+    Company(CompanyId),
+    /// A quote whose validity has ended.
+    Quote(CompanyId, QuoteId),
+    /// An invoice that is overdue.
+    Invoice(CompanyId, InvoiceId),
+    /// An API key that is idle.
+    Key(CompanyId, KeyId),
+}
+
+/// A sweep under way.
+#[derive(Default)]
+struct Progress {
+    report: SweepReport,
+    /// Why a company could not be swept for now: the first failure that is not of a row.
+    failed: Option<Error>,
+}
+
+impl Progress {
+    /// Notes a failure that must not keep the rest from being swept.
+    fn note(&mut self, record: UnreadableRecord, error: Error) {
+        tracing::error!(error = &error as &dyn std::error::Error, ?record, "record not swept");
+        if matches!(error, Error::Internal(_)) {
+            self.report.unreadable.push(record);
+        } else {
+            self.failed.get_or_insert(error);
+        }
+    }
 }
 
 /// Sweeps all companies.
@@ -60,104 +98,74 @@ impl Sweeper {
         if let Err(error) = store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }
-        let mut report =
-            SweepReport { revoked_keys: self.revoke_idle_keys().await?, ..SweepReport::default() };
+        let mut progress = Progress::default();
+        self.revoke_idle_keys(lock, &mut progress).await?;
         let companies = store.read_service(async |tx| tx.companies().ids().await).await?;
-        let mut failed = None;
-        // One company's bad row must not keep the others from being swept.
-        let mut fail = |id: CompanyId, error: Error| {
-            tracing::error!(error = &error as &dyn std::error::Error, company = %id, "company not swept");
-            failed.get_or_insert(error);
-        };
+        let mut failed = HashSet::new();
         for id in &companies {
             lock.refresh().await?;
-            if let Err(error) = self.sweep_company(*id, &mut report).await {
-                fail(*id, error);
+            if let Err(error) = self.sweep_company(*id, &mut progress).await {
+                progress.note(UnreadableRecord::Company(*id), error);
+                failed.insert(*id);
             }
         }
         // Last, as a document store that hangs must not delay the rest.
-        for id in &companies {
+        for id in companies.iter().filter(|id| !failed.contains(id)) {
             lock.refresh().await?;
             match self.sweep_orphans(*id).await {
-                Ok(deleted) => report.swept_documents += deleted,
-                Err(error) => fail(*id, error),
+                Ok(deleted) => progress.report.swept_documents += deleted,
+                Err(error) => progress.note(UnreadableRecord::Company(*id), error),
             }
         }
-        failed.map_or(Ok(report), Err)
+        progress.failed.map_or(Ok(progress.report), Err)
     }
 
-    async fn sweep_company(&self, id: CompanyId, report: &mut SweepReport) -> Result<(), Error> {
-        report.expired_quotes += self.batches(id, async |tx| expire_quotes(tx).await).await?;
-        report.overdue_invoices += self.batches(id, async |tx| mark_overdue(tx).await).await?;
-        report.pruned_attempts += self.batches(id, async |tx| prune_attempts(tx).await).await?;
+    async fn sweep_company(&self, id: CompanyId, progress: &mut Progress) -> Result<(), Error> {
+        progress.report.expired_quotes += self.sweep_due(id, Due::Quotes, progress).await?;
+        progress.report.overdue_invoices += self.sweep_due(id, Due::Invoices, progress).await?;
+        progress.report.pruned_attempts += self.prune_attempts(id).await?;
         Ok(())
     }
 
-    /// Runs a batch until it finds nothing more.
-    async fn batches<F>(&self, company: CompanyId, batch: F) -> Result<u64, Error>
-    where
-        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<u64, Error>,
-        F: for<'t> Operation<CompanyTx<'t>, u64> + Copy + 'static,
-    {
+    async fn prune_attempts(&self, company: CompanyId) -> Result<u64, Error> {
         let mut total = 0;
         loop {
-            let changed = self.services.store.write_company(company, batch).await?;
-            total += changed;
-            if changed < u64::from(BATCH) {
+            let pruned = self.services.store.write_company(company, async |tx| prune_batch(tx).await).await?;
+            total += pruned;
+            if pruned < u64::from(BATCH) {
                 return Ok(total);
             }
         }
     }
 
-    async fn revoke_idle_keys(&self) -> Result<u64, Error> {
-        let now = self.services.env.now();
-        let idle_since = now.plus_millis(-IDLE_LIMIT_MS);
+    /// One by one, as a key whose revocation fails must not keep the others from being revoked.
+    async fn revoke_idle_keys(&self, lock: &mut SweepLock, progress: &mut Progress) -> Result<(), Error> {
+        let idle_since = self.services.env.now().plus_millis(-IDLE_LIMIT_MS);
+        let idle = self.services.store.read_service(async move |tx| tx.keys().idle(idle_since).await).await?;
+        for (company, key) in idle {
+            lock.refresh().await?;
+            match self.revoke_idle_key(company, key, idle_since).await {
+                Ok(revoked) => progress.report.revoked_keys += u64::from(revoked),
+                Err(error) => progress.note(UnreadableRecord::Key(company, key), error),
+            }
+        }
+        Ok(())
+    }
+
+    async fn revoke_idle_key(
+        &self,
+        company: CompanyId,
+        key: KeyId,
+        idle_since: Timestamp,
+    ) -> Result<bool, Error> {
         // The stored last use lags; a key must not be revoked because of that.
-        self.access.store_late_uses(idle_since).await?;
-        self.services
-            .store
-            .write_service(async move |tx| {
-                let revoked = tx.keys().revoke_idle(now, idle_since).await?;
-                for id in &revoked {
-                    tx.notify(Notification::Key(*id));
-                }
-                Ok(revoked.len() as u64)
-            })
-            .await
+        self.access.store_late_use(key, idle_since).await?;
+        let store = &self.services.store;
+        store.write_company(company, async move |mut tx| tx.revoke_idle_key(key, idle_since).await).await
     }
 }
 
-async fn expire_quotes(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
-    let (stamp, today) = (tx.change.stamp, tx.change.today());
-    let mut changed = 0;
-    for id in tx.quotes().ended_before(today, BATCH).await? {
-        if let Some(expired) = tx.quotes().find(id).await?.expire(stamp, today) {
-            tx.quotes().update(&expired.record).await?;
-            changed += 1;
-        }
-    }
-    if changed > 0 {
-        tx.finish(&[]).await?;
-    }
-    Ok(changed)
-}
-
-async fn mark_overdue(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
-    let (stamp, today) = (tx.change.stamp, tx.change.today());
-    let mut changed = 0;
-    for id in tx.invoices().due_before(today, BATCH).await? {
-        if let Some(overdue) = tx.invoices().find(id).await?.mark_overdue(stamp, today) {
-            tx.invoices().update(&overdue.record).await?;
-            changed += 1;
-        }
-    }
-    if changed > 0 {
-        tx.finish(&[]).await?;
-    }
-    Ok(changed)
-}
-
-async fn prune_attempts(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+async fn prune_batch(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
     let before = tx.change.now.plus_millis(-ATTEMPTS_KEPT_MS);
     tx.deliveries().prune_attempts(before, BATCH).await
 }

@@ -1,7 +1,7 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
-use invoicing_core::{CompanyId, Event, EventId, KeyId, WebhookId};
+use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
 
 use super::bulk_changes::BulkChangeTable;
 use super::change::CompanyChange;
@@ -143,6 +143,16 @@ impl CompanyTx<'_> {
         self.keys().revoke(id, now).await?;
         self.notify(Notification::Key(id));
         Ok(())
+    }
+
+    /// Revokes a key for good if it was not used since that instant. Whether it was revoked.
+    pub(crate) async fn revoke_idle_key(&mut self, id: KeyId, idle_since: Timestamp) -> Result<bool, Error> {
+        let now = self.change.now;
+        let revoked = self.keys().revoke_idle(id, now, idle_since).await?;
+        if revoked {
+            self.notify(Notification::Key(id));
+        }
+        Ok(revoked)
     }
 
     /// Records a test delivery for one webhook.

@@ -136,15 +136,11 @@ impl InvoiceTable<'_> {
     }
 
     /// Issued invoices that were due before `today`, with something still due.
-    pub(crate) async fn due_before(
-        &mut self,
-        today: chrono::NaiveDate,
-        limit: u32,
-    ) -> Result<Vec<InvoiceId>, Error> {
+    pub(crate) async fn due_before(&mut self, today: chrono::NaiveDate) -> Result<Vec<InvoiceId>, Error> {
         const DUE_BEFORE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND status = 'SENT' AND due_date < $2
-            ORDER BY due_date LIMIT $3";
-        let ids: Vec<Uuid> = self.0.query(DUE_BEFORE, &[&today, &limit]).all_scalars().await?;
+            ORDER BY due_date";
+        let ids: Vec<Uuid> = self.0.query(DUE_BEFORE, &[&today]).all_scalars().await?;
         Ok(ids.into_iter().map(InvoiceId).collect())
     }
 

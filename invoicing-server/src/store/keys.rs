@@ -3,7 +3,7 @@
 #[cfg(feature = "postgres")]
 pub(crate) mod quota;
 
-use invoicing_core::{Company, KeyId, Timestamp};
+use invoicing_core::{Company, CompanyId, KeyId, Timestamp};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -82,6 +82,20 @@ impl KeyTable<'_> {
         if done == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
+    /// Revokes a key that was last used, or issued, before `idle_since`. Whether it was.
+    pub(crate) async fn revoke_idle(
+        &mut self,
+        id: KeyId,
+        at: Timestamp,
+        idle_since: Timestamp,
+    ) -> Result<bool, Error> {
+        const REVOKE_IDLE: &str = "
+            UPDATE api_key SET revoked_at = $3
+            WHERE company_id = $1 AND id = $2 AND revoked_at IS NULL AND coalesce(last_used_at, created_at) < $4";
+        let revoked = self.0.query(REVOKE_IDLE, &[&id, &at, &idle_since]).execute().await?;
+        Ok(revoked > 0)
+    }
+
     /// Stores when a key was last used, and its quota window. For a database that one process owns.
     pub(crate) async fn set_use(&mut self, id: KeyId, at: Timestamp, quota_log: &str) -> Result<(), Error> {
         const SET_USE: &str = "
@@ -126,6 +140,12 @@ impl ActiveKeyRow {
     }
 }
 
+#[derive(FromRow)]
+struct IdleKeyRow {
+    company_id: Uuid,
+    id: Uuid,
+}
+
 /// The API keys of all companies, for authentication and the sweep.
 pub(crate) struct AllKeys<'c>(pub(super) &'c mut Connection);
 
@@ -150,16 +170,12 @@ impl AllKeys<'_> {
         Ok(self.0.query(FIND, &[&hashes]).fetch_all().await?)
     }
 
-    /// Revokes every key that was last used, or issued, before `idle_since`.
-    pub(crate) async fn revoke_idle(
-        &mut self,
-        at: Timestamp,
-        idle_since: Timestamp,
-    ) -> Result<Vec<KeyId>, Error> {
-        const REVOKE_IDLE: &str = "
-            UPDATE api_key SET revoked_at = $1
-            WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $2 RETURNING id";
-        let ids: Vec<Uuid> = self.0.query(REVOKE_IDLE, &[&at, &idle_since]).all_scalars().await?;
-        Ok(ids.into_iter().map(KeyId).collect())
+    /// The keys that were last used, or issued, before `idle_since`.
+    pub(crate) async fn idle(&mut self, idle_since: Timestamp) -> Result<Vec<(CompanyId, KeyId)>, Error> {
+        const IDLE: &str = "
+            SELECT company_id, id FROM api_key
+            WHERE revoked_at IS NULL AND coalesce(last_used_at, created_at) < $1 ORDER BY company_id, id";
+        let rows: Vec<IdleKeyRow> = self.0.query(IDLE, &[&idle_since]).fetch_all().await?;
+        Ok(rows.into_iter().map(|row| (CompanyId(row.company_id), KeyId(row.id))).collect())
     }
 }

@@ -155,15 +155,11 @@ impl QuoteTable<'_> {
     }
 
     /// Sent quotes whose validity ended before `today`.
-    pub(crate) async fn ended_before(
-        &mut self,
-        today: chrono::NaiveDate,
-        limit: u32,
-    ) -> Result<Vec<QuoteId>, Error> {
+    pub(crate) async fn ended_before(&mut self, today: chrono::NaiveDate) -> Result<Vec<QuoteId>, Error> {
         const ENDED_BEFORE: &str = "
             SELECT id FROM quote WHERE company_id = $1 AND status = 'SENT' AND valid_until < $2
-            ORDER BY valid_until LIMIT $3";
-        let ids: Vec<Uuid> = self.0.query(ENDED_BEFORE, &[&today, &limit]).all_scalars().await?;
+            ORDER BY valid_until";
+        let ids: Vec<Uuid> = self.0.query(ENDED_BEFORE, &[&today]).all_scalars().await?;
         Ok(ids.into_iter().map(QuoteId).collect())
     }
 }
