@@ -20,6 +20,12 @@ pub(super) fn open(root: PathBuf) -> Result<(PathBuf, LocalFileSystem), StorageS
     Ok((root, store))
 }
 
+/// Makes the folder of `location`, and those above it, for their owner only. `object_store` would let others read it.
+pub(super) async fn make_parent(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
+    let file = root.join(location.as_ref());
+    off_runtime(move || file.parent().map_or(Ok(()), make_private)).await
+}
+
 /// Returns when every folder from the one of `location` up to the root is on disk.
 pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> Result<(), StoreError> {
     let (root, file) = (root.to_owned(), root.join(location.as_ref()));
@@ -28,15 +34,24 @@ pub(super) async fn flush(root: &Path, location: &object_store::path::Path) -> R
         // A missing folder: nothing was ever put there, so there was nothing to delete.
         sync(folders, io::ErrorKind::NotFound)
     };
+    off_runtime(work).await
+}
+
+async fn off_runtime(work: impl FnOnce() -> io::Result<()> + Send + 'static) -> Result<(), StoreError> {
     let done = tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| Err(error.into()));
     done.map_err(|error| StoreError::Unavailable(error.into()))
 }
 
-fn make(root: &Path) -> io::Result<()> {
+/// Makes a folder and those above it where they are missing.
+fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(root)?;
+    builder.recursive(true).create(folder)
+}
+
+fn make(root: &Path) -> io::Result<()> {
+    make_private(root)?;
     // Also for an existing folder: its creator may have failed before this point.
     let above = root.ancestors().skip(1).filter(|folder| *folder != Path::new(""));
     // In a folder that cannot be read, nothing was made by us.

@@ -91,6 +91,13 @@ impl ObjectStorage {
         Ok(self.store.get(location).await?.bytes().await?)
     }
 
+    async fn make_parent(&self, location: &Path) -> Result<(), StoreError> {
+        match &self.folder {
+            Some(root) => folder::make_parent(root, location).await,
+            None => Ok(()),
+        }
+    }
+
     async fn flush(&self, location: &Path) -> Result<(), StoreError> {
         match &self.folder {
             Some(root) => folder::flush(root, location).await,
@@ -103,6 +110,7 @@ impl DocumentStore for ObjectStorage {
     fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async move {
             let location = self.location(key);
+            self.make_parent(&location).await?;
             match self.put_new(&location, &file).await {
                 Ok(()) => {}
                 // A retry finds what the first try has put. Anything else is left as it is: it may be evidence.

@@ -4,7 +4,7 @@ mod batch_loader;
 mod worker;
 mod writer;
 
-use std::fs::{File, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,6 +56,8 @@ impl Sqlite {
     /// Opens or creates the database at `path` and brings its schema up to date.
     pub(crate) async fn open(path: &Path, env: Env, queue: Arc<Queue>) -> Result<Self, DatabaseError> {
         let lock = lock(path).await?;
+        // SQLite gives its log and the index of it the mode of the database. It reports by itself what fails here.
+        drop(private().create_new(true).open(path));
         let options = SqliteConnectOptions::new()
             .filename(path)
             .create_if_missing(true)
@@ -139,7 +141,7 @@ impl Sqlite {
 pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
     let path = database.with_added_extension("lock");
     let error = |source| DatabaseError::Lock { path: path.clone(), source };
-    let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(error)?;
+    let file = private().create(true).truncate(false).open(&path).map_err(error)?;
     for _ in 0..LOCK_TRIES {
         match file.try_lock() {
             Ok(()) => return Ok(file),
@@ -148,6 +150,15 @@ pub(crate) async fn lock(database: &Path) -> Result<File, DatabaseError> {
         }
     }
     Err(DatabaseError::InUse(database.to_owned()))
+}
+
+/// Opens files for writing. One that is made is for its owner only, as a database holds secrets and personal data.
+fn private() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// The row id after all existing ones. Deliveries are never deleted.
