@@ -307,3 +307,69 @@ impl std::fmt::Debug for PostgresSettings {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Checks the defaults with one change; the name of the setting that is refused.
+    fn refused(change: impl FnOnce(&mut Settings)) -> Option<String> {
+        let mut settings = Settings::default();
+        change(&mut settings);
+        settings.check().err().map(|error| error.to_string())
+    }
+
+    #[track_caller]
+    fn is_refused(name: &str, change: impl FnOnce(&mut Settings)) {
+        let error = refused(change).unwrap_or_else(|| panic!("{name} is accepted"));
+        assert!(error.contains(name), "{name}: {error}");
+    }
+
+    #[test]
+    fn settings_that_would_fail_later_are_refused_by_name() {
+        for brand in ["", "a b", "a:b", "a\r\nb", "\u{e9}"] {
+            is_refused("brand", |settings| settings.brand = brand.to_owned());
+        }
+        for url in ["", "example.com", "ftp://example.com", "https:/example.com"] {
+            is_refused("baseUrl", |settings| settings.base_url = url.to_owned());
+        }
+        is_refused("dispatch.maxAttempts", |settings| settings.dispatch.max_attempts = 0);
+        for limit in [0, 30_001, u64::MAX] {
+            is_refused("dispatch.attemptTimeoutMs", |settings| settings.dispatch.attempt_timeout_ms = limit);
+        }
+        for lease in [0, ATTEMPT_TIMEOUT_MS + 5_999, 600_001, u64::MAX] {
+            is_refused("dispatch.leaseMs", |settings| settings.dispatch.lease_ms = lease);
+        }
+        is_refused("dispatch.inFlight", |settings| settings.dispatch.in_flight = 0);
+        is_refused("dispatch.inFlight", |settings| settings.dispatch.in_flight_per_webhook = 0);
+        is_refused("requests.inFlight", |settings| settings.requests.in_flight = 0);
+        is_refused("requests.documentsInFlight", |settings| settings.requests.documents_in_flight = 0);
+        is_refused("requests.bufferedBytes", |settings| settings.requests.buffered_bytes = 327_679);
+        for limit in [0, 600_001] {
+            is_refused("requests.bodyTimeMs", |settings| settings.requests.body_time_ms = limit);
+        }
+    }
+
+    #[test]
+    fn settings_at_their_limits_are_accepted() {
+        let smallest = |settings: &mut Settings| {
+            settings.brand = "A-1".to_owned();
+            settings.base_url = "http://localhost".to_owned();
+            settings.dispatch.max_attempts = 1;
+            settings.dispatch.attempt_timeout_ms = 1;
+            settings.dispatch.lease_ms = 6_001;
+            (settings.dispatch.in_flight, settings.dispatch.in_flight_per_webhook) = (1, 1);
+            (settings.requests.in_flight, settings.requests.documents_in_flight) = (1, 1);
+            settings.requests.buffered_bytes = 327_680;
+            settings.requests.body_time_ms = 1;
+        };
+        let largest = |settings: &mut Settings| {
+            settings.dispatch.attempt_timeout_ms = 30_000;
+            settings.dispatch.lease_ms = 600_000;
+            settings.requests.body_time_ms = 600_000;
+        };
+        assert_eq!(refused(|_| {}), None);
+        assert_eq!(refused(smallest), None);
+        assert_eq!(refused(largest), None);
+    }
+}

@@ -149,6 +149,9 @@ fn the_quota_is_a_sliding_window() {
                     let remaining = i64::try_from(LIMIT - inside - 1).unwrap();
                     prop_assert_eq!(header(&answer, "ratelimit-remaining"), remaining);
                     accepted.push(now);
+                    // Until the oldest request leaves the window, in whole seconds.
+                    let leaves = accepted[accepted.len() - 1 - inside] + WINDOW_MS + 1 - now;
+                    prop_assert_eq!(header(&answer, "ratelimit-reset"), (leaves + 999) / 1_000);
                 } else {
                     prop_assert_eq!(answer.status.as_u16(), 429);
                     let passes = accepted[accepted.len() - LIMIT] + WINDOW_MS + 1 - now;
@@ -237,6 +240,8 @@ async fn a_refusal_for_the_plan_is_not_counted() {
         let answer = world.get(PATH).await;
         assert_eq!(answer.status, 403);
         assert_eq!(header(&answer, "ratelimit-limit"), 30);
+        assert_eq!(header(&answer, "ratelimit-remaining"), 30);
+        assert_eq!(header(&answer, "ratelimit-reset"), 0);
     }
     world.company.set_plan(Plan::Team).await.unwrap();
     assert_eq!(use_up(&world).await, LIMIT);

@@ -257,6 +257,11 @@ async fn s3_is_told_what_the_object_is_and_serves_it_under_a_presigned_url() {
     );
     assert_eq!(server.follow(&url.replace("X-Amz-Expires=300", "X-Amz-Expires=900")).await.status, 403);
     assert_eq!(server.follow(url.split('?').next().unwrap()).await.status, 403);
+    // Some seconds are left for the test to run in.
+    server.advance(valid - Duration::from_secs(30));
+    assert_eq!(server.follow(&url).await.status, 200);
+    server.advance(Duration::from_secs(31));
+    assert_eq!(server.follow(&url).await.status, 403);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,13 +1,15 @@
 //! A small S3 on loopback: what [`ObjectStorage`] needs of one, and moods.
 //!
 //! It checks what it can without the account's secret being spread over the tests: that each request is signed, that an
-//! object is only created where there is none, and that a presigned URL is for 5 minutes and unchanged.
+//! object is only created where there is none, and that a presigned URL is unchanged and has not expired.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
+use chrono::NaiveDateTime;
 use http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -54,6 +56,8 @@ pub(super) struct Served {
 
 struct State {
     mode: Mode,
+    /// How far its clock is ahead of the system's, with which URLs are signed.
+    ahead: Duration,
     objects: BTreeMap<String, Object>,
     /// Presigned queries that were seen, by their signature.
     signatures: HashSet<(String, String)>,
@@ -70,7 +74,12 @@ impl FakeS3 {
     pub(super) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let endpoint = format!("http://{}", listener.local_addr().unwrap());
-        let state = State { mode: Mode::Works, objects: BTreeMap::new(), signatures: HashSet::new() };
+        let state = State {
+            mode: Mode::Works,
+            ahead: Duration::ZERO,
+            objects: BTreeMap::new(),
+            signatures: HashSet::new(),
+        };
         let state = Arc::new(Mutex::new(state));
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&state)));
@@ -91,6 +100,11 @@ impl FakeS3 {
 
     pub(super) fn set(&self, mode: Mode) {
         self.state.lock().unwrap().mode = mode;
+    }
+
+    /// Lets time pass for its clock.
+    pub(super) fn advance(&self, by: Duration) {
+        self.state.lock().unwrap().ahead += by;
     }
 
     pub(super) fn names(&self) -> Vec<String> {
@@ -200,11 +214,19 @@ impl State {
         let signed_once = self.signatures.iter().find(|(known, _)| known == signature);
         let unchanged = signed_once.is_none_or(|(_, known)| known == query);
         self.signatures.insert((signature.clone(), query.to_owned()));
-        let good = method == Method::GET && unchanged && parameters.get("X-Amz-Expires")? == "300";
+        let good = method == Method::GET && unchanged && self.is_current(&parameters)?;
         let mut answer = good.then(|| self.get(name))?;
         let disposition = parameters.get("response-content-disposition")?.parse().unwrap();
         answer.headers_mut().insert(header::CONTENT_DISPOSITION, disposition);
         Some(answer)
+    }
+
+    /// Whether a presigned URL has not expired yet.
+    fn is_current(&self, parameters: &BTreeMap<String, String>) -> Option<bool> {
+        let signed = NaiveDateTime::parse_from_str(parameters.get("X-Amz-Date")?, "%Y%m%dT%H%M%SZ").ok()?;
+        let signed = UNIX_EPOCH + Duration::from_secs(signed.and_utc().timestamp().try_into().ok()?);
+        let valid = Duration::from_secs(parameters.get("X-Amz-Expires")?.parse().ok()?);
+        Some(SystemTime::now() + self.ahead <= signed + valid)
     }
 }
 

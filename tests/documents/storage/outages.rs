@@ -154,6 +154,10 @@ async fn a_link_leads_to_the_store_itself_where_the_host_wants_that_and_the_stor
     let served = server.follow(&link.url).await;
     assert_eq!((served.status, served.body), (200, opened.bytes));
     assert!(served.disposition.contains(&link.file_name), "{}", served.disposition);
+    server.advance(Duration::from_secs(270));
+    assert_eq!(server.follow(&link.url).await.status, 200);
+    server.advance(Duration::from_secs(31));
+    assert_eq!(server.follow(&link.url).await.status, 403, "expired");
     // A link is still only to what is there.
     server.damage(&server.names()[0]);
     let damaged = refused(&world, "damaged", quotes.document(sent.summary.id)).await;
