@@ -40,6 +40,7 @@ mod error;
 mod forward_proxy;
 mod invoicing;
 mod keyed_semaphore;
+mod log;
 mod open_error;
 mod operations;
 mod page;

@@ -1,14 +1,14 @@
 //! No secret is ever printed: not in the logs of any crate at TRACE, not in texts of errors, messages of panics, or
 //! `Debug` of a public type.
 //!
-//! A binary of its own with one test, as it takes the process's subscriber and panic hook: first for one database, then
-//! for the other.
+//! A binary of its own, as it takes the process's subscriber and panic hook: its tests run one after the other.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 mod log_capture;
 mod postgres;
 mod public_types;
+mod request_log;
 mod scenario;
 mod secrets;
 

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::byte_budget::ByteReservation;
 use super::error::ApiError;
 use crate::config::MAX_BODY_BYTES;
+use crate::log::ErrorChain;
 
 /// The error of a body that cannot be read.
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
@@ -95,7 +96,7 @@ async fn collect(
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
             let error: BoxError = error.into();
-            tracing::debug!(error, "request body ended early");
+            tracing::debug!(error = %ErrorChain(&*error), "request body ended early");
             ApiError::bad_request("The body of the request ended early")
         })?;
         // Trailers are ignored.

@@ -8,6 +8,7 @@ use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRe
 
 use crate::Error;
 use crate::config::MAX_BODY_BYTES;
+use crate::log::{ErrorChain, PeerText};
 use crate::secret::without_secrets;
 
 /// `Retry-After` while storage is unavailable, in seconds.
@@ -138,17 +139,18 @@ impl ApiError {
 
     /// Logs the error with every cause. The query is left out, as it may hold the signature of a document URL.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        let (method, path) = (&head.method, &*without_secrets(head.uri.path()));
+        let path = without_secrets(head.uri.path());
+        let (method, path, error) = (&head.method, PeerText(&path), Cause(self));
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {
-                tracing::error!(%method, path, request_id, error = %Chain(self), "request failed");
+                tracing::error!(%method, %path, request_id, %error, "request failed");
             }
             ErrorCode::StorageUnavailable => {
-                tracing::warn!(%method, path, request_id, error = %Chain(self), "storage unavailable");
+                tracing::warn!(%method, %path, request_id, %error, "storage unavailable");
             }
             code => {
-                tracing::debug!(%method, path, request_id, %code, error = %Chain(self), "request refused");
+                tracing::debug!(%method, %path, request_id, %code, %error, "request refused");
             }
         }
     }
@@ -166,19 +168,15 @@ impl From<Invalid> for ApiError {
     }
 }
 
-/// An error and its causes in one line.
-struct Chain<'e>(&'e ApiError);
+/// Why a request has failed, for the log.
+struct Cause<'e>(&'e ApiError);
 
-impl fmt::Display for Chain<'_> {
+impl fmt::Display for Cause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ApiError::Operation(error) = self.0 else { return f.write_str(&self.0.message()) };
-        error.fmt(f)?;
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            write!(f, ": {error}")?;
-            cause = error.source();
+        match self.0 {
+            ApiError::Operation(error) => write!(f, "{}", ErrorChain(error)),
+            error => write!(f, "{}", PeerText(&error.message())),
         }
-        Ok(())
     }
 }
 
@@ -229,6 +227,6 @@ mod tests {
     #[test]
     fn the_log_line_has_every_cause() {
         let error = ApiError::from(Error::internal(std::io::Error::other("the row is bad")));
-        assert_eq!(Chain(&error).to_string(), "internal failure: the row is bad");
+        assert_eq!(Cause(&error).to_string(), "internal failure: the row is bad");
     }
 }

@@ -43,6 +43,7 @@ use rustls::pki_types::CertificateDer;
 
 use crate::config::ATTEMPT_TIMEOUT_MS;
 use crate::forward_proxy::ForwardProxy;
+use crate::log::ErrorChain;
 use crate::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, ProxyOptions};
 use resolver::SystemResolver;
@@ -124,7 +125,7 @@ impl Transport {
             Ok(Ok(answered)) => answered,
             Ok(Err(error)) => {
                 let class = failure_class::classify(&*error);
-                tracing::debug!(?host, %class, error = &*error as &dyn Error, "attempt failed");
+                tracing::debug!(?host, %class, error = %ErrorChain(&*error), "attempt failed");
                 AttemptOutcome::Failed(class)
             }
             Err(_) => AttemptOutcome::Failed(FailureClass::Timeout),

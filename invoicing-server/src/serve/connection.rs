@@ -24,6 +24,7 @@ use crate::api::body::ReadableBody;
 use crate::api::byte_budget::ConnectionId;
 use crate::api::response_body::Body;
 use crate::api::service::ApiService;
+use crate::log::ErrorChain;
 
 /// The service with its limits, shared by all connections.
 pub(super) struct Server {
@@ -158,6 +159,6 @@ fn connection_ended(result: Result<(), Box<dyn std::error::Error + Send + Sync>>
     if timed_out && !stream.is_http_2() {
         send_timeout(stream);
     } else {
-        tracing::debug!(error, "connection ended early");
+        tracing::debug!(error = %ErrorChain(&*error), "connection ended early");
     }
 }

@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::Sweeper;
 use crate::Error;
 use crate::documents::{DocumentKey, StoreError};
+use crate::log::ErrorChain;
 use crate::store::Tables;
 
 /// How long a document may take from the begin of its upload to the commit of its record: 1 h in milliseconds.
@@ -72,7 +73,7 @@ impl Sweeper {
             match result {
                 Ok(()) => done.deleted.push(key.upload),
                 Err(StoreError::Refused(cause)) => {
-                    tracing::warn!(%cause, %key, "the document store refuses to delete an orphan");
+                    tracing::warn!(cause = %ErrorChain(&*cause), %key, "the document store refuses to delete an orphan");
                     done.refused += 1;
                 }
                 Err(error) => done.failed = done.failed.or(Some(error)),

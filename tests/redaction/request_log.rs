@@ -1,0 +1,78 @@
+//! What the log says of requests: it leads from an answer to its failure, and holds no control character of a caller.
+
+use std::sync::PoisonError;
+
+use bytes::Bytes;
+use invoicing_tests::World;
+use serde_json::json;
+
+use crate::TURN;
+use crate::log_capture::LogCapture;
+
+/// ESC, line breaks, CSI as one character, and a mark that turns the order of what follows.
+const HOSTILE: &str = "a\u{1b}[2J\nforged\r\u{9b}31m\u{202e}txt";
+
+/// Runs with a world on SQLite; what was logged.
+fn logged<F: Future<Output = ()>>(requests: impl FnOnce(World) -> F) -> String {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let capture = LogCapture::anew();
+    runtime.block_on(async { requests(World::new().await).await });
+    capture.log()
+}
+
+fn percent_encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+#[test]
+fn control_characters_of_a_caller_do_not_reach_the_log() {
+    let log = logged(async |world| {
+        let encoded = percent_encoded(HOSTILE);
+        for path in ["/quotes?limit=", "/quotes?since=", "/quotes?status=", "/quotes?", "/quotes/", "/"] {
+            let answer = world.get(&format!("/api/v1{path}{encoded}")).await;
+            assert!(answer.status.is_client_error(), "{path}: {}", answer.status);
+        }
+        for body in
+            [json!({ HOSTILE: 1 }), json!({ "name": "x", "type": HOSTILE }), json!({ "name": HOSTILE })]
+        {
+            let answer = world.send("POST", "/api/v1/clients", &body).await;
+            assert_eq!(answer.status, 400, "{body}");
+        }
+        // A path is UTF-8 at will; what is a control character in a header's value is refused as it is read.
+        assert_eq!(world.get("/api/v1/\u{9b}31m\u{202e}txt").await.status, 404);
+        for name in ["authorization", "content-type", "x-request-id", "range", "accept"] {
+            let headers = [("content-type", "application/json"), (name, "\u{9b}31m\u{202e}txt")];
+            let answer =
+                world.call("POST", "/api/v1/clients", Some(&world.key), &headers, Bytes::new()).await;
+            assert!(answer.status.is_client_error(), "{name}: {}", answer.status);
+        }
+        let headers = [("content-type", "application/json")];
+        let body = Bytes::from(format!("{{\"{HOSTILE}\": }}"));
+        let answer = world.call("POST", "/api/v1/clients", Some(&world.key), &headers, body).await;
+        assert_eq!(answer.status, 400);
+    });
+    assert!(log.contains("request refused"), "nothing was logged");
+    assert!(log.contains("\\nforged"), "the text of the caller is not in the log: {log}");
+    for character in ['\u{1b}', '\r', '\u{9b}', '\u{202e}'] {
+        assert!(!log.contains(character), "{character:?} is in the log");
+    }
+    assert!(!log.contains("\nforged"), "a line of the log is forged");
+}
+
+#[test]
+fn the_request_id_of_a_500_leads_to_its_cause_in_the_log() {
+    let log = logged(async |world| {
+        let id = world.draft().await.summary.id;
+        world.run("UPDATE company SET record = ''", &[]).await;
+        let world = world.reopen().await;
+        let headers = [("x-request-id", "find-me-4711")];
+        let path = format!("/api/v1/quotes/{id}");
+        let answer = world.call("GET", &path, Some(&world.key), &headers, Bytes::new()).await;
+        assert_eq!(answer.status, 500);
+        assert_eq!(answer.headers["x-request-id"], "find-me-4711");
+    });
+    let line = log.lines().find(|line| line.contains("request failed")).expect("the failure");
+    assert!(line.contains("ERROR") && line.contains("request_id=\"find-me-4711\""), "{line}");
+    assert!(line.contains("table company"), "the cause is missing: {line}");
+}
