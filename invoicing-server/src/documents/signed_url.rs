@@ -82,6 +82,13 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_millis(1_789_378_867_123);
     const COMPANY: CompanyId = CompanyId(Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0001));
 
+    #[test]
+    fn the_keyed_state_is_wiped() {
+        const fn is_wiped<T: zeroize::ZeroizeOnDrop>() {}
+        // What a keyed `Hmac` consists of; it does not promise by itself what its two parts do.
+        is_wiped::<sha2::block_api::Sha256VarCore>();
+    }
+
     const UPLOAD: Uuid = Uuid::from_u128(0x0192_abcd_0000_7000_8000_0000_0000_0002);
 
     fn document(file_name: &str) -> StoredDocument {
