@@ -159,6 +159,7 @@ enum Step {
     Enable,
     Replay,
     Emit,
+    Ping,
     Dispatch,
 }
 
@@ -167,6 +168,7 @@ enum Step {
 struct Expected {
     disabled: bool,
     deliveries: Vec<(EventId, DeliveryStatus)>,
+    pings: Vec<(EventId, DeliveryStatus)>,
     /// How many deliveries the first of the list stands for.
     filled: u64,
 }
@@ -206,8 +208,14 @@ impl Expected {
                 let status = if self.disabled { Skipped } else { Pending };
                 self.deliveries.push((emit(world, 1).await[0], status));
             }
+            // Disabled or not.
+            Step::Ping => self.pings.push((webhooks.ping(id).await.unwrap(), Pending)),
             Step::Dispatch => {
-                let delivered = self.replace(Pending, Delivered);
+                let mut delivered = self.replace(Pending, Delivered);
+                for (_, status) in self.pings.iter_mut().filter(|(_, status)| *status == Pending) {
+                    *status = Delivered;
+                    delivered += 1;
+                }
                 assert_eq!(world.dispatch().await.delivered, delivered);
                 world.assert_all_ended().await;
             }
@@ -218,18 +226,18 @@ impl Expected {
         // The filled ones change together: those at both ends of the first batches tell.
         let (first, others) = self.deliveries.split_first().unwrap();
         let filled = [1, BATCH, self.filled.try_into().unwrap()].map(|n| (filled(n), first.1));
-        for (event, status) in filled.iter().chain(others) {
+        for (event, status) in filled.iter().chain(others).chain(&self.pings) {
             assert_eq!(delivery(world, *event, id).await.status, *status, "{event} after {after:?}");
         }
     }
 }
 
-/// Rules: WEBHOOK-14, WEBHOOK-15, WEBHOOK-16, WEBHOOK-17, WEBHOOK-18
+/// Rules: WEBHOOK-14, WEBHOOK-15, WEBHOOK-16, WEBHOOK-17, WEBHOOK-18, WEBHOOK-20
 #[on_each_database]
 fn changes_that_meet_the_batches_of_others_hold_in_any_order() {
     let step = prop_oneof![
         3 => Just(Step::Disable), 3 => Just(Step::Enable), 3 => Just(Step::Replay), 2 => Just(Step::Emit),
-        1 => Just(Step::Dispatch),
+        1 => Just(Step::Ping), 1 => Just(Step::Dispatch),
     ];
     let runtime = runtime();
     for_all(6, &prop::collection::vec(step, 4..14), |steps| {
@@ -238,7 +246,7 @@ fn changes_that_meet_the_batches_of_others_hold_in_any_order() {
             let receiver = Receiver::start().await;
             let (id, [.., last]) = waiting(&world, &receiver.url, BATCH + 201).await;
             let deliveries = [filled(1), last].map(|event| (event, DeliveryStatus::Pending)).to_vec();
-            let mut expected = Expected { disabled: false, deliveries, filled: 1_200 };
+            let mut expected = Expected { disabled: false, deliveries, pings: Vec::new(), filled: 1_200 };
             for step in steps.into_iter().chain([Step::Dispatch]) {
                 expected.step(&world, id, step).await;
                 expected.check(&world, id, step).await;

@@ -350,8 +350,39 @@ async fn a_ping_goes_to_one_webhook_signed_and_in_its_own_shape() {
     verifier.verify(header, &ping.body, world.now().as_seconds()).unwrap();
     let log = world.company.webhooks().log(id, 10).await.unwrap();
     assert_eq!((log.len(), log[0].kind.as_str(), log[0].event, log[0].status), (1, "ping", event, Some(200)));
-    world.company.webhooks().disable(id).await.unwrap();
-    conflict(&world, "ping while disabled", world.company.webhooks().ping(id)).await;
+}
+
+/// Rules: WEBHOOK-13, WEBHOOK-16, WEBHOOK-20
+#[on_each_database]
+async fn a_ping_is_sent_to_a_disabled_webhook_too_and_retried_but_not_to_a_removed_one() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    // One waits since before, one comes later.
+    let mut pings = vec![webhooks.ping(id).await.unwrap()];
+    let event = emit(&world, 1).await[0];
+    let disabled = webhooks.disable(id).await.unwrap();
+    pings.push(webhooks.ping(id).await.unwrap());
+    receiver.reply_next([Reply::status(500), Reply::status(500)]);
+    let report = dispatch_to_the_end(&world).await;
+    assert_eq!((report.attempts, report.delivered), (4, 2), "{report:?}");
+    for ping in pings {
+        let found = delivery(&world, ping, id).await;
+        assert_eq!((found.status, found.attempts), (DeliveryStatus::Delivered, 2));
+    }
+    assert_eq!(delivery(&world, event, id).await.status, DeliveryStatus::Skipped);
+    assert_eq!(webhooks.get(id).await.unwrap(), disabled);
+    receiver.reply_next([Reply::status(400)]);
+    webhooks.ping(id).await.unwrap();
+    assert_eq!(world.dispatch().await.failed, 1);
+    assert_eq!(webhooks.get(id).await.unwrap(), disabled);
+    let last = webhooks.ping(id).await.unwrap();
+    webhooks.remove(id).await.unwrap();
+    assert_eq!(world.dispatch().await.attempts, 0);
+    let found = delivery(&world, last, id).await;
+    assert_eq!((found.status, found.reason.as_deref()), (DeliveryStatus::Skipped, Some("webhook_removed")));
+    world.assert_all_ended().await;
 }
 
 /// Rules: WEBHOOK-13

@@ -6,7 +6,7 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::receivers::{Ready, Receiver};
+use super::receivers::Ready;
 use super::slots::Health;
 use crate::queue::Job;
 
@@ -68,10 +68,10 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     if at.plus_millis(limit.saturating_add(MIN_REST_MS)) > job.lease_until {
         return AttemptResult::Released;
     }
-    let Ready { target, signer } = match &receiver {
-        Receiver::Ready(ready) => &**ready,
-        Receiver::Disabled => return AttemptResult::Disabled,
-        Receiver::Unusable(class) => return failed(at, *class),
+    let Ready { target, signer } = match receiver.endpoint(job.is_ping) {
+        Some(Ok(ready)) => ready,
+        Some(Err(class)) => return failed(at, class),
+        None => return AttemptResult::Disabled,
     };
     let Ok(signature) = HeaderValue::from_str(signer.sign(at.as_seconds(), &job.body).as_str()) else {
         return failed(at, FailureClass::Unsendable);

@@ -16,6 +16,7 @@ use super::transport::{Target, Transport};
 use crate::Error;
 use crate::config::{SettingError, Settings};
 use crate::sealing::{AssociatedData, NotOpened, Sealer};
+use crate::store::skipping::Skipping;
 use crate::store::webhooks::ReceiverRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
@@ -28,13 +29,19 @@ pub(super) struct Ready {
 
 /// A webhook as an attempt needs it.
 #[derive(Clone)]
-pub(super) enum Receiver {
-    /// Ready to be sent to.
-    Ready(Arc<Ready>),
-    /// Disabled or removed. The state is read again before deliveries are skipped.
-    Disabled,
-    /// The stored URL or secret cannot be used; the failure of its attempts. The reason is logged when it is read.
-    Unusable(FailureClass),
+pub(super) struct Receiver {
+    /// Why deliveries are skipped, if they are. It is read again before they are.
+    skipping: Option<Skipping>,
+    /// Or the failure of its attempts, where the stored URL or secret cannot be used. The reason is logged when it is read.
+    endpoint: Result<Arc<Ready>, FailureClass>,
+}
+
+impl Receiver {
+    /// What a delivery is sent to; `None` where it is skipped.
+    pub(super) fn endpoint(&self, is_ping: bool) -> Option<Result<&Ready, FailureClass>> {
+        let is_skipped = self.skipping.is_some_and(|skipping| skipping.concerns(is_ping));
+        (!is_skipped).then(|| self.endpoint.as_deref().map_err(|class| *class))
+    }
 }
 
 #[derive(Default)]
@@ -119,10 +126,10 @@ impl Receivers {
             };
             let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
             let row = store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook).await);
-            let receiver = self.prepare(company, webhook, row.await?)?;
+            let receiver = self.receiver(company, webhook, row.await?)?;
             let mut cache = self.cache.lock();
             if cache.generation == generation {
-                if !matches!(receiver, Receiver::Unusable(_)) {
+                if receiver.endpoint.is_ok() {
                     cache.receivers.insert(webhook, (receiver.clone(), read_at));
                 }
                 return Ok(receiver);
@@ -132,22 +139,34 @@ impl Receivers {
         Err(Error::unavailable("webhooks keep changing"))
     }
 
-    /// Fails where the secret was read under keys that have been changed since; it can be read again.
-    fn prepare(
+    fn receiver(
         &self,
         company: CompanyId,
         webhook: WebhookId,
         row: Option<ReceiverRow>,
     ) -> Result<Receiver, Error> {
-        let Some(row) = row else { return Ok(Receiver::Unusable(FailureClass::Unsendable)) };
-        if row.is_off {
-            return Ok(Receiver::Disabled);
+        let unusable = |skipping| Receiver { skipping, endpoint: Err(FailureClass::Unsendable) };
+        let Some(row) = row else { return Ok(unusable(None)) };
+        // A removed webhook has no secret any more.
+        let skipping = row.skipping;
+        if skipping.is_some_and(|skipping| skipping.concerns(true)) {
+            return Ok(unusable(skipping));
         }
+        Ok(Receiver { skipping, endpoint: self.prepare(company, webhook, row)? })
+    }
+
+    /// Fails where the secret was read under keys that have been changed since; it can be read again.
+    fn prepare(
+        &self,
+        company: CompanyId,
+        webhook: WebhookId,
+        row: ReceiverRow,
+    ) -> Result<Result<Arc<Ready>, FailureClass>, Error> {
         let url = match self.policy.parse(&row.url) {
             Ok(url) => url,
             Err(error) => {
                 tracing::warn!(%webhook, %error, "the webhook's URL cannot be used");
-                return Ok(Receiver::Unusable(error.failure_class()));
+                return Ok(Err(error.failure_class()));
             }
         };
         let secret = match row.secret {
@@ -162,12 +181,12 @@ impl Receivers {
                     error = &error as &dyn std::error::Error,
                     "the webhook's secret cannot be read; its deliveries fail until it is rotated"
                 );
-                return Ok(Receiver::Unusable(FailureClass::Unsendable));
+                return Ok(Err(FailureClass::Unsendable));
             }
         };
         let Ok(signer) = Signer::new(secret.as_bytes()) else {
             tracing::warn!(%webhook, "the webhook's secret is empty");
-            return Ok(Receiver::Unusable(FailureClass::Unsendable));
+            return Ok(Err(FailureClass::Unsendable));
         };
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -175,6 +194,6 @@ impl Receivers {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Ok(Receiver::Ready(Arc::new(Ready { target: Target::new(&url, headers), signer })))
+        Ok(Ok(Arc::new(Ready { target: Target::new(&url, headers), signer })))
     }
 }

@@ -12,7 +12,7 @@ use crate::Error;
 use crate::queue::Job;
 use crate::store::attempts::AttemptRow;
 use crate::store::notification::Notification;
-use crate::store::skipping;
+use crate::store::skipping::{self, Skipping};
 use crate::store::webhooks::{DisabledReason, WebhookState};
 use crate::store::{ServiceTables, ServiceTx, Tables};
 
@@ -157,7 +157,7 @@ impl Recording<'_> {
         }
         for (&(company, webhook), ends) in failing {
             // Disabled or removed: nothing counts.
-            let Some(&WebhookState { mut failures, skips: None }) = self.states.get(&webhook) else {
+            let Some(&WebhookState { mut failures, skipping: None }) = self.states.get(&webhook) else {
                 continue;
             };
             for end in ends {
@@ -185,7 +185,8 @@ impl Recording<'_> {
         let mut tables = self.tx.of_company(company);
         tables.webhooks().disable(webhook, self.now, DisabledReason::Failures, failures.0).await?;
         self.tx.skip_waiting(company, webhook).await?;
-        self.states.insert(webhook, WebhookState { failures, skips: Some(skipping::DISABLED) });
+        let skipping = Some(Skipping { reason: skipping::DISABLED, since: self.now });
+        self.states.insert(webhook, WebhookState { failures, skipping });
         self.tx.notify(Notification::Webhook(webhook));
         Ok(())
     }
@@ -198,7 +199,7 @@ impl Recording<'_> {
         let ids: Vec<i64> = batch.retries.iter().map(|(job, _)| job.delivery).collect();
         self.tx.deliveries().count_attempts(&ids, self.token).await?;
         for (job, at) in &batch.retries {
-            if self.skips(job.webhook).is_none() {
+            if self.skipping(job).is_none() {
                 self.tx.deliveries().retry(job.delivery, *at, self.token).await?;
                 self.recorded.due.push((job.webhook, *at));
                 self.recorded.report.retried += 1;
@@ -209,15 +210,17 @@ impl Recording<'_> {
 
     /// Skips the deliveries that have not ended and whose webhook has been disabled or removed.
     async fn skip(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
-        let mut skipped = HashMap::<&'static str, Vec<i64>>::new();
+        let mut skipped = HashMap::<WebhookId, (Skipping, Vec<i64>)>::new();
         for job in batch.retries.iter().map(|(job, _)| job).chain(&batch.disabled) {
-            if let Some(reason) = self.skips(job.webhook) {
-                skipped.entry(reason).or_default().push(job.delivery);
+            if let Some(skipping) = self.skipping(job) {
+                let (_, ids) = skipped.entry(job.webhook).or_insert_with(|| (skipping, Vec::new()));
+                ids.push(job.delivery);
             }
         }
-        for (reason, ids) in skipped {
-            self.recorded.report.skipped +=
-                self.tx.deliveries().skip(&ids, reason, self.now, self.token).await?;
+        for (Skipping { reason, since }, ids) in skipped.into_values() {
+            // Not before it was disabled, by whichever clock: what was skipped since then can be replayed.
+            let at = self.now.max(since);
+            self.recorded.report.skipped += self.tx.deliveries().skip(&ids, reason, at, self.token).await?;
         }
         Ok(())
     }
@@ -228,7 +231,7 @@ impl Recording<'_> {
         let later = self.now.plus_millis(PAUSE_MS);
         let mut released: Vec<(&Job, Timestamp)> = batch.released.iter().map(|job| (*job, later)).collect();
         for job in &batch.disabled {
-            if self.skips(job.webhook).is_none() {
+            if self.skipping(job).is_none() {
                 // Enabled by now.
                 receivers.forget(job.webhook);
                 released.push((job, self.now));
@@ -242,8 +245,10 @@ impl Recording<'_> {
         Ok(())
     }
 
-    /// Why the deliveries of a webhook are skipped, if they are.
-    fn skips(&self, webhook: WebhookId) -> Option<&'static str> {
-        self.states.get(&webhook).map_or(Some(skipping::REMOVED), |state| state.skips)
+    /// Why a delivery is skipped, if it is.
+    fn skipping(&self, job: &Job) -> Option<Skipping> {
+        let removed = Some(Skipping { reason: skipping::REMOVED, since: self.now });
+        let skipping = self.states.get(&job.webhook).map_or(removed, |state| state.skipping);
+        skipping.filter(|skipping| skipping.concerns(job.is_ping))
     }
 }

@@ -86,15 +86,14 @@ async fn carry_out(
     if !range.is_empty() {
         let next = tables.deliveries().end_of_batch(webhook, range, BATCH).await?;
         let batch = ReplayRange { until: next.unwrap_or(range.until), ..range };
-        tables.deliveries().replay(webhook, batch, skipping).await?;
+        tables.deliveries().replay(webhook, batch).await?;
         tables.bulk_changes().set_start(webhook, batch.until).await?;
         progress.is_done = next.is_none();
     }
-    if let Some(skipping) = skipping
-        && progress.is_done
-    {
+    // Also what this batch has just queued: the replay was asked for before.
+    if let Some(skipping) = skipping {
         let skipped = tables.deliveries().skip_waiting(webhook, skipping, abandoned, BATCH).await?;
-        progress.is_done = skipped < u64::from(BATCH);
+        progress.is_done &= skipped < u64::from(BATCH);
     }
     if progress.is_done {
         tables.bulk_changes().delete(webhook).await?;

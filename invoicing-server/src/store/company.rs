@@ -19,7 +19,7 @@ use super::scope::Scope;
 use super::series::Series;
 use super::signatures::SignatureTable;
 use super::tx::Tx;
-use super::webhooks::{Webhook, WebhookTable};
+use super::webhooks::WebhookTable;
 use crate::Error;
 use crate::env::Env;
 use crate::queue::NewDelivery;
@@ -156,7 +156,7 @@ impl CompanyTx<'_> {
     }
 
     /// Records a test delivery for one webhook.
-    pub(crate) async fn record_ping(&mut self, webhook: &Webhook) -> Result<EventId, Error> {
+    pub(crate) async fn record_ping(&mut self, webhook: WebhookId) -> Result<EventId, Error> {
         events::record_ping(self.tx, &self.change, webhook).await
     }
 

@@ -7,7 +7,6 @@ use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
 use super::bulk_changes::ReplayRange;
 use super::connection::Connection;
 use super::query::Sql;
@@ -53,6 +52,7 @@ struct DeliveryRow {
     replayed_at: Option<i64>,
     disabled_at: Option<i64>,
     removed_at: Option<i64>,
+    is_ping: bool,
 }
 
 impl DeliveryRow {
@@ -64,7 +64,8 @@ impl DeliveryRow {
             (self.reason, self.next_at, self.ended_at) = (None, at, None);
         }
         let waits = self.status == DeliveryStatus::Pending.as_str() && !self.held;
-        if let Some(skipping) = Skipping::of(self.disabled_at, self.removed_at).filter(|_| waits) {
+        let skipping = Skipping::of(self.disabled_at, self.removed_at);
+        if let Some(skipping) = skipping.filter(|skipping| waits && skipping.concerns(self.is_ping)) {
             DeliveryStatus::Skipped.as_str().clone_into(&mut self.status);
             (self.reason, self.ended_at) = (Some(skipping.reason.into()), Some(skipping.since.as_millis()));
         }
@@ -158,8 +159,9 @@ impl DeliveryTable<'_> {
         const OF_EVENT: &str = "
             SELECT d.event_id, d.webhook_id, d.status, d.reason, d.attempts_in_all, d.ended_at,
                 CASE WHEN d.held_until > d.due_at THEN d.held_until ELSE d.due_at END AS next_at,
-                d.held_until > $3 AS held, b.at AS replayed_at, w.disabled_at, w.removed_at
-            FROM delivery d JOIN webhook w ON w.company_id = d.company_id AND w.id = d.webhook_id
+                d.held_until > $3 AS held, b.at AS replayed_at, w.disabled_at, w.removed_at, e.kind = 'ping' AS is_ping
+            FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
+            JOIN webhook w ON w.company_id = d.company_id AND w.id = d.webhook_id
             LEFT JOIN bulk_change b ON b.company_id = d.company_id AND b.webhook_id = d.webhook_id
                 AND b.after_event < d.event_id AND d.event_id <= b.until_event
             WHERE d.company_id = $1 AND d.event_id = $2 ORDER BY d.id";
@@ -179,8 +181,8 @@ impl DeliveryTable<'_> {
         rows.into_iter().map(AttemptRecord::try_from).collect()
     }
 
-    /// Skips deliveries that wait for a webhook, at most `limit`; how many. A claim that is not abandoned is left to its
-    /// claimant.
+    /// Skips deliveries that wait for a webhook, at most `limit`; how many. Pings wait on, unless it is removed. A claim
+    /// that is not abandoned is left to its claimant.
     pub(super) async fn skip_waiting(
         &mut self,
         webhook: WebhookId,
@@ -195,6 +197,10 @@ impl DeliveryTable<'_> {
                 WHERE id IN (
                     SELECT id FROM delivery
                     WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND held_until <= $5
+                        AND ($3 = 'webhook_removed' OR NOT EXISTS (
+                            SELECT 1 FROM event e
+                            WHERE e.company_id = $1 AND e.id = delivery.event_id AND e.kind = 'ping'
+                        ))
                     ORDER BY due_at LIMIT $6
                 )",
             postgres: "
@@ -202,6 +208,10 @@ impl DeliveryTable<'_> {
                 WHERE id = ANY(ARRAY(
                     SELECT id FROM delivery
                     WHERE company_id = $1 AND webhook_id = $2 AND status = 'pending' AND held_until <= $5
+                        AND ($3 = 'webhook_removed' OR NOT EXISTS (
+                            SELECT 1 FROM event e
+                            WHERE e.company_id = $1 AND e.id = delivery.event_id AND e.kind = 'ping'
+                        ))
                     ORDER BY due_at LIMIT $6 FOR UPDATE SKIP LOCKED
                 )) AND status || '' = 'pending'",
         };
@@ -257,25 +267,15 @@ impl DeliveryTable<'_> {
         Ok(end.map(EventId))
     }
 
-    /// Queues the skipped and failed deliveries of a range of events again. While the webhook skips its deliveries, they
-    /// are skipped as if they had been queued before.
-    pub(super) async fn replay(
-        &mut self,
-        webhook: WebhookId,
-        range: ReplayRange,
-        skipping: Option<Skipping>,
-    ) -> Result<(), Error> {
+    /// Queues the skipped and failed deliveries of a range of events again.
+    pub(super) async fn replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<(), Error> {
         const REPLAY: &str = "
-            UPDATE delivery SET status = $5, reason = $6, due_at = $7, ended_at = $8, claim = 0, held_until = 0,
-                claims = 0, attempts = 0
+            UPDATE delivery SET status = 'pending', reason = NULL, due_at = $5, ended_at = NULL, claim = 0,
+                held_until = 0, claims = 0, attempts = 0
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
                 AND event_id > $3 AND event_id <= $4";
         let ReplayRange { at, after, until } = range;
-        let status = skipping.map_or(DeliveryStatus::Pending, |_| DeliveryStatus::Skipped);
-        let (reason, ended_at) =
-            (skipping.map(|skipping| skipping.reason), skipping.map(|skipping| skipping.since));
-        let arguments: [&dyn Argument; 7] = [&webhook, &after, &until, &status, &reason, &at, &ended_at];
-        self.0.query(REPLAY, &arguments).execute().await?;
+        self.0.query(REPLAY, &[&webhook, &after, &until, &at]).execute().await?;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use invoicing_core::{CompanyId, Event, EventId, Timestamp};
+use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
@@ -14,7 +14,7 @@ use super::scope::Scope;
 use super::skipping::DISABLED;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
-use super::webhooks::{Webhook, WebhookTable};
+use super::webhooks::WebhookTable;
 use crate::Error;
 
 /// A recorded event.
@@ -57,15 +57,15 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
     Ok(subscribers)
 }
 
-/// Records a test delivery for one webhook.
+/// Records a test delivery for one webhook, also while it is disabled.
 pub(super) async fn record_ping(
     tx: &mut Tx,
     change: &CompanyChange,
-    webhook: &Webhook,
+    webhook: WebhookId,
 ) -> Result<EventId, Error> {
-    let event = Event::ping(webhook.id, change.stamp);
+    let event = Event::ping(webhook, change.stamp);
     tx.remember_stamp(change);
-    enqueue_event(tx, change, &event, &[Subscriber::from(webhook)]).await
+    enqueue_event(tx, change, &event, &[Subscriber::to_ping(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries.

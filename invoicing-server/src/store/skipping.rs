@@ -9,9 +9,9 @@ pub(crate) const REMOVED: &str = "webhook_removed";
 
 /// Why and since when the deliveries of a webhook are skipped.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Skipping {
-    pub(super) reason: &'static str,
-    pub(super) since: Timestamp,
+pub(crate) struct Skipping {
+    pub(crate) reason: &'static str,
+    pub(crate) since: Timestamp,
 }
 
 impl Skipping {
@@ -20,5 +20,10 @@ impl Skipping {
         let removed = removed_at.map(|at| (REMOVED, at));
         let (reason, at) = removed.or_else(|| disabled_at.map(|at| (DISABLED, at)))?;
         Some(Self { reason, since: Timestamp::from_millis(at) })
+    }
+
+    /// Pings are sent to a disabled webhook too.
+    pub(crate) fn concerns(self, is_ping: bool) -> bool {
+        !is_ping || self.reason == REMOVED
     }
 }

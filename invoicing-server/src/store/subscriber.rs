@@ -12,6 +12,11 @@ pub(crate) struct Subscriber {
 }
 
 impl Subscriber {
+    /// A webhook that gets a test delivery, disabled or not.
+    pub(super) const fn to_ping(id: WebhookId) -> Self {
+        Self { id, kinds: 0, disabled: false }
+    }
+
     pub(crate) fn wants(self, kind: EventKind) -> bool {
         self.kinds & bit(kind) != 0
     }

@@ -114,26 +114,21 @@ struct SubscriberRow {
     disabled: bool,
 }
 
-impl From<&Webhook> for Subscriber {
-    fn from(webhook: &Webhook) -> Self {
-        Self { id: webhook.id, kinds: to_bits(&webhook.events), disabled: webhook.disabled.is_some() }
-    }
-}
-
 /// A webhook as an attempt needs it.
 pub(crate) struct ReceiverRow {
     pub(crate) url: String,
     /// Or why it cannot be opened.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
-    /// Disabled or removed: deliveries are skipped.
-    pub(crate) is_off: bool,
+    /// Why its deliveries are skipped, if they are.
+    pub(crate) skipping: Option<Skipping>,
 }
 
 #[derive(FromRow)]
 struct StoredReceiver {
     url: String,
     secret: String,
-    is_off: bool,
+    disabled_at: Option<i64>,
+    removed_at: Option<i64>,
 }
 
 #[derive(FromRow)]
@@ -254,14 +249,13 @@ impl WebhookTable<'_> {
         id: WebhookId,
     ) -> Result<Option<ReceiverRow>, Error> {
         const RECEIVER: &str = "
-            SELECT url, secret, disabled_at IS NOT NULL OR removed_at IS NOT NULL AS is_off
-            FROM webhook WHERE company_id = $1 AND id = $2";
+            SELECT url, secret, disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2";
         let row: Option<StoredReceiver> = self.0.query(RECEIVER, &[&id]).fetch_optional().await?;
         Ok(row.map(|row| ReceiverRow {
             url: row.url,
             secret: sealer
                 .open_text(&AssociatedData::webhook_secret(self.0.company, id), &Zeroizing::new(row.secret)),
-            is_off: row.is_off,
+            skipping: Skipping::of(row.disabled_at, row.removed_at),
         }))
     }
 
@@ -291,7 +285,7 @@ pub(crate) struct WebhookState {
     /// Deliveries that failed in a row.
     pub(crate) failures: FailureCount,
     /// Why its deliveries are skipped, if they are.
-    pub(crate) skips: Option<&'static str>,
+    pub(crate) skipping: Option<Skipping>,
 }
 
 #[derive(FromRow)]
@@ -320,9 +314,9 @@ impl AllWebhooks<'_> {
         let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
         let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids]).fetch_all().await?;
         let state = |row: StateRow| {
-            let skips = Skipping::of(row.disabled_at, row.removed_at).map(|skipping| skipping.reason);
+            let skipping = Skipping::of(row.disabled_at, row.removed_at);
             let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
-            (WebhookId(row.id), WebhookState { failures, skips })
+            (WebhookId(row.id), WebhookState { failures, skipping })
         };
         Ok(rows.into_iter().map(state).collect())
     }

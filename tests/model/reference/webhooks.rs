@@ -179,7 +179,9 @@ impl Company {
     }
 
     fn skip_pending(&mut self, hook: usize, reason: &'static str, now: Millis) {
-        let deliveries = self.events.iter_mut().flat_map(|event| &mut event.deliveries);
+        // Pings are sent to a disabled webhook too.
+        let concerns = |event: &&mut Event| event.kind != "ping" || reason == "webhook_removed";
+        let deliveries = self.events.iter_mut().filter(concerns).flat_map(|event| &mut event.deliveries);
         deliveries
             .filter(|delivery| delivery.hook == hook && delivery.status == "pending")
             .for_each(|delivery| delivery.end("skipped", Some(reason), now));
@@ -194,7 +196,8 @@ impl Company {
 
     /// `at`: when the ping says that it happened.
     pub(crate) fn ping(&mut self, place: Option<usize>, at: Millis, message: &Value, now: Millis) -> Outcome {
-        let place = self.enabled(place)?;
+        self.hook(place)?;
+        let place = place.expect("found above");
         let data = json!({ "id": self.hooks[place].id, "message": message });
         self.record("ping", at, &data, vec![Delivery::new(place, false, now)]);
         Ok(())
@@ -246,7 +249,9 @@ impl Company {
         delivery.attempts_in_all += 1;
         let is_off = self.hooks[hook].disabled.is_some();
         match meaning(reply, delivery.attempts) {
-            Meaning::Again(..) if is_off => delivery.end("skipped", Some("webhook_disabled"), now),
+            Meaning::Again(..) if is_off && !is_ping => {
+                delivery.end("skipped", Some("webhook_disabled"), now)
+            }
             Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
             Meaning::Done => {
                 delivery.end("delivered", None, now);
