@@ -118,6 +118,8 @@ pub(crate) enum Step {
     ChangeHook(Who, Nth, Option<u8>, Option<u8>),
     Disable(Who, Nth),
     Enable(Who, Nth),
+    /// With how many milliseconds ago, or since it was disabled.
+    EnableAndReplay(Who, Nth, Option<u32>),
     Rotate(Who, Nth),
     Remove(Who, Nth),
     Ping(Who, Nth),
@@ -342,6 +344,8 @@ fn hooks() -> impl Strategy<Value = Step> {
         1 => (who(), nth(), option::of(0..9_u8), kinds).prop_map(|(who, hook, url, kinds)| Step::ChangeHook(who, hook, url, kinds)),
         2 => (who(), nth()).prop_map(|(who, hook)| Step::Disable(who, hook)),
         3 => (who(), nth()).prop_map(|(who, hook)| Step::Enable(who, hook)),
+        2 => (who(), nth(), option::of(0..10_000_u32))
+            .prop_map(|(who, hook, since)| Step::EnableAndReplay(who, hook, since)),
         1 => (who(), nth()).prop_map(|(who, hook)| Step::Rotate(who, hook)),
         1 => (who(), nth()).prop_map(|(who, hook)| Step::Remove(who, hook)),
         4 => (who(), nth()).prop_map(|(who, hook)| Step::Ping(who, hook)),

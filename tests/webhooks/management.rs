@@ -89,6 +89,7 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
         not_found(&world, "remove", webhooks.remove(id)).await;
         not_found(&world, "rotate", webhooks.rotate(id)).await;
         not_found(&world, "ping", webhooks.ping(id)).await;
+        not_found(&world, "enable and replay", webhooks.enable_and_replay(id, None)).await;
         not_found(&world, "replay", webhooks.replay(id, None)).await;
         not_found(&world, "log", webhooks.log(id, 10)).await;
     }
@@ -250,6 +251,63 @@ async fn enabling_delivers_what_comes_and_leaves_what_was_skipped() {
     for event in skipped {
         assert_eq!(delivery(&world, event, id).await.status, DeliveryStatus::Skipped);
     }
+}
+
+/// Rules: WEBHOOK-14, WEBHOOK-21
+#[on_each_database]
+async fn enabling_can_replay_what_was_skipped_or_failed_since_it_was_disabled_or_since_an_instant() {
+    for (since, queued) in [(None, 2), (Some(1), 3), (Some(0), 4), (Some(3), 0)] {
+        let world = World::new().await;
+        let receiver = Receiver::start().await;
+        receiver.reply_always(Reply::status(400));
+        let webhooks = world.company.webhooks();
+        let id = hook(&world, &receiver.url).await.webhook.id;
+        let begun = world.now();
+        // Two fail a day apart; one waits when it is disabled, and one comes while it is.
+        for _ in 0..2 {
+            emit(&world, 1).await;
+            world.dispatch().await;
+            world.advance(DAY);
+        }
+        emit(&world, 1).await;
+        webhooks.disable(id).await.unwrap();
+        world.advance(DAY / 2);
+        emit(&world, 1).await;
+        receiver.reply_always(Reply::status(200));
+        receiver.take();
+        let since = since.map(|days| begun.plus_millis(days * 86_400_000));
+        assert_eq!(webhooks.enable_and_replay(id, since).await.unwrap(), queued);
+        let webhook = webhooks.get(id).await.unwrap();
+        assert_eq!((webhook.disabled, webhook.consecutive_failures), (None, 0));
+        assert_eq!(dispatch_to_the_end(&world).await.delivered, queued);
+        assert_eq!(receiver.received().len() as u64, queued);
+        assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 0, "it is not disabled");
+        assert_eq!(webhooks.enable_and_replay(id, Some(begun)).await.unwrap(), 4 - queued, "all others");
+        world.dispatch().await;
+        world.assert_all_ended().await;
+    }
+}
+
+/// What a node skips whose clock is behind is part of the replay as well.
+///
+/// Rules: WEBHOOK-21
+#[on_each_database]
+async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_of_what_was_skipped() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::Slow(Duration::from_millis(300), 500));
+    let webhooks = world.company.webhooks();
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    emit(&world, 1).await;
+    world.advance(DAY);
+    let switch_off = async {
+        assert!(receiver.wait_for(1, Duration::from_secs(5)).await);
+        webhooks.disable(id).await.unwrap();
+        world.clock.set(world.now().plus_millis(-3_600_000));
+    };
+    tokio::join!(world.dispatch(), switch_off);
+    emit(&world, 1).await;
+    assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 2);
 }
 
 /// Rules: WEBHOOK-7

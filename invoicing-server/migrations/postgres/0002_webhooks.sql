@@ -7,10 +7,12 @@ CREATE TABLE bulk_change (
     at BIGINT NOT NULL,
     after_event UUID NOT NULL,
     until_event UUID NOT NULL,
+    -- Only those that ended at this instant or later.
+    since BIGINT NOT NULL,
     PRIMARY KEY (company_id, webhook_id)
 );
 
 -- With the company, so that a replay counts and finds its deliveries in the index alone.
 DROP INDEX delivery_replayable;
-CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status)
+CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status, ended_at)
     WHERE status IN ('failed', 'skipped');

@@ -197,7 +197,14 @@ pub(super) const TABLES: [Table; 19] = [
     Table {
         name: "bulk_change",
         key: 2,
-        columns: &[id("company_id"), id("webhook_id"), number("at"), id("after_event"), id("until_event")],
+        columns: &[
+            id("company_id"),
+            id("webhook_id"),
+            number("at"),
+            id("after_event"),
+            id("until_event"),
+            number("since"),
+        ],
     },
     Table {
         name: "event",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use invoicing_core::{Conflict, EventId, EventKind, Invalid, WebhookId};
+use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -60,6 +60,24 @@ pub struct RegisteredWebhook {
     pub webhook: Webhook,
     /// `whsec_` and 43 characters; all its bytes are the HMAC key.
     pub secret: Secret,
+}
+
+/// What a webhook that is enabled gets again.
+#[derive(Debug, Clone, Copy)]
+enum Replay {
+    Nothing,
+    SinceDisabled,
+    Since(Timestamp),
+}
+
+impl Replay {
+    fn since(self, disabled_at: Option<Timestamp>) -> Option<Timestamp> {
+        match self {
+            Self::Nothing => None,
+            Self::SinceDisabled => disabled_at,
+            Self::Since(at) => Some(at),
+        }
+    }
 }
 
 impl CompanyHandle {
@@ -139,19 +157,40 @@ impl Webhooks<'_> {
     /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed. First
     /// skips what is left to be skipped since it was disabled, which takes a few seconds for 500,000 deliveries.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
+        let (webhook, _) = self.enable_with(id, Replay::Nothing).await?;
+        Ok(webhook)
+    }
+
+    /// Like [`enable`](Self::enable), and in the same transaction queues again what was skipped or has failed since an
+    /// instant, by default since it was disabled. How many deliveries it queues; without an instant, 0 for a webhook that is
+    /// not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
+    pub async fn enable_and_replay(&self, id: WebhookId, since: Option<Timestamp>) -> Result<u64, Error> {
+        let (_, queued) = self.enable_with(id, since.map_or(Replay::SinceDisabled, Replay::Since)).await?;
+        Ok(queued)
+    }
+
+    async fn enable_with(&self, id: WebhookId, replay: Replay) -> Result<(Webhook, u64), Error> {
         loop {
             // A transaction per batch, so that other changes of the company do not wait for all of them.
             let enabled = self.0.write(async move |mut tx| {
-                let webhook = tx.webhooks().find(id).await?;
-                // Again, as a lease may have run out since, and its delivery is shown as skipped.
-                if webhook.disabled.is_some() && !tx.skip_waiting(id).await? {
+                let disabled_at = tx.webhooks().find(id).await?.disabled.map(|(at, _)| at);
+                let is_caught_up = match disabled_at {
+                    // Noted again, as a lease may have run out since, and its delivery is shown as skipped.
+                    Some(_) => tx.skip_waiting(id).await?,
+                    None => tx.continue_bulk_change(id).await?,
+                };
+                if !is_caught_up {
                     return Ok(None);
                 }
                 tx.webhooks().enable(id).await?;
-                changed(&mut tx, id).await.map(Some)
+                let queued = match replay.since(disabled_at) {
+                    Some(since) => tx.replay_since(id, since).await?,
+                    None => 0,
+                };
+                Ok(Some((changed(&mut tx, id).await?, queued)))
             });
-            if let Some(webhook) = enabled.await? {
-                return Ok(webhook);
+            if let Some(enabled) = enabled.await? {
+                return Ok(enabled);
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use invoicing_core::{CompanyId, Timestamp, WebhookId};
 
-use super::bulk_changes::ReplayRange;
+use super::bulk_changes::{ALWAYS, ReplayRange};
 use super::company::{CompanyReader, Tables};
 use super::tx::Tx;
 use crate::Error;
@@ -39,16 +39,23 @@ impl Tx {
         self.continue_bulk_change(company, webhook).await
     }
 
-    /// Queues all skipped and failed deliveries of a webhook again: a batch now, the rest by the dispatchers. How many in
+    /// Queues the skipped and failed deliveries of a webhook again: a batch now, the rest by the dispatchers. How many in
     /// all, without those that an earlier replay still has to queue.
-    pub(super) async fn replay_all(&mut self, company: CompanyId, webhook: WebhookId) -> Result<u64, Error> {
-        let now = self.env().now();
+    ///
+    /// `since`: only those that have ended since then, where no earlier replay has anything left.
+    pub(super) async fn replay_many(
+        &mut self,
+        company: CompanyId,
+        webhook: WebhookId,
+        since: Option<Timestamp>,
+    ) -> Result<u64, Error> {
+        let (now, since) = (self.env().now(), since.unwrap_or(ALWAYS));
         let mut tables = self.of_company(company);
         tables.webhooks().lock_skipping(webhook).await?;
         let earlier = tables.bulk_changes().find(webhook).await?.unwrap_or(ReplayRange::NONE);
-        let queued = tables.deliveries().count_replayable(webhook, earlier).await?;
+        let queued = tables.deliveries().count_replayable(webhook, since, earlier).await?;
         if queued > 0 {
-            tables.bulk_changes().note_replay(webhook, now).await?;
+            tables.bulk_changes().note_replay(webhook, now, since).await?;
             self.continue_bulk_change(company, webhook).await?;
         }
         Ok(queued)

@@ -8,18 +8,27 @@ use super::connection::Connection;
 use super::scope::Scope;
 use crate::Error;
 
-/// Deliveries that a replay still has to queue: of the events after one up to another.
+/// Before any delivery has ended.
+pub(super) const ALWAYS: Timestamp = Timestamp::from_millis(i64::MIN);
+
+/// Deliveries that a replay still has to queue: those that have ended since an instant, of the events after one up to
+/// another.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReplayRange {
     /// When it was asked for.
     pub(super) at: Timestamp,
     pub(super) after: EventId,
     pub(super) until: EventId,
+    pub(super) since: Timestamp,
 }
 
 impl ReplayRange {
-    pub(super) const NONE: Self =
-        Self { at: Timestamp::from_millis(0), after: EventId(Uuid::nil()), until: EventId(Uuid::nil()) };
+    pub(super) const NONE: Self = Self {
+        at: Timestamp::from_millis(0),
+        after: EventId(Uuid::nil()),
+        until: EventId(Uuid::nil()),
+        since: ALWAYS,
+    };
 
     pub(super) fn is_empty(self) -> bool {
         self.after >= self.until
@@ -34,37 +43,46 @@ struct RangeRow {
     at: i64,
     after_event: Uuid,
     until_event: Uuid,
+    since: i64,
 }
 
 impl BulkChangeTable<'_> {
     pub(super) async fn find(&mut self, webhook: WebhookId) -> Result<Option<ReplayRange>, Error> {
         const FIND: &str = "
-            SELECT at, after_event, until_event FROM bulk_change WHERE company_id = $1 AND webhook_id = $2";
+            SELECT at, after_event, until_event, since FROM bulk_change
+            WHERE company_id = $1 AND webhook_id = $2";
         let row: Option<RangeRow> = self.0.query(FIND, &[&webhook]).fetch_optional().await?;
         Ok(row.map(|row| ReplayRange {
             at: Timestamp::from_millis(row.at),
             after: EventId(row.after_event),
             until: EventId(row.until_event),
+            since: Timestamp::from_millis(row.since),
         }))
     }
 
     /// Notes that what waits has to be skipped. A replay that is under way stays noted: its deliveries wait as well.
     pub(super) async fn note(&mut self, webhook: WebhookId, at: Timestamp) -> Result<(), Error> {
         const NOTE: &str = "
-            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event)
-            VALUES ($1, $2, $3, $4, $4) ON CONFLICT (company_id, webhook_id) DO NOTHING";
+            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since)
+            VALUES ($1, $2, $3, $4, $4, $3) ON CONFLICT (company_id, webhook_id) DO NOTHING";
         self.0.query(NOTE, &[&webhook, &at, &Uuid::nil()]).execute().await?;
         Ok(())
     }
 
-    /// Notes a replay of all events so far. It includes what an earlier one has left.
-    pub(super) async fn note_replay(&mut self, webhook: WebhookId, at: Timestamp) -> Result<(), Error> {
+    /// Notes a replay of the events so far. One of all that has ended includes what an earlier one has left.
+    pub(super) async fn note_replay(
+        &mut self,
+        webhook: WebhookId,
+        at: Timestamp,
+        since: Timestamp,
+    ) -> Result<(), Error> {
         const NOTE_REPLAY: &str = "
-            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event)
-            SELECT $1, $2, $3, $4, id FROM event WHERE company_id = $1 ORDER BY id DESC LIMIT 1
+            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since)
+            SELECT $1, $2, $3, $4, id, $5 FROM event WHERE company_id = $1 ORDER BY id DESC LIMIT 1
             ON CONFLICT (company_id, webhook_id) DO UPDATE
-            SET at = excluded.at, after_event = excluded.after_event, until_event = excluded.until_event";
-        self.0.query(NOTE_REPLAY, &[&webhook, &at, &Uuid::nil()]).change_one("bulk_change").await
+            SET at = excluded.at, after_event = excluded.after_event, until_event = excluded.until_event,
+                since = excluded.since";
+        self.0.query(NOTE_REPLAY, &[&webhook, &at, &Uuid::nil(), &since]).change_one("bulk_change").await
     }
 
     pub(super) async fn set_start(&mut self, webhook: WebhookId, after: EventId) -> Result<(), Error> {

@@ -164,7 +164,7 @@ impl CompanyTx<'_> {
     /// or by the batches that follow.
     pub(crate) async fn replay(&mut self, webhook: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
         let Some(event) = event else {
-            return self.tx.replay_all(self.change.company.id, webhook).await;
+            return self.tx.replay_many(self.change.company.id, webhook, None).await;
         };
         let now = self.change.now;
         let queued = self.deliveries().replay_one(webhook, event, now).await?;
@@ -172,9 +172,20 @@ impl CompanyTx<'_> {
         Ok(queued)
     }
 
+    /// Queues again what was skipped or failed since an instant, where [nothing is left](Self::continue_bulk_change) of an
+    /// earlier replay. How many, now or by the batches that follow.
+    pub(crate) async fn replay_since(&mut self, webhook: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        self.tx.replay_many(self.change.company.id, webhook, Some(since)).await
+    }
+
     /// Skips what waits for a webhook that is disabled or removed. Whether nothing is left for the batches that follow.
     pub(crate) async fn skip_waiting(&mut self, webhook: WebhookId) -> Result<bool, Error> {
         self.tx.skip_waiting(self.change.company.id, webhook).await
+    }
+
+    /// Carries out a batch of what earlier changes of a webhook have left. Whether nothing is left.
+    pub(crate) async fn continue_bulk_change(&mut self, webhook: WebhookId) -> Result<bool, Error> {
+        self.tx.continue_bulk_change(self.change.company.id, webhook).await
     }
 
     /// Tells the caches of this node and the other nodes once the transaction is committed.

@@ -163,7 +163,7 @@ impl DeliveryTable<'_> {
             FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
             JOIN webhook w ON w.company_id = d.company_id AND w.id = d.webhook_id
             LEFT JOIN bulk_change b ON b.company_id = d.company_id AND b.webhook_id = d.webhook_id
-                AND b.after_event < d.event_id AND d.event_id <= b.until_event
+                AND b.after_event < d.event_id AND d.event_id <= b.until_event AND b.since <= d.ended_at
             WHERE d.company_id = $1 AND d.event_id = $2 ORDER BY d.id";
         let rows: Vec<DeliveryRow> = self.0.query(OF_EVENT, &[&event, &now]).fetch_all().await?;
         rows.into_iter().map(|row| row.after_bulk_changes().try_into()).collect()
@@ -233,18 +233,20 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(REPLAY_ONE, &[&webhook, &now, &event]).execute().await?)
     }
 
-    /// How many skipped and failed deliveries of a webhook are not in a range of events.
+    /// How many deliveries of a webhook were skipped or failed since an instant, and are not part of a replay.
     pub(super) async fn count_replayable(
         &mut self,
         webhook: WebhookId,
+        ended_since: Timestamp,
         outside: ReplayRange,
     ) -> Result<u64, Error> {
         const COUNT: &str = "
             SELECT count(*) FROM delivery
-            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
-                AND NOT (event_id > $3 AND event_id <= $4)";
-        let ReplayRange { after, until, .. } = outside;
-        let count: i64 = self.0.query(COUNT, &[&webhook, &after, &until]).scalar().await?;
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND ended_at >= $3
+                AND NOT (event_id > $4 AND event_id <= $5 AND ended_at >= $6)";
+        let ReplayRange { after, until, since, .. } = outside;
+        let count: i64 =
+            self.0.query(COUNT, &[&webhook, &ended_since, &after, &until, &since]).scalar().await?;
         Ok(u64::try_from(count).unwrap_or(0))
     }
 
@@ -258,24 +260,27 @@ impl DeliveryTable<'_> {
         const END_OF_BATCH: &str = "
             SELECT event_id FROM delivery
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
-                AND event_id > $3 AND event_id <= $4
-            ORDER BY event_id LIMIT 1 OFFSET $5";
-        let ReplayRange { after, until, .. } = range;
+                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5
+            ORDER BY event_id LIMIT 1 OFFSET $6";
+        let ReplayRange { after, until, since, .. } = range;
         let before = limit.saturating_sub(1);
-        let end: Option<Uuid> =
-            self.0.query(END_OF_BATCH, &[&webhook, &after, &until, &before]).optional_scalar().await?;
+        let end: Option<Uuid> = self
+            .0
+            .query(END_OF_BATCH, &[&webhook, &after, &until, &since, &before])
+            .optional_scalar()
+            .await?;
         Ok(end.map(EventId))
     }
 
-    /// Queues the skipped and failed deliveries of a range of events again.
+    /// Queues the skipped and failed deliveries of a range again.
     pub(super) async fn replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<(), Error> {
         const REPLAY: &str = "
-            UPDATE delivery SET status = 'pending', reason = NULL, due_at = $5, ended_at = NULL, claim = 0,
+            UPDATE delivery SET status = 'pending', reason = NULL, due_at = $6, ended_at = NULL, claim = 0,
                 held_until = 0, claims = 0, attempts = 0
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
-                AND event_id > $3 AND event_id <= $4";
-        let ReplayRange { at, after, until } = range;
-        self.0.query(REPLAY, &[&webhook, &after, &until, &at]).execute().await?;
+                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5";
+        let ReplayRange { at, after, until, since } = range;
+        self.0.query(REPLAY, &[&webhook, &after, &until, &since, &at]).execute().await?;
         Ok(())
     }
 

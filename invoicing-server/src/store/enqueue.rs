@@ -27,6 +27,8 @@ pub(super) struct InitialDeliveries {
     /// Row id of the first; the others follow.
     pub(super) first: i64,
     pub(super) due_at: Timestamp,
+    /// Not before a webhook was disabled, by whichever clock: what was skipped since then can be replayed.
+    pub(super) skipped_at: Timestamp,
     pub(super) lease_until: Timestamp,
 }
 
@@ -40,20 +42,22 @@ pub(super) async fn plan(
     // First, as nothing may fail between the first reservation and the moment at which a rollback knows of it.
     let first = tx.delivery_ids(webhooks.len()).await?;
     let due_at = tx.env().now();
-    let state = |webhook: &Subscriber| match webhook.disabled {
-        true => InitialState::Skipped,
-        false if tx.queue().reserve(webhook.id, token) => InitialState::Leased,
-        false => InitialState::Pending,
+    let state = |webhook: &Subscriber| match webhook.disabled_at {
+        Some(_) => InitialState::Skipped,
+        None if tx.queue().reserve(webhook.id, token) => InitialState::Leased,
+        None => InitialState::Pending,
     };
     let deliveries = webhooks.iter().map(|webhook| (webhook.id, state(webhook))).collect();
-    Ok(InitialDeliveries { deliveries, first, due_at, lease_until: tx.queue().lease_from(due_at) })
+    let skipped_at = webhooks.iter().filter_map(|webhook| webhook.disabled_at).fold(due_at, Timestamp::max);
+    let lease_until = tx.queue().lease_from(due_at);
+    Ok(InitialDeliveries { deliveries, first, due_at, skipped_at, lease_until })
 }
 
 /// Inserts an event with its deliveries, and moves the company's stamp.
 ///
 /// `$1` company, `$2` event, `$3` row id of the first delivery, `$4` webhooks, `$5` their [states](InitialState),
 /// `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the skipped ones; `$10` kind, `$11` timestamp and
-/// `$12` body of the event, `$13` stamp.
+/// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end.
 pub(super) const INSERT_EVENT: Sql = Sql {
     sqlite: "
         UPDATE company SET last_stamp = $13 WHERE id = $1;
@@ -63,7 +67,7 @@ pub(super) const INSERT_EVENT: Sql = Sql {
             attempts_in_all, ended_at, held_until)
         SELECT $1, $2, $3 + key, unhex(value), CASE state WHEN 2 THEN 'skipped' ELSE 'pending' END,
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, state = 1, state = 1, 0, 0,
-            CASE state WHEN 2 THEN $6 END, CASE state WHEN 1 THEN $8 ELSE 0 END
+            CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
     postgres: "
         WITH stamped AS (
@@ -76,7 +80,7 @@ pub(super) const INSERT_EVENT: Sql = Sql {
             attempts_in_all, ended_at, held_until)
         SELECT $1, $2, $3 + place - 1, webhook, CASE state WHEN 2 THEN 'skipped' ELSE 'pending' END,
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, (state = 1)::int, (state = 1)::int,
-            0, 0, CASE state WHEN 2 THEN $6 END, CASE state WHEN 1 THEN $8 ELSE 0 END
+            0, 0, CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM unnest($4::uuid[], $5::bigint[]) WITH ORDINALITY AS w(webhook, state, place)",
 };
 

@@ -81,10 +81,10 @@ async fn enqueue_event(
     let shared = Bytes::from(body.clone());
     tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token));
     let (webhooks, states) = initial.columns();
-    let InitialDeliveries { first, due_at, lease_until, .. } = &initial;
+    let InitialDeliveries { first, due_at, skipped_at, lease_until, .. } = &initial;
     let deliveries: [&dyn Argument; 8] =
         [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];
-    let event: [&dyn Argument; 4] = [&event.name(), &event.timestamp, &body, &change.stamp];
+    let event: [&dyn Argument; 5] = [&event.name(), &event.timestamp, &body, &change.stamp, skipped_at];
     let mut scope = Scope { connection: tx.connection(), company: change.company.id };
     scope.query(INSERT_EVENT, &[&deliveries[..], &event].concat()).execute().await?;
     Ok(id)

@@ -1,20 +1,20 @@
 //! Which events a webhook subscribes to, as a row holds it.
 
-use invoicing_core::{EventKind, WebhookId};
+use invoicing_core::{EventKind, Timestamp, WebhookId};
 
 /// A webhook as an event needs it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Subscriber {
     pub(crate) id: WebhookId,
     pub(super) kinds: i64,
-    /// Its deliveries are kept as skipped.
-    pub(crate) disabled: bool,
+    /// Since when its deliveries are kept as skipped.
+    pub(super) disabled_at: Option<Timestamp>,
 }
 
 impl Subscriber {
     /// A webhook that gets a test delivery, disabled or not.
     pub(super) const fn to_ping(id: WebhookId) -> Self {
-        Self { id, kinds: 0, disabled: false }
+        Self { id, kinds: 0, disabled_at: None }
     }
 
     pub(crate) fn wants(self, kind: EventKind) -> bool {

@@ -111,7 +111,7 @@ impl From<WebhookRow> for Webhook {
 struct SubscriberRow {
     id: Uuid,
     kinds: i64,
-    disabled: bool,
+    disabled_at: Option<i64>,
 }
 
 /// A webhook as an attempt needs it.
@@ -161,13 +161,13 @@ impl WebhookTable<'_> {
     /// What an event needs of all webhooks.
     pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
         const SUBSCRIBERS: &str = "
-            SELECT id, kinds, disabled_at IS NOT NULL AS disabled FROM webhook
+            SELECT id, kinds, disabled_at FROM webhook
             WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
         let subscriber = |row: SubscriberRow| Subscriber {
             id: WebhookId(row.id),
             kinds: row.kinds,
-            disabled: row.disabled,
+            disabled_at: row.disabled_at.map(Timestamp::from_millis),
         };
         Ok(rows.into_iter().map(subscriber).collect())
     }

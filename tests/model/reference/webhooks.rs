@@ -25,6 +25,7 @@ pub(crate) struct Hook {
     pub(crate) kinds: Vec<&'static str>,
     pub(crate) failures: u32,
     pub(crate) disabled: Option<&'static str>,
+    pub(crate) disabled_at: Option<Millis>,
     pub(crate) is_removed: bool,
     /// When its attempts began, those that a sweep has not deleted.
     pub(crate) log: Vec<Millis>,
@@ -64,7 +65,8 @@ pub(crate) struct Delivery {
 pub(crate) type Place = (usize, usize);
 
 impl Delivery {
-    fn new(hook: usize, is_off: bool, now: Millis) -> Self {
+    fn new(hook: usize, disabled_at: Option<Millis>, now: Millis) -> Self {
+        let is_off = disabled_at.is_some();
         Self {
             hook,
             status: if is_off { "skipped" } else { "pending" },
@@ -73,7 +75,7 @@ impl Delivery {
             attempts_in_all: 0,
             due: now,
             due_within: None,
-            ended: is_off.then_some(now),
+            ended: disabled_at.map(|at| at.max(now)),
         }
     }
 
@@ -113,7 +115,7 @@ impl Company {
         let on = |hook: &Hook| !hook.is_removed && hook.kinds.contains(&kind);
         let subscribed = self.hooks.iter().enumerate().filter(|(_, hook)| on(hook));
         let deliveries =
-            subscribed.map(|(place, hook)| Delivery::new(place, hook.disabled.is_some(), seen.now)).collect();
+            subscribed.map(|(place, hook)| Delivery::new(place, hook.disabled_at, seen.now)).collect();
         self.record(kind, seen.at, data, deliveries);
     }
 
@@ -160,6 +162,7 @@ impl Company {
         let hook = self.hook(place)?;
         if hook.disabled.is_none() {
             hook.disabled = Some("manual");
+            hook.disabled_at = Some(now);
             self.skip_pending(place.expect("found above"), "webhook_disabled", now);
         }
         Ok(())
@@ -168,6 +171,7 @@ impl Company {
     pub(crate) fn enable(&mut self, place: Option<usize>) -> Outcome {
         let hook = self.hook(place)?;
         hook.disabled = None;
+        hook.disabled_at = None;
         hook.failures = 0;
         Ok(())
     }
@@ -199,7 +203,7 @@ impl Company {
         self.hook(place)?;
         let place = place.expect("found above");
         let data = json!({ "id": self.hooks[place].id, "message": message });
-        self.record("ping", at, &data, vec![Delivery::new(place, false, now)]);
+        self.record("ping", at, &data, vec![Delivery::new(place, None, now)]);
         Ok(())
     }
 
@@ -211,22 +215,39 @@ impl Company {
         now: Millis,
     ) -> Result<u64, Vec<Refused>> {
         let place = self.enabled(place)?;
+        Ok(self.queue_again(place, event, Millis::MIN, now))
+    }
+
+    /// Queues what was skipped or failed since an instant; how many.
+    fn queue_again(&mut self, hook: usize, event: Option<usize>, since: Millis, now: Millis) -> u64 {
+        let is_meant = |n: usize| event.is_none_or(|event| n == event);
+        let events = self.events.iter_mut().enumerate().filter(|(n, _)| is_meant(*n));
         let mut queued = 0;
-        for (_, recorded) in
-            self.events.iter_mut().enumerate().filter(|(n, _)| event.is_none_or(|event| *n == event))
-        {
-            for delivery in recorded.deliveries.iter_mut().filter(|delivery| delivery.hook == place) {
-                if ["failed", "skipped"].contains(&delivery.status) {
-                    delivery.status = "pending";
-                    delivery.reason = None;
-                    delivery.ended = None;
-                    delivery.attempts = 0;
-                    delivery.due = now;
-                    queued += 1;
-                }
+        for delivery in events.flat_map(|(_, event)| &mut event.deliveries) {
+            let has_ended = ["failed", "skipped"].contains(&delivery.status);
+            if delivery.hook == hook && has_ended && delivery.ended.is_some_and(|ended| ended >= since) {
+                delivery.status = "pending";
+                delivery.reason = None;
+                delivery.ended = None;
+                delivery.attempts = 0;
+                delivery.due = now;
+                queued += 1;
             }
         }
-        Ok(queued)
+        queued
+    }
+
+    /// How many deliveries it queued.
+    pub(crate) fn enable_and_replay(
+        &mut self,
+        place: Option<usize>,
+        since: Option<Millis>,
+        now: Millis,
+    ) -> Result<u64, Vec<Refused>> {
+        let disabled_at = self.hook(place)?.disabled_at;
+        self.enable(place)?;
+        let since = since.or(disabled_at);
+        Ok(since.map_or(0, |since| self.queue_again(place.expect("found above"), None, since, now)))
     }
 
     /// The deliveries that a run of the dispatcher must attempt.
@@ -247,10 +268,11 @@ impl Company {
         self.hooks[hook].log.push(now);
         delivery.attempts += 1;
         delivery.attempts_in_all += 1;
-        let is_off = self.hooks[hook].disabled.is_some();
+        let disabled_at = self.hooks[hook].disabled_at;
+        let is_off = disabled_at.is_some();
         match meaning(reply, delivery.attempts) {
             Meaning::Again(..) if is_off && !is_ping => {
-                delivery.end("skipped", Some("webhook_disabled"), now)
+                delivery.end("skipped", Some("webhook_disabled"), disabled_at.map_or(now, |at| at.max(now)))
             }
             Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
             Meaning::Done => {
@@ -273,6 +295,7 @@ impl Company {
         hook.failures += 1;
         if hook.failures >= 10 {
             hook.disabled = Some("consecutive_failures");
+            hook.disabled_at = Some(now);
             self.skip_pending(place, "webhook_disabled", now);
         }
     }

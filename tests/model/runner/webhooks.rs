@@ -1,6 +1,6 @@
 //! Steps on webhooks, and the dispatcher.
 
-use invoicing_core::EventKind;
+use invoicing_core::{EventKind, Timestamp};
 use invoicing_server::{NewWebhook, Webhook, WebhookChange};
 use invoicing_tests::{Received, Reply};
 use webhook_verify::Verifier;
@@ -60,6 +60,7 @@ impl Run {
             | Step::Remove(who, nth) => self.switch(step, *who, *nth).await?,
             Step::Ping(who, nth) => self.ping(*who, *nth).await?,
             Step::Replay(who, nth, event) => self.replay(*who, *nth, *event).await?,
+            Step::EnableAndReplay(who, nth, ago) => self.enable_and_replay(*who, *nth, *ago).await?,
             _ => return Ok(false),
         }
         Ok(true)
@@ -84,6 +85,7 @@ impl Run {
                 kinds,
                 failures: 0,
                 disabled: None,
+                disabled_at: None,
                 is_removed: false,
                 log: Vec::new(),
             };
@@ -168,6 +170,21 @@ impl Run {
         if let (Ok(found), Ok(queued)) = (&answer, expected) {
             same("how many were queued again", &found.as_u64(), &Some(queued))?;
         }
+        self.check_all_deliveries(who.through).await
+    }
+
+    async fn enable_and_replay(&mut self, who: Who, nth: Nth, ago: Option<u32>) -> Verdict {
+        let (place, hook) = self.pick_hook(who, nth);
+        let since = ago.map(|ago| self.now - i64::from(ago));
+        let instant = since.map(Timestamp::from_millis);
+        let answer = answered(self.handle(who).webhooks().enable_and_replay(id(&hook), instant).await)?;
+        let now = self.now;
+        let expected = self.sides[who.through].model.enable_and_replay(place, since, now);
+        agree(&answer, &expected.as_ref().map(drop).map_err(Clone::clone))?;
+        if let (Ok(found), Ok(queued)) = (&answer, expected) {
+            same("how many were queued again", &found.as_u64(), &Some(queued))?;
+        }
+        self.check_hooks(who.through).await?;
         self.check_all_deliveries(who.through).await
     }
 

@@ -134,6 +134,7 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     });
     "webhooks.disable" => company.webhooks().disable(other.webhook);
     "webhooks.enable" => company.webhooks().enable(other.webhook);
+    "webhooks.enable_and_replay" => company.webhooks().enable_and_replay(other.webhook, None);
     "webhooks.remove" => company.webhooks().remove(other.webhook);
     "webhooks.rotate" => company.webhooks().rotate(other.webhook);
     "webhooks.ping" => company.webhooks().ping(other.webhook);
