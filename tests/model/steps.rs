@@ -120,7 +120,9 @@ pub(crate) enum Step {
     Enable(Who, Nth),
     /// With how many milliseconds ago, or since it was disabled.
     EnableAndReplay(Who, Nth, Option<u32>),
-    Rotate(Who, Nth),
+    /// With an overlap of so many milliseconds, or without.
+    Rotate(Who, Nth, Option<u32>),
+    EndOverlap(Who, Nth),
     Remove(Who, Nth),
     Ping(Who, Nth),
     Replay(Who, Nth, Option<Nth>),
@@ -346,7 +348,9 @@ fn hooks() -> impl Strategy<Value = Step> {
         3 => (who(), nth()).prop_map(|(who, hook)| Step::Enable(who, hook)),
         2 => (who(), nth(), option::of(0..10_000_u32))
             .prop_map(|(who, hook, since)| Step::EnableAndReplay(who, hook, since)),
-        1 => (who(), nth()).prop_map(|(who, hook)| Step::Rotate(who, hook)),
+        2 => (who(), nth(), option::of(1..100_000_u32))
+            .prop_map(|(who, hook, overlap)| Step::Rotate(who, hook, overlap)),
+        1 => (who(), nth()).prop_map(|(who, hook)| Step::EndOverlap(who, hook)),
         1 => (who(), nth()).prop_map(|(who, hook)| Step::Remove(who, hook)),
         4 => (who(), nth()).prop_map(|(who, hook)| Step::Ping(who, hook)),
         4 => (who(), nth(), option::of(nth())).prop_map(|(who, hook, event)| Step::Replay(who, hook, event)),

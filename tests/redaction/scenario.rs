@@ -235,8 +235,10 @@ async fn deliveries(
     let change = WebhookChange { url: Some(format!("{plain}{tail}&again=1")), events: None };
     printed.value("WebhookChange", &change);
     owner.webhooks().change(hooks[2], &change).await.unwrap();
-    let rotated = owner.webhooks().rotate(hooks[0]).await.unwrap();
+    let rotated = owner.webhooks().rotate_with_overlap(hooks[0], Duration::from_hours(1)).await.unwrap();
     secrets.text("a rotated secret", rotated.secret.reveal());
+    printed.value("RegisteredWebhook", &rotated);
+    owner.webhooks().ping(hooks[0]).await.unwrap();
     let damage =
         "UPDATE webhook SET secret = substr(secret, 1, length(secret) - 4), url = 'ftp' || url WHERE id = $1";
     for hook in [hooks[1], hooks[3]] {

@@ -128,7 +128,8 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     let invoicing = house.open(keys("k1", 1)).await;
     let company = company(&invoicing).await;
     let first = hook(&company, "https://example.com/a").await;
-    let rotated = company.webhooks().rotate(first.webhook.id).await.unwrap();
+    let overlap = Duration::from_hours(1);
+    let rotated = company.webhooks().rotate_with_overlap(first.webhook.id, overlap).await.unwrap();
     let api_key = company.keys().issue("CRM").await.unwrap().key;
     let client = company.clients().create(&NewClient::named("A")).await.unwrap().client.id;
     let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
@@ -142,12 +143,13 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     }
     assert!(!house.holds(&[1; 32]).await, "the key itself is not stored");
     assert!(house.holds(b"CRM").await, "the search finds what is there");
-    assert!(sealed_with(0, &[("k1", 2)])(&invoicing.sealed_with().await.unwrap()));
-    assert_signs(&invoicing, &company, first.webhook.id, &rotated.secret).await;
+    assert!(sealed_with(0, &[("k1", 3)])(&invoicing.sealed_with().await.unwrap()));
     let id = company.id();
     drop((company, invoicing));
     let invoicing = house.open(keys("k1", 1)).await;
-    assert_signs(&invoicing, &invoicing.company(id), first.webhook.id, &rotated.secret).await;
+    for secret in [&first.secret, &rotated.secret] {
+        assert_signs(&invoicing, &invoicing.company(id), first.webhook.id, secret).await;
+    }
 }
 
 #[on_each_database]
@@ -427,7 +429,9 @@ async fn rotating_and_changing_keys_under_load_never_breaks_a_signature() {
 #[derive(Debug, Clone)]
 enum Step {
     Register,
-    Rotate(prop::sample::Index),
+    /// With an overlap, or without.
+    Rotate(prop::sample::Index, bool),
+    EndOverlap(prop::sample::Index),
     Remove(prop::sample::Index),
     /// A new current key; those that are needed stay as older ones.
     NewKey,
@@ -437,11 +441,18 @@ enum Step {
     Reopen,
 }
 
-/// A webhook as the model knows it: its secret and which key it is sealed with.
+/// A webhook as the model knows it: its secret and which key it is sealed with, and the same of the one before.
 struct Known {
     id: WebhookId,
     secret: Secret,
     sealed: Option<u8>,
+    previous: Option<(Secret, Option<u8>)>,
+}
+
+impl Known {
+    fn sealed(&self) -> impl Iterator<Item = Option<u8>> {
+        [self.sealed].into_iter().chain(self.previous.as_ref().map(|(_, sealed)| *sealed))
+    }
 }
 
 struct Model {
@@ -483,13 +494,22 @@ impl Model {
         match step {
             Step::Register if self.hooks.len() < 20 => {
                 let RegisteredWebhook { webhook, secret, .. } = hook(&company, "https://example.com/a").await;
-                self.hooks.push(Known { id: webhook.id, secret, sealed: current });
+                self.hooks.push(Known { id: webhook.id, secret, sealed: current, previous: None });
             }
-            Step::Rotate(which) if !self.hooks.is_empty() => {
+            Step::Rotate(which, overlaps) if !self.hooks.is_empty() => {
                 let which = which.index(self.hooks.len());
                 let known = &mut self.hooks[which];
-                let secret = webhooks.rotate(known.id).await.unwrap().secret;
-                *known = Known { id: known.id, secret, sealed: current };
+                let overlap = Duration::from_hours(u64::from(overlaps));
+                let rotated = webhooks.rotate_with_overlap(known.id, overlap).await.unwrap();
+                let old = std::mem::replace(&mut known.secret, rotated.secret);
+                known.sealed = current;
+                known.previous = overlaps.then_some((old, current));
+            }
+            Step::EndOverlap(which) if !self.hooks.is_empty() => {
+                let which = which.index(self.hooks.len());
+                let known = &mut self.hooks[which];
+                webhooks.end_overlap(known.id).await.unwrap();
+                known.previous = None;
             }
             Step::Remove(which) if !self.hooks.is_empty() => {
                 let which = which.index(self.hooks.len());
@@ -502,16 +522,22 @@ impl Model {
                 self.invoicing().use_sealing_keys(keys).await.unwrap();
             }
             Step::Reseal if current.is_some() => {
-                let others = self.hooks.iter().filter(|known| known.sealed != current).count();
+                let sealed = self.hooks.iter().flat_map(Known::sealed);
+                let others = sealed.filter(|sealed| *sealed != current).count();
                 let expected = others as u64 + u64::from(self.url_key != current);
                 let report = self.invoicing().reseal().await.unwrap();
                 assert_eq!((report.resealed, report.unreadable), (expected, 0));
-                self.hooks.iter_mut().for_each(|known| known.sealed = current);
+                for known in &mut self.hooks {
+                    known.sealed = current;
+                    if let Some((_, sealed)) = &mut known.previous {
+                        *sealed = current;
+                    }
+                }
                 self.url_key = current;
             }
             Step::Drop if current.is_some() => {
                 let keys = Self::given(&self.keys[self.keys.len() - 1..]).unwrap();
-                let all = self.hooks.iter().map(|known| known.sealed).chain([self.url_key]);
+                let all = self.hooks.iter().flat_map(Known::sealed).chain([self.url_key]);
                 let needed = all.flatten().any(|key| Some(key) != current);
                 let dropped = self.invoicing().use_sealing_keys(keys).await;
                 assert_eq!(dropped.is_err(), needed);
@@ -531,7 +557,7 @@ impl Model {
     async fn check(&self) {
         let sealed = self.invoicing().sealed_with().await.unwrap();
         let mut expected = SealedWith::default();
-        for key in self.hooks.iter().map(|known| known.sealed).chain([self.url_key]) {
+        for key in self.hooks.iter().flat_map(Known::sealed).chain([self.url_key]) {
             match key {
                 None => expected.clear += 1,
                 Some(number) => *expected.keys.entry(format!("k{number}")).or_default() += 1,
@@ -549,7 +575,8 @@ fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_rig
     let index = any::<prop::sample::Index>;
     let step = prop_oneof![
         4 => Just(Step::Register),
-        3 => index().prop_map(Step::Rotate),
+        3 => (index(), any::<bool>()).prop_map(|(which, overlaps)| Step::Rotate(which, overlaps)),
+        1 => index().prop_map(Step::EndOverlap),
         1 => index().prop_map(Step::Remove),
         2 => Just(Step::NewKey),
         2 => Just(Step::Reseal),
@@ -567,6 +594,9 @@ fn any_sequence_of_changes_of_keys_and_webhooks_leaves_counts_and_signatures_rig
             let company = model.invoicing().company(model.company);
             for known in &model.hooks {
                 assert_signs(model.invoicing(), &company, known.id, &known.secret).await;
+                if let Some((previous, _)) = &known.previous {
+                    assert_signs(model.invoicing(), &company, known.id, previous).await;
+                }
             }
             Ok(())
         })

@@ -4,8 +4,8 @@
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventId, Plan, WebhookId};
-use invoicing_server::Error;
-use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database};
+use invoicing_server::{Env, Error};
+use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database, on_postgres};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -96,6 +96,19 @@ async fn what_waits_is_skipped_at_once_and_its_rows_follow_in_batches_after_a_re
         assert_eq!(world.count(NOTED).await, 0);
         assert!(receiver.received().is_empty());
     }
+}
+
+/// Rules: WEBHOOK-18
+#[on_postgres]
+async fn what_one_node_has_left_another_one_takes_up() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let (id, events) = waiting(&world, &receiver.url, 2 * BATCH + 1).await;
+    world.company.webhooks().disable(id).await.unwrap();
+    let other = world.node(Env::system().with_clock(world.clock.clone())).await;
+    assert_eq!(other.dispatcher().run_once().await.unwrap().attempts, 0);
+    world.assert_all_ended().await;
+    assert_shown(&world, id, &events, DISABLED).await;
 }
 
 /// Rules: WEBHOOK-17, WEBHOOK-18
@@ -308,7 +321,7 @@ async fn another_company_does_not_wait_for_all_deliveries_of_a_webhook() {
     let hooks = world.company.webhooks();
     let (mut longest, mut dispatcher) = (Duration::ZERO, None);
     for change in ["disable", "enable", "replay", "remove"] {
-        let (took, waited) = longest_wait(&world, async {
+        let changing = async {
             match change {
                 "disable" => drop(hooks.disable(id).await.unwrap()),
                 "enable" => drop(hooks.enable(id).await.unwrap()),
@@ -316,8 +329,8 @@ async fn another_company_does_not_wait_for_all_deliveries_of_a_webhook() {
                 _ => hooks.remove(id).await.unwrap(),
             }
             dispatcher.get_or_insert_with(|| RunningDispatcher::start(world.invoicing.dispatcher()));
-        })
-        .await;
+        };
+        let (took, waited) = Box::pin(longest_wait(&world, changing)).await;
         let database = world.database();
         println!("{database:?} {} rows: {change} {took:?}, another company waits {waited:?}", rows());
         longest = longest.max(waited);

@@ -88,6 +88,7 @@ async fn another_company_s_webhook_is_not_found_by_any_operation() {
         not_found(&world, "enable", webhooks.enable(id)).await;
         not_found(&world, "remove", webhooks.remove(id)).await;
         not_found(&world, "rotate", webhooks.rotate(id)).await;
+        not_found(&world, "end an overlap", webhooks.end_overlap(id)).await;
         not_found(&world, "ping", webhooks.ping(id)).await;
         not_found(&world, "enable and replay", webhooks.enable_and_replay(id, None)).await;
         not_found(&world, "replay", webhooks.replay(id, None)).await;

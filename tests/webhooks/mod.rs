@@ -4,4 +4,5 @@ mod bulk;
 mod deliveries;
 mod dispatcher;
 mod management;
+mod rotation;
 mod target;

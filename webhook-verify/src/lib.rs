@@ -98,11 +98,26 @@
 //! - **Pass the raw body**, before any parser, decompressor or text conversion touches it. JSON that was parsed
 //!   and printed again has other bytes, and so another MAC.
 //! - **Drop repeats.** A delivery may arrive more than once, and a captured one stays valid for the tolerance. Keep
-//!   the [`DedupKey`]s that were handled, or use an inbox.
+//!   the [`DedupKey`]s that were handled, or use an inbox. The header `X-Service-Event-Id` tells repeats as well, but no
+//!   signature covers it: it serves logs and support, not protection.
 //! - **Answer within 5 s**, with the right status: a 2xx for a stored delivery, a repeat and an unknown kind; a 400 for a
 //!   forgery, so that its sender stops; a 5xx only for a failure of the receiver, as it makes the sender retry.
 //! - **Keep the clock right.** More than [`TOLERANCE_SECONDS`] off in either direction, nothing passes.
 //! - When nothing matches and it is unclear why, ask [`explain()`] on a development machine.
+//!
+//! # Rotation of a secret
+//!
+//! A sender may sign with both secrets while one is rotated: `t=…,v1=<new>,v1=<old>`. A receiver that accepts any
+//! matching `v1`, as [`Verifier`] does, changes over without a refused delivery: with the old secret until it has the new
+//! one. Where a rotation has no overlap, give the receiver [both secrets](Verifier::with_secrets) as soon as the new one
+//! is known. Receivers that read the header in another way see:
+//!
+//! | The receiver looks at | with the old secret | with the new secret |
+//! |---|---|---|
+//! | any `v1` | accepts until the overlap ends | accepts |
+//! | the first `v1` | refuses | accepts |
+//! | the last `v1` | accepts until the overlap ends | refuses until the overlap ends |
+//! | one `v1`, and refuses more | refuses | refuses until the overlap ends |
 //!
 //! # Rules
 //!

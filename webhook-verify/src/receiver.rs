@@ -80,7 +80,7 @@ pub struct Delivery {
     /// The webhook's id on the sender's side, for debugging: no signature covers it.
     pub webhook_id: Option<HeaderValue>,
     /// The event's id on the sender's side: the same for every attempt, every webhook and a replay of one event. It tells
-    /// a second attempt from a real repeat. No signature covers it.
+    /// a second attempt from a real repeat. No signature covers it, so drop repeats by a [`DedupKey`](crate::DedupKey).
     pub event_id: Option<HeaderValue>,
 }
 

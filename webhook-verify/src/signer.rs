@@ -82,6 +82,23 @@ impl Signature {
         str::from_utf8(self.as_bytes()).unwrap_or_default()
     }
 
+    /// The hex characters of its `v1`. During a rotation a header has one for each secret:
+    ///
+    /// ```
+    /// # use webhook_verify::Signer;
+    /// # let (new, old) = (Signer::new("whsec_new")?, Signer::new("whsec_old")?);
+    /// # let (t, body) = (1_789_378_867, b"{}");
+    /// let header = format!("{},v1={}", new.sign(t, body), old.sign(t, body).v1());
+    /// # for secret in ["whsec_new", "whsec_old"] {
+    /// #     webhook_verify::Verifier::new(secret)?.verify(&header, body, t).expect("either matches");
+    /// # }
+    /// # Ok::<(), webhook_verify::EmptySecret>(())
+    /// ```
+    pub fn v1(&self) -> &str {
+        let (_, v1) = self.as_str().split_at(self.length - HEX_LENGTH);
+        v1
+    }
+
     /// The header's value, for HTTP libraries that take bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]

@@ -16,3 +16,10 @@ CREATE TABLE bulk_change (
 DROP INDEX delivery_replayable;
 CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status, ended_at)
     WHERE status IN ('failed', 'skipped');
+
+-- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
+ALTER TABLE webhook ADD COLUMN previous_secret TEXT;
+ALTER TABLE webhook ADD COLUMN previous_secret_until BIGINT;
+ALTER TABLE webhook ADD COLUMN previous_sealed_with TEXT COLLATE "C" GENERATED ALWAYS AS (
+    CASE WHEN substr(previous_secret, 1, 3) = 'v1.' THEN split_part(previous_secret, '.', 2) END
+) STORED;

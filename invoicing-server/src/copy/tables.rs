@@ -192,6 +192,8 @@ pub(super) const TABLES: [Table; 19] = [
             text("disabled_reason"),
             number("created_at"),
             number("removed_at"),
+            text("previous_secret"),
+            number("previous_secret_until"),
         ],
     },
     Table {

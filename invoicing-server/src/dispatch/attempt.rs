@@ -6,7 +6,6 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::receivers::Ready;
 use super::slots::Health;
 use crate::queue::Job;
 
@@ -68,18 +67,16 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     if at.plus_millis(limit.saturating_add(MIN_REST_MS)) > job.lease_until {
         return AttemptResult::Released;
     }
-    let Ready { target, signer } = match receiver.endpoint(job.is_ping) {
+    let ready = match receiver.endpoint(job.is_ping) {
         Some(Ok(ready)) => ready,
         Some(Err(class)) => return failed(at, class),
         None => return AttemptResult::Disabled,
     };
-    let Ok(signature) = HeaderValue::from_str(signer.sign(at.as_seconds(), &job.body).as_str()) else {
+    let event = HeaderValue::from_str(&job.event.to_string());
+    let (Ok(signature), Ok(event)) = (ready.signature(at, &job.body), event) else {
         return failed(at, FailureClass::Unsendable);
     };
-    let Ok(event) = HeaderValue::from_str(&job.event.to_string()) else {
-        return failed(at, FailureClass::Unsendable);
-    };
-    let mut post = target.post(job.body.clone());
+    let mut post = ready.target.post(job.body.clone());
     post.headers_mut().insert(context.receivers.event_header.clone(), event);
     post.headers_mut().insert(context.receivers.signature_header.clone(), signature);
     let begun = Instant::now();

@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use http::header::{CONTENT_TYPE, USER_AGENT};
+use http::header::{CONTENT_TYPE, InvalidHeaderValue, USER_AGENT};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use invoicing_core::{CompanyId, FailureClass, WebhookId};
+use invoicing_core::{CompanyId, FailureClass, Timestamp, WebhookId};
 use parking_lot::Mutex;
 use webhook_verify::Signer;
+use zeroize::Zeroizing;
 
 use super::transport::{Target, Transport};
 use crate::Error;
@@ -21,10 +22,26 @@ use crate::store::webhooks::ReceiverRow;
 use crate::store::{Store, Tables};
 use crate::target::TargetPolicy;
 
-/// Target and signer of a webhook.
+/// Target and signers of a webhook.
 pub(super) struct Ready {
     pub(super) target: Target,
-    pub(super) signer: Signer,
+    signer: Signer,
+    /// Signs with the secret before the last rotation as well, until an instant.
+    previous: Option<(Signer, Timestamp)>,
+}
+
+impl Ready {
+    /// The signature header of an attempt: the new secret first.
+    pub(super) fn signature(&self, at: Timestamp, body: &[u8]) -> Result<HeaderValue, InvalidHeaderValue> {
+        let signature = self.signer.sign(at.as_seconds(), body);
+        match &self.previous {
+            Some((previous, until)) if at < *until => {
+                let previous = previous.sign(at.as_seconds(), body);
+                HeaderValue::from_str(&format!("{signature},v1={}", previous.v1()))
+            }
+            _ => HeaderValue::from_str(signature.as_str()),
+        }
+    }
 }
 
 /// A webhook as an attempt needs it.
@@ -169,24 +186,14 @@ impl Receivers {
                 return Ok(Err(error.failure_class()));
             }
         };
-        let secret = match row.secret {
-            Ok(secret) => secret,
-            Err(cause) => {
-                let can_be_read_again = matches!(cause, NotOpened::NoKey(_));
-                let error = AssociatedData::webhook_secret(company, webhook).bad_row(cause);
-                if can_be_read_again {
-                    return Err(error);
-                }
-                tracing::error!(
-                    error = &error as &dyn std::error::Error,
-                    "the webhook's secret cannot be read; its deliveries fail until it is rotated"
-                );
-                return Ok(Err(FailureClass::Unsendable));
+        let place = AssociatedData::webhook_secret(company, webhook);
+        let Some(signer) = signer_of(row.secret, &place)? else { return Ok(Err(FailureClass::Unsendable)) };
+        let previous = match row.previous {
+            Some((secret, until)) => {
+                let place = AssociatedData::previous_webhook_secret(company, webhook);
+                signer_of(secret, &place)?.map(|signer| (signer, until))
             }
-        };
-        let Ok(signer) = Signer::new(secret.as_bytes()) else {
-            tracing::warn!(%webhook, "the webhook's secret is empty");
-            return Ok(Err(FailureClass::Unsendable));
+            None => None,
         };
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -194,6 +201,26 @@ impl Receivers {
         if let Ok(id) = HeaderValue::from_str(&webhook.to_string()) {
             headers.insert(self.id_header.clone(), id);
         }
-        Ok(Ok(Arc::new(Ready { target: Target::new(&url, headers), signer })))
+        Ok(Ok(Arc::new(Ready { target: Target::new(&url, headers), signer, previous })))
     }
+}
+
+/// `None` for a secret that cannot be used. Fails where it was read under keys that have been changed since.
+fn signer_of(
+    secret: Result<Zeroizing<String>, NotOpened>,
+    place: &AssociatedData,
+) -> Result<Option<Signer>, Error> {
+    let cause = match secret {
+        Ok(secret) => match Signer::new(secret.as_bytes()) {
+            Ok(signer) => return Ok(Some(signer)),
+            Err(empty) => place.bad_row(empty),
+        },
+        Err(cause @ NotOpened::NoKey(_)) => return Err(place.bad_row(cause)),
+        Err(cause) => place.bad_row(cause),
+    };
+    tracing::error!(
+        error = &cause as &dyn std::error::Error,
+        "the webhook's secret cannot be read, and nothing is signed with it; rotate it"
+    );
+    Ok(None)
 }

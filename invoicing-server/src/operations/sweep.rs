@@ -35,6 +35,8 @@ pub struct SweepReport {
     pub revoked_keys: u64,
     /// Attempts of more than 30 days ago that were deleted.
     pub pruned_attempts: u64,
+    /// Secrets of webhooks that were wiped because the overlap of their rotation has ended.
+    pub wiped_secrets: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
     /// Another node on the same database is sweeping, so this one did nothing.
@@ -123,6 +125,8 @@ impl Sweeper {
     async fn sweep_company(&self, id: CompanyId, progress: &mut Progress) -> Result<(), Error> {
         progress.report.expired_quotes += self.sweep_due(id, Due::Quotes, progress).await?;
         progress.report.overdue_invoices += self.sweep_due(id, Due::Invoices, progress).await?;
+        let store = &self.services.store;
+        progress.report.wiped_secrets += store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
         progress.report.pruned_attempts += self.prune_attempts(id).await?;
         Ok(())
     }
@@ -163,6 +167,11 @@ impl Sweeper {
         let store = &self.services.store;
         store.write_company(company, async move |mut tx| tx.revoke_idle_key(key, idle_since).await).await
     }
+}
+
+async fn wipe_secrets(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
+    let now = tx.change.now;
+    tx.webhooks().wipe_ended_secrets(now).await
 }
 
 async fn prune_batch(mut tx: CompanyTx<'_>) -> Result<u64, Error> {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId};
 
@@ -15,6 +16,9 @@ use crate::store::{CompanyTx, Tables};
 
 /// Most webhooks that a company may have.
 const MAX_WEBHOOKS: i64 = 20;
+
+/// Longest time for which two secrets of a webhook sign.
+const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 
 /// The webhooks of a company.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +117,7 @@ impl Webhooks<'_> {
                     consecutive_failures: 0,
                     disabled: None,
                     created_at: tx.change.now,
+                    previous_secret_until: None,
                 };
                 tx.webhooks().insert(&sealer, &webhook, &key).await?;
                 Ok(webhook)
@@ -210,19 +215,61 @@ impl Webhooks<'_> {
     }
 
     /// Gives a webhook a new secret, shown this once. From now on every attempt is signed with it, also those of
-    /// deliveries that wait already. Another node that misses the notification may use the old one for up to 5 s.
+    /// deliveries that wait already, and with no other: a secret that has leaked is rotated so. Another node that misses the
+    /// notification may use the old one for up to 5 s.
     pub async fn rotate(&self, id: WebhookId) -> Result<RegisteredWebhook, Error> {
+        self.rotate_with_overlap(id, Duration::ZERO).await
+    }
+
+    /// Like [`rotate`](Self::rotate), but for a time of at most 7 days every attempt is signed with both secrets:
+    /// `t=…,v1=<new>,v1=<old>`. A receiver that accepts any matching `v1` can change over within it without a refused
+    /// delivery. Others cannot:
+    ///
+    /// | The receiver looks at | with the old secret | with the new secret |
+    /// |---|---|---|
+    /// | any `v1` | accepts until the overlap ends | accepts |
+    /// | the first `v1` | refuses | accepts |
+    /// | the last `v1` | accepts until the overlap ends | refuses until the overlap ends |
+    /// | one `v1`, and refuses more | refuses | refuses until the overlap ends |
+    ///
+    /// A secret that an earlier rotation has kept is wiped. [`end_overlap`](Self::end_overlap) ends the time early; a sweep
+    /// wipes what has ended.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for more than 7 days. [`Error::Internal`] where the present secret cannot be read: rotate
+    /// without an overlap.
+    pub async fn rotate_with_overlap(
+        &self,
+        id: WebhookId,
+        overlap: Duration,
+    ) -> Result<RegisteredWebhook, Error> {
+        if overlap > MAX_OVERLAP {
+            return Err(Invalid::new("overlap", "must be at most 7 days").into());
+        }
         let secret = Secret::generate(secret::WEBHOOK, self.0.env());
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
+        let millis = i64::try_from(overlap.as_millis()).unwrap_or(i64::MAX);
         let webhook = self
             .0
             .write(async move |mut tx| {
                 tx.webhooks().find(id).await?;
-                tx.webhooks().set_secret(&sealer, id, key.reveal()).await?;
+                let keep_until = (millis > 0).then(|| tx.change.now.plus_millis(millis));
+                tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
                 changed(&mut tx, id).await
             })
             .await?;
         Ok(RegisteredWebhook { webhook, secret })
+    }
+
+    /// Ends the overlap of a rotation, if there is one: attempts are signed with the new secret alone.
+    pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
+        self.0
+            .write(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.webhooks().wipe_previous_secret(id).await?;
+                changed(&mut tx, id).await
+            })
+            .await
     }
 
     /// Queues a test delivery, also while the webhook is disabled. It is signed, retried and logged like any other, but

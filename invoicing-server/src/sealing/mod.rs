@@ -38,6 +38,10 @@ impl AssociatedData {
         Self { table: "webhook", column: "secret", company: Some(company), row: id.to_string() }
     }
 
+    pub(crate) fn previous_webhook_secret(company: CompanyId, id: WebhookId) -> Self {
+        Self { column: "previous_secret", ..Self::webhook_secret(company, id) }
+    }
+
     pub(crate) fn setting(name: &str) -> Self {
         Self { table: "setting", column: "value", company: None, row: name.to_owned() }
     }

@@ -49,24 +49,50 @@ pub(crate) struct Resealed {
     pub(crate) last: Option<Uuid>,
 }
 
+impl Resealed {
+    /// Opens a secret that is to be sealed again, and counts it.
+    fn open(&mut self, sealer: &Sealer, place: &AssociatedData, stored: String) -> Option<Zeroizing<String>> {
+        match sealer.open_text(place, &Zeroizing::new(stored)) {
+            Ok(clear) => {
+                self.sealed += 1;
+                Some(clear)
+            }
+            Err(cause) => {
+                let error = place.bad_row(cause);
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "a webhook's secret was not sealed again; rotate it"
+                );
+                self.unreadable += 1;
+                None
+            }
+        }
+    }
+}
+
 #[derive(FromRow)]
 struct KeyCount {
     sealed_with: Option<String>,
     secrets: i64,
 }
 
+/// The secrets of a webhook, with what is sealed with another key than the current one.
 #[derive(FromRow)]
-struct StoredSecret {
+struct StoredSecrets {
     company_id: Uuid,
     id: Uuid,
-    secret: String,
+    secret: Option<String>,
+    previous_secret: Option<String>,
 }
 
 impl SealedSecrets<'_> {
     /// How many secrets are sealed with which key.
     pub(crate) async fn count(&mut self) -> Result<SealedWith, Error> {
         const WEBHOOKS: &str = "
-            SELECT sealed_with, count(*) AS secrets FROM webhook WHERE removed_at IS NULL GROUP BY sealed_with";
+            SELECT sealed_with, count(*) AS secrets FROM (
+                SELECT sealed_with FROM webhook WHERE removed_at IS NULL
+                UNION ALL SELECT previous_sealed_with FROM webhook WHERE previous_secret IS NOT NULL
+            ) secrets GROUP BY sealed_with";
         let mut all = SealedWith::default();
         let webhooks: Vec<KeyCount> = self.0.query(WEBHOOKS, &[]).fetch_all().await?;
         for KeyCount { sealed_with, secrets } in webhooks {
@@ -86,34 +112,41 @@ impl SealedSecrets<'_> {
         limit: u32,
     ) -> Result<Resealed, Error> {
         const NOT_SEALED_WITH: Sql = Sql {
-            sqlite:
-                "
-                SELECT company_id, id, secret FROM webhook
-                WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3",
+            sqlite: "
+                SELECT company_id, id, CASE WHEN sealed_with IS DISTINCT FROM $2 THEN secret END AS secret,
+                    CASE WHEN previous_sealed_with IS DISTINCT FROM $2 THEN previous_secret END AS previous_secret
+                FROM webhook
+                WHERE id > $1 AND removed_at IS NULL AND (
+                    sealed_with IS DISTINCT FROM $2
+                    OR previous_secret IS NOT NULL AND previous_sealed_with IS DISTINCT FROM $2
+                )
+                ORDER BY id LIMIT $3",
             postgres: "
-                SELECT company_id, id, secret FROM webhook
-                WHERE id > $1 AND removed_at IS NULL AND sealed_with IS DISTINCT FROM $2 ORDER BY id LIMIT $3
-                FOR UPDATE",
+                SELECT company_id, id, CASE WHEN sealed_with IS DISTINCT FROM $2 THEN secret END AS secret,
+                    CASE WHEN previous_sealed_with IS DISTINCT FROM $2 THEN previous_secret END AS previous_secret
+                FROM webhook
+                WHERE id > $1 AND removed_at IS NULL AND (
+                    sealed_with IS DISTINCT FROM $2
+                    OR previous_secret IS NOT NULL AND previous_sealed_with IS DISTINCT FROM $2
+                )
+                ORDER BY id LIMIT $3 FOR UPDATE",
         };
-        let rows: Vec<StoredSecret> =
+        let rows: Vec<StoredSecrets> =
             self.0.query(NOT_SEALED_WITH, &[&after, &sealer.current_id()?, &limit]).fetch_all().await?;
         let mut resealed = Resealed { sealed: 0, unreadable: 0, last: rows.last().map(|row| row.id) };
-        for StoredSecret { company_id, id, secret } in rows {
+        for StoredSecrets { company_id, id, secret, previous_secret } in rows {
             let (company, id) = (CompanyId(company_id), WebhookId(id));
-            let place = AssociatedData::webhook_secret(company, id);
-            match sealer.open_text(&place, &Zeroizing::new(secret)) {
-                Ok(clear) => {
-                    let mut webhooks = WebhookTable(Scope { connection: self.0, company });
+            let mut webhooks = WebhookTable(Scope { connection: self.0, company });
+            if let Some(secret) = secret {
+                let place = AssociatedData::webhook_secret(company, id);
+                if let Some(clear) = resealed.open(sealer, &place, secret) {
                     webhooks.set_secret(sealer, id, &clear).await?;
-                    resealed.sealed += 1;
                 }
-                Err(cause) => {
-                    let error = place.bad_row(cause);
-                    tracing::error!(
-                        error = &error as &dyn std::error::Error,
-                        "a webhook's secret was not sealed again; rotate it"
-                    );
-                    resealed.unreadable += 1;
+            }
+            if let Some(secret) = previous_secret {
+                let place = AssociatedData::previous_webhook_secret(company, id);
+                if let Some(clear) = resealed.open(sealer, &place, secret) {
+                    webhooks.set_previous_secret(sealer, id, &clear).await?;
                 }
             }
         }

@@ -62,11 +62,15 @@ pub struct Webhook {
     pub disabled: Option<(Timestamp, DisabledReason)>,
     /// When it was registered.
     pub created_at: Timestamp,
+    /// Until when attempts are signed with the secret before the last rotation as well. In the past once that has ended,
+    /// until the next sweep wipes it.
+    pub previous_secret_until: Option<Timestamp>,
 }
 
 impl fmt::Debug for Webhook {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { id, url, events, consecutive_failures, disabled, created_at } = self;
+        let Self { id, url, events, consecutive_failures, disabled, created_at, previous_secret_until } =
+            self;
         f.debug_struct("Webhook")
             .field("id", id)
             .field("url", &shown_url(url))
@@ -74,6 +78,7 @@ impl fmt::Debug for Webhook {
             .field("consecutive_failures", consecutive_failures)
             .field("disabled", disabled)
             .field("created_at", created_at)
+            .field("previous_secret_until", previous_secret_until)
             .finish()
     }
 }
@@ -87,6 +92,7 @@ struct WebhookRow {
     disabled_at: Option<i64>,
     disabled_reason: Option<String>,
     created_at: i64,
+    previous_secret_until: Option<i64>,
 }
 
 impl From<WebhookRow> for Webhook {
@@ -103,6 +109,7 @@ impl From<WebhookRow> for Webhook {
             consecutive_failures: u32::try_from(row.failures).unwrap_or(u32::MAX),
             disabled,
             created_at: Timestamp::from_millis(row.created_at),
+            previous_secret_until: row.previous_secret_until.map(Timestamp::from_millis),
         }
     }
 }
@@ -119,6 +126,8 @@ pub(crate) struct ReceiverRow {
     pub(crate) url: String,
     /// Or why it cannot be opened.
     pub(crate) secret: Result<Zeroizing<String>, NotOpened>,
+    /// The secret before the last rotation, and until when it is used.
+    pub(crate) previous: Option<(Result<Zeroizing<String>, NotOpened>, Timestamp)>,
     /// Why its deliveries are skipped, if they are.
     pub(crate) skipping: Option<Skipping>,
 }
@@ -127,6 +136,8 @@ pub(crate) struct ReceiverRow {
 struct StoredReceiver {
     url: String,
     secret: String,
+    previous_secret: Option<String>,
+    previous_secret_until: Option<i64>,
     disabled_at: Option<i64>,
     removed_at: Option<i64>,
 }
@@ -143,8 +154,8 @@ pub(crate) struct WebhookTable<'c>(pub(super) Scope<'c>);
 impl WebhookTable<'_> {
     pub(crate) async fn find(&mut self, id: WebhookId) -> Result<Webhook, Error> {
         const FIND: &str = "
-            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
-            WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
+            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at, previous_secret_until
+            FROM webhook WHERE company_id = $1 AND id = $2 AND removed_at IS NULL";
         let row: Option<WebhookRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         row.map(Webhook::from).ok_or(Error::NotFound)
     }
@@ -152,8 +163,8 @@ impl WebhookTable<'_> {
     /// All webhooks, oldest first.
     pub(crate) async fn list(&mut self) -> Result<Vec<Webhook>, Error> {
         const LIST: &str = "
-            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at FROM webhook
-            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+            SELECT id, url, kinds, failures, disabled_at, disabled_reason, created_at, previous_secret_until
+            FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<WebhookRow> = self.0.query(LIST, &[]).fetch_all().await?;
         Ok(rows.into_iter().map(Webhook::from).collect())
     }
@@ -202,7 +213,8 @@ impl WebhookTable<'_> {
         self.0.query(SET_TARGET, &[id, url, &to_bits(events)]).change_one("webhook").await
     }
 
-    pub(crate) async fn set_secret(
+    /// Stores a secret sealed again: nothing else changes.
+    pub(super) async fn set_secret(
         &mut self,
         sealer: &Sealer,
         id: WebhookId,
@@ -211,6 +223,65 @@ impl WebhookTable<'_> {
         const SET_SECRET: &str = "UPDATE webhook SET secret = $3 WHERE company_id = $1 AND id = $2";
         let secret = sealer.seal_text(&AssociatedData::webhook_secret(self.0.company, id), secret);
         self.0.query(SET_SECRET, &[&id, &*secret]).change_one("webhook").await
+    }
+
+    /// Stores the secret before the last rotation sealed again: nothing else changes.
+    pub(super) async fn set_previous_secret(
+        &mut self,
+        sealer: &Sealer,
+        id: WebhookId,
+        secret: &str,
+    ) -> Result<(), Error> {
+        const SET_PREVIOUS: &str =
+            "UPDATE webhook SET previous_secret = $3 WHERE company_id = $1 AND id = $2";
+        let secret = sealer.seal_text(&AssociatedData::previous_webhook_secret(self.0.company, id), secret);
+        self.0.query(SET_PREVIOUS, &[&id, &*secret]).change_one("webhook").await
+    }
+
+    /// Replaces the secret. With an instant, the present one is kept until then; an earlier one is wiped in any case.
+    ///
+    /// # Errors
+    /// The present secret is to be kept and cannot be read.
+    pub(crate) async fn rotate(
+        &mut self,
+        sealer: &Sealer,
+        id: WebhookId,
+        secret: &Secret,
+        keep_until: Option<Timestamp>,
+    ) -> Result<(), Error> {
+        const PRESENT: &str = "SELECT secret FROM webhook WHERE company_id = $1 AND id = $2";
+        const ROTATE: &str = "
+            UPDATE webhook SET secret = $3, previous_secret = $4, previous_secret_until = $5
+            WHERE company_id = $1 AND id = $2";
+        let place = AssociatedData::webhook_secret(self.0.company, id);
+        let previous = match keep_until {
+            Some(_) => {
+                let present: Zeroizing<String> =
+                    Zeroizing::new(self.0.query(PRESENT, &[&id]).scalar().await?);
+                let clear = sealer.open_text(&place, &present).map_err(|cause| place.bad_row(cause))?;
+                Some(sealer.seal_text(&AssociatedData::previous_webhook_secret(self.0.company, id), &clear))
+            }
+            None => None,
+        };
+        let secret = sealer.seal_text(&place, secret.reveal());
+        let previous = previous.as_deref().map(String::as_str);
+        self.0.query(ROTATE, &[&id, &*secret, &previous, &keep_until]).change_one("webhook").await
+    }
+
+    /// Wipes the secret before the last rotation.
+    pub(crate) async fn wipe_previous_secret(&mut self, id: WebhookId) -> Result<(), Error> {
+        const WIPE: &str = "
+            UPDATE webhook SET previous_secret = NULL, previous_secret_until = NULL
+            WHERE company_id = $1 AND id = $2";
+        self.0.query(WIPE, &[&id]).change_one("webhook").await
+    }
+
+    /// Wipes the secrets before the last rotations whose time has ended; how many.
+    pub(crate) async fn wipe_ended_secrets(&mut self, now: Timestamp) -> Result<u64, Error> {
+        const WIPE_ENDED: &str = "
+            UPDATE webhook SET previous_secret = NULL, previous_secret_until = NULL
+            WHERE company_id = $1 AND previous_secret_until <= $2";
+        Ok(self.0.query(WIPE_ENDED, &[&now]).execute().await?)
     }
 
     pub(crate) async fn disable(
@@ -237,7 +308,8 @@ impl WebhookTable<'_> {
 
     pub(crate) async fn remove(&mut self, id: WebhookId, at: Timestamp) -> Result<(), Error> {
         const REMOVE: &str = "
-            UPDATE webhook SET removed_at = $3, secret = '' WHERE company_id = $1 AND id = $2";
+            UPDATE webhook SET removed_at = $3, secret = '', previous_secret = NULL, previous_secret_until = NULL
+            WHERE company_id = $1 AND id = $2";
         self.0.forget();
         self.0.query(REMOVE, &[&id, &at]).change_one("webhook").await
     }
@@ -249,12 +321,18 @@ impl WebhookTable<'_> {
         id: WebhookId,
     ) -> Result<Option<ReceiverRow>, Error> {
         const RECEIVER: &str = "
-            SELECT url, secret, disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2";
+            SELECT url, secret, previous_secret, previous_secret_until, disabled_at, removed_at
+            FROM webhook WHERE company_id = $1 AND id = $2";
         let row: Option<StoredReceiver> = self.0.query(RECEIVER, &[&id]).fetch_optional().await?;
+        let company = self.0.company;
+        let open = |data: AssociatedData, secret: String| sealer.open_text(&data, &Zeroizing::new(secret));
         Ok(row.map(|row| ReceiverRow {
             url: row.url,
-            secret: sealer
-                .open_text(&AssociatedData::webhook_secret(self.0.company, id), &Zeroizing::new(row.secret)),
+            secret: open(AssociatedData::webhook_secret(company, id), row.secret),
+            previous: row.previous_secret.zip(row.previous_secret_until).map(|(secret, until)| {
+                let secret = open(AssociatedData::previous_webhook_secret(company, id), secret);
+                (secret, Timestamp::from_millis(until))
+            }),
             skipping: Skipping::of(row.disabled_at, row.removed_at),
         }))
     }

@@ -20,6 +20,8 @@ pub(crate) const KINDS: [&str; 6] = [
 pub(crate) struct Hook {
     pub(crate) id: String,
     pub(crate) secret: String,
+    /// The secret before, while both sign, and until when.
+    pub(crate) previous: Option<(String, Millis)>,
     /// The place of its URL.
     pub(crate) target: usize,
     pub(crate) kinds: Vec<&'static str>,
@@ -158,6 +160,13 @@ impl Company {
         Ok(())
     }
 
+    /// The present secret signs for so long yet; an earlier one does not any more.
+    pub(crate) fn rotate(&mut self, place: Option<usize>, overlap: Option<u32>, now: Millis) -> Outcome {
+        let hook = self.hook(place)?;
+        hook.previous = overlap.map(|overlap| (hook.secret.clone(), now + Millis::from(overlap)));
+        Ok(())
+    }
+
     pub(crate) fn disable(&mut self, place: Option<usize>, now: Millis) -> Outcome {
         let hook = self.hook(place)?;
         if hook.disabled.is_none() {
@@ -272,7 +281,7 @@ impl Company {
         let is_off = disabled_at.is_some();
         match meaning(reply, delivery.attempts) {
             Meaning::Again(..) if is_off && !is_ping => {
-                delivery.end("skipped", Some("webhook_disabled"), disabled_at.map_or(now, |at| at.max(now)))
+                delivery.end("skipped", Some("webhook_disabled"), disabled_at.map_or(now, |at| at.max(now)));
             }
             Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
             Meaning::Done => {

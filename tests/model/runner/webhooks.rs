@@ -1,9 +1,10 @@
 //! Steps on webhooks, and the dispatcher.
 
+use std::time::Duration;
+
 use invoicing_core::{EventKind, Timestamp};
 use invoicing_server::{NewWebhook, Webhook, WebhookChange};
 use invoicing_tests::{Received, Reply};
-use webhook_verify::Verifier;
 
 use super::records::id;
 use super::{Answered, Run, Verdict, agree, answered, millis, same, text};
@@ -56,7 +57,8 @@ impl Run {
             Step::ChangeHook(who, nth, url, bits) => self.change_hook(*who, *nth, *url, *bits).await?,
             Step::Disable(who, nth)
             | Step::Enable(who, nth)
-            | Step::Rotate(who, nth)
+            | Step::Rotate(who, nth, _)
+            | Step::EndOverlap(who, nth)
             | Step::Remove(who, nth) => self.switch(step, *who, *nth).await?,
             Step::Ping(who, nth) => self.ping(*who, *nth).await?,
             Step::Replay(who, nth, event) => self.replay(*who, *nth, *event).await?,
@@ -81,6 +83,7 @@ impl Run {
             let hook = Hook {
                 id,
                 secret,
+                previous: None,
                 target,
                 kinds,
                 failures: 0,
@@ -114,9 +117,13 @@ impl Run {
         let result = match step {
             Step::Disable(..) => hooks.disable(id(&hook)).await.map(drop),
             Step::Enable(..) => hooks.enable(id(&hook)).await.map(drop),
-            Step::Rotate(..) => hooks.rotate(id(&hook)).await.map(|made| {
-                secret = Some(made.secret.reveal().to_owned());
-            }),
+            Step::Rotate(_, _, overlap) => {
+                let overlap = Duration::from_millis(overlap.unwrap_or(0).into());
+                hooks.rotate_with_overlap(id(&hook), overlap).await.map(|made| {
+                    secret = Some(made.secret.reveal().to_owned());
+                })
+            }
+            Step::EndOverlap(..) => hooks.end_overlap(id(&hook)).await.map(drop),
             _ => hooks.remove(id(&hook)).await,
         };
         let answer = answered(result)?;
@@ -125,7 +132,8 @@ impl Run {
         let expected = match step {
             Step::Disable(..) => model.disable(place, now),
             Step::Enable(..) => model.enable(place),
-            Step::Rotate(..) => model.change_hook(place, None, None),
+            Step::Rotate(_, _, overlap) => model.rotate(place, *overlap, now),
+            Step::EndOverlap(..) => model.rotate(place, None, now),
             _ => model.remove(place, now),
         };
         agree(&answer, &expected)?;
@@ -269,11 +277,20 @@ impl Run {
         };
         let (company, (event, delivery)) = due.swap_remove(n);
         let model = &self.sides[company].model;
-        let secret = &model.hooks[model.events[event].deliveries[delivery].hook].secret;
-        let verifier = Verifier::new(secret).map_err(text)?;
+        let hook = &model.hooks[model.events[event].deliveries[delivery].hook];
         let seconds = self.now.div_euclid(1_000);
-        verifier.verify(header("x-service-signature"), &received.body, seconds).map_err(text)?;
-        same("t", &header("x-service-signature").starts_with(&format!("t={seconds},v1=")), &true)?;
+        let sign = |secret: &str| {
+            let signature = webhook_verify::sign(secret, seconds, &received.body).map_err(text)?;
+            Ok::<_, String>(signature.v1().to_owned())
+        };
+        let mut signatures = vec![sign(&hook.secret)?];
+        if let Some((previous, until)) = &hook.previous
+            && self.now < *until
+        {
+            signatures.push(sign(previous)?);
+        }
+        let expected = format!("t={seconds},v1={}", signatures.join(",v1="));
+        same("a signature", &header("x-service-signature"), &&*expected)?;
         same("content-type", &header("content-type"), &"application/json")?;
         same("user-agent", &header("user-agent"), &"Service-Webhook/1.0")?;
         Ok((company, (event, delivery)))

@@ -4,6 +4,7 @@
 
 use std::error::Error as _;
 use std::path::Path;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{
@@ -137,6 +138,9 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "webhooks.enable_and_replay" => company.webhooks().enable_and_replay(other.webhook, None);
     "webhooks.remove" => company.webhooks().remove(other.webhook);
     "webhooks.rotate" => company.webhooks().rotate(other.webhook);
+    "webhooks.rotate_with_overlap" =>
+        company.webhooks().rotate_with_overlap(other.webhook, Duration::from_hours(1));
+    "webhooks.end_overlap" => company.webhooks().end_overlap(other.webhook);
     "webhooks.ping" => company.webhooks().ping(other.webhook);
     "webhooks.replay" => company.webhooks().replay(other.webhook, None);
     "webhooks.replay" => company.webhooks().replay(other.webhook, Some(other.event));

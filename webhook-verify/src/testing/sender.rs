@@ -218,8 +218,8 @@ impl FakeSender {
         let t = self.seconds() + if is_off { self.rng.between(-SKEW, SKEW) } else { 0 };
         let mut header = format!("t={t}");
         for signer in &self.signers {
-            let signature = signer.sign(t, body);
-            header += signature.as_str().trim_start_matches(|c| c != ',');
+            header += ",v1=";
+            header += signer.sign(t, body).v1();
         }
         header
     }
@@ -268,7 +268,8 @@ impl Attempt {
         let mut request = http::Request::post("/hook")
             .header("content-type", "application/json")
             .header("user-agent", "Service-Webhook/1.0")
-            .header("x-service-webhook-id", "0199f3a2-7c1e-7d10-8f00-5a4b3c2d1e0f");
+            .header("x-service-webhook-id", "0199f3a2-7c1e-7d10-8f00-5a4b3c2d1e0f")
+            .header("x-service-event-id", format!("0199f3a2-7c1e-7d10-8f01-{:012x}", self.event));
         for signature in &self.signatures {
             request = request.header("x-service-signature", signature);
         }

@@ -1,7 +1,7 @@
 //! Each event is handled exactly once, despite faults of the sender and the network and crashes of the receiver.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::path::Path;
 use std::rc::Rc;
@@ -154,6 +154,24 @@ async fn without_mischief_everything_arrives_at_the_first_attempt() {
             .all(|outcome| outcome.is_delivered && outcome.attempts == 1 && outcome.accepted == 1)
     );
     assert_eq!((report.requests, report.forged), (30, 0));
+}
+
+#[tokio::test]
+async fn the_attempts_of_an_event_have_one_id_and_each_event_its_own() {
+    let mut sender = FakeSender::new(NEW, 5);
+    let seen = RefCell::new(BTreeSet::new());
+    let report = sender
+        .deliver(&sample_bodies(5, 8), async |attempt| {
+            let request = attempt.request::<Pieces>();
+            let id = request.headers()["x-service-event-id"].to_str().unwrap().to_owned();
+            seen.borrow_mut().insert((attempt.event, id));
+            Some(500)
+        })
+        .await;
+    assert_eq!(report.requests, 3 * 8);
+    let seen = seen.into_inner();
+    assert_eq!(seen.len(), 8);
+    assert_eq!(seen.into_iter().map(|(_, id)| id).collect::<BTreeSet<_>>().len(), 8);
 }
 
 #[tokio::test]

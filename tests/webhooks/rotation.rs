@@ -1,0 +1,148 @@
+//! Rotation of a secret: with an overlap both secrets sign, so that a receiver can change over in its own time.
+
+use std::time::Duration;
+
+use invoicing_server::{RegisteredWebhook, Secret};
+use invoicing_tests::{Received, Receiver, Reply, World, on_each_database};
+use webhook_verify::Verifier;
+
+use crate::support::{dispatch_to_the_end, emit, hook, invalid};
+
+const HOUR: Duration = Duration::from_hours(1);
+
+/// The signature header of the next delivery, and the delivery.
+async fn next_signature(world: &World, receiver: &Receiver) -> (String, Received) {
+    emit(world, 1).await;
+    dispatch_to_the_end(world).await;
+    let received = receiver.take().pop().expect("a delivery");
+    let header = received.headers["x-service-signature"].to_str().unwrap().to_owned();
+    (header, received)
+}
+
+/// Whether a header matches with a secret, now.
+fn matches(world: &World, header: &str, received: &Received, secret: &Secret) -> bool {
+    let verifier = Verifier::new(secret.reveal()).unwrap();
+    verifier.verify(header, &received.body, world.now().as_seconds()).is_ok()
+}
+
+/// Which of the secrets each `v1` of a header was made with.
+fn signers(world: &World, (header, received): &(String, Received), secrets: &[&Secret]) -> Vec<usize> {
+    let (t, v1) = header.split_once(",v1=").unwrap();
+    let place = |v1: &str| {
+        let header = format!("{t},v1={v1}");
+        secrets.iter().position(|secret| matches(world, &header, received, secret)).unwrap()
+    };
+    v1.split(",v1=").map(place).collect()
+}
+
+async fn rotate(world: &World, hook: &RegisteredWebhook, overlap: Duration) -> RegisteredWebhook {
+    world.company.webhooks().rotate_with_overlap(hook.webhook.id, overlap).await.unwrap()
+}
+
+const KEPT: &str =
+    "SELECT count(*) FROM webhook WHERE previous_secret IS NOT NULL OR previous_secret_until IS NOT NULL";
+
+/// Rules: WEBHOOK-4, WEBHOOK-9, WEBHOOK-22
+#[on_each_database]
+async fn during_an_overlap_both_secrets_sign_the_new_one_first_and_after_it_the_new_one_alone() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let old = hook(&world, &receiver.url).await;
+    let new = rotate(&world, &old, HOUR).await;
+    let secrets = [&new.secret, &old.secret];
+    assert_eq!(new.webhook.previous_secret_until, Some(world.now().plus_millis(3_600_000)));
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [0, 1]);
+    world.advance(Duration::from_millis(3_599_999));
+    // A retry after the end is signed anew.
+    receiver.reply_next([Reply::status(500)]);
+    emit(&world, 1).await;
+    dispatch_to_the_end(&world).await;
+    let signed: Vec<_> = receiver
+        .take()
+        .into_iter()
+        .map(|received| received.headers["x-service-signature"].to_str().unwrap().matches("v1=").count())
+        .collect();
+    assert_eq!(signed, [2, 1], "no sweep has run yet");
+    assert_eq!(world.count(KEPT).await, 1);
+    assert_eq!(world.invoicing.sweep().await.unwrap().wiped_secrets, 1);
+    assert_eq!(world.count(KEPT).await, 0);
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [0]);
+    let webhook = world.company.webhooks().get(new.webhook.id).await.unwrap();
+    assert_eq!(webhook.previous_secret_until, None);
+}
+
+/// Rules: WEBHOOK-4, WEBHOOK-22
+#[on_each_database]
+async fn an_overlap_ends_early_by_itself_by_another_rotation_and_by_removal() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let webhooks = world.company.webhooks();
+    let first = hook(&world, &receiver.url).await;
+    let second = rotate(&world, &first, HOUR).await;
+    assert_eq!(world.invoicing.sweep().await.unwrap().wiped_secrets, 0);
+    let third = rotate(&world, &second, 2 * HOUR).await;
+    let secrets = [&first.secret, &second.secret, &third.secret];
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [2, 1]);
+    let ended = webhooks.end_overlap(first.webhook.id).await.unwrap();
+    assert_eq!(ended, first.webhook);
+    assert_eq!(world.count(KEPT).await, 0);
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &secrets), [2]);
+    assert_eq!(webhooks.end_overlap(first.webhook.id).await.unwrap(), ended, "again is nothing");
+    rotate(&world, &first, HOUR).await;
+    let last = webhooks.rotate(first.webhook.id).await.unwrap();
+    assert_eq!(world.count(KEPT).await, 0, "a rotation without an overlap keeps no secret");
+    assert_eq!(signers(&world, &next_signature(&world, &receiver).await, &[&last.secret]), [0]);
+    rotate(&world, &first, HOUR).await;
+    webhooks.remove(first.webhook.id).await.unwrap();
+    assert_eq!(world.count(KEPT).await, 0);
+}
+
+/// Rules: WEBHOOK-22
+#[on_each_database]
+async fn an_overlap_lasts_at_most_7_days() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let webhooks = world.company.webhooks();
+    let week = 7 * 24 * HOUR;
+    for overlap in [week + Duration::from_nanos(1), Duration::MAX] {
+        invalid(&world, "overlap", webhooks.rotate_with_overlap(id, overlap)).await;
+    }
+    let rotated = webhooks.rotate_with_overlap(id, week).await.unwrap().webhook;
+    assert_eq!(rotated.previous_secret_until, Some(world.now().plus_millis(7 * 86_400_000)));
+}
+
+/// What the receivers in the documentation of `rotate_with_overlap` do: accepts with the old secret, with the new one,
+/// before and after the end.
+///
+/// Rules: WEBHOOK-22
+#[on_each_database]
+async fn receivers_see_what_the_documentation_says_of_them() {
+    type Reader = fn(&str) -> Option<String>;
+    let (any, first, last, one): (Reader, Reader, Reader, Reader) = (
+        |header| Some(header.to_owned()),
+        |header| Some(header.split(',').take(2).collect::<Vec<_>>().join(",")),
+        |header| {
+            let (t, v1) = (header.split(',').next()?, header.rsplit(',').next()?);
+            Some(format!("{t},{v1}"))
+        },
+        |header| (header.split(',').count() == 2).then(|| header.to_owned()),
+    );
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let old = hook(&world, &receiver.url).await;
+    let new = rotate(&world, &old, HOUR).await;
+    for (is_over, expected) in [
+        (false, [(true, true), (false, true), (true, false), (false, false)]),
+        (true, [(false, true), (false, true), (false, true), (false, true)]),
+    ] {
+        let (header, received) = next_signature(&world, &receiver).await;
+        for (reads, (with_old, with_new)) in [any, first, last, one].into_iter().zip(expected) {
+            let accepts =
+                |secret| reads(&header).is_some_and(|header| matches(&world, &header, &received, secret));
+            let accepted = (accepts(&old.secret), accepts(&new.secret));
+            assert_eq!(accepted, (with_old, with_new), "{header}, after the end: {is_over}");
+        }
+        world.advance(HOUR);
+    }
+}
