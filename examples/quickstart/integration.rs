@@ -16,8 +16,8 @@ pub(crate) struct Integration {
     pub(crate) client: InvoicingClient,
     folder: PathBuf,
     linked: HashSet<QuoteId>,
-    /// Every key that was handled, in order.
-    pub(crate) handled: Vec<String>,
+    /// Every key that was handled, in order, with the sender's id of the event.
+    pub(crate) handled: Vec<(String, String)>,
     /// Every PDF that was written.
     pub(crate) files: Vec<PathBuf>,
     /// Everything that came in, to look for what must not.
@@ -46,7 +46,7 @@ impl Integration {
             "receiver",
             format_args!("{} of {}: signature verified", delivery.event, delivery.timestamp),
         );
-        self.handled.push(delivery.key());
+        self.handled.push((delivery.key(), delivery.event_id.clone()));
         self.received.push(delivery.body.to_vec());
         match delivery.event.split_once('.') {
             Some(("quote", _)) => self.quote(delivery.data.id.parse()?, Some(delivery), timeline).await,

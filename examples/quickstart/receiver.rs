@@ -25,6 +25,9 @@ pub(crate) struct Delivery {
     pub(crate) data: Data,
     #[serde(skip)]
     pub(crate) body: Bytes,
+    /// The sender's id of the event. No signature covers it, so it serves the log and not the recognition of repeats.
+    #[serde(skip)]
+    pub(crate) event_id: String,
 }
 
 /// What the integration uses of `data`.
@@ -74,6 +77,8 @@ impl Inbox {
             return StatusCode::BAD_REQUEST;
         };
         delivery.body = body;
+        let event_id = headers.get("x-service-event-id").and_then(|id| id.to_str().ok());
+        event_id.unwrap_or_default().clone_into(&mut delivery.event_id);
         let is_new = self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(delivery.key());
         if is_new && self.new.send(delivery).is_err() {
             return StatusCode::SERVICE_UNAVAILABLE;

@@ -14,7 +14,7 @@ impl Story {
         let mut expected = Vec::new();
         for event in &recorded {
             let envelope: Delivery = serde_json::from_str(&event.body)?;
-            expected.push(envelope.key());
+            expected.push((envelope.key(), event.id.to_string()));
         }
         let mut handled = self.integration.handled.clone();
         expected.sort_unstable();
