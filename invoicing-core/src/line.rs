@@ -8,6 +8,8 @@ use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
 
 /// Most lines that one document may have.
 pub const MAX_LINES: usize = 5_000;
+/// Most bytes of JSON that the lines of one document may have together: 2 MiB.
+pub const MAX_LINES_BYTES: usize = 2 * 1024 * 1024;
 
 /// One line of a quote or invoice, exactly as the client sees it.
 ///
@@ -95,12 +97,24 @@ pub fn price_lines(lines: &[NewLine]) -> Result<PricedLines, Invalid> {
     }
     let mut priced =
         PricedLines { lines: Vec::with_capacity(lines.len()), costings: Vec::with_capacity(lines.len()) };
+    // The opening bracket. Each line adds a comma or the closing one.
+    let mut bytes = 1;
     for (index, line) in lines.iter().enumerate() {
         let name = |field: &str| format!("lines[{index}].{field}");
-        priced.lines.push(visible(line, name)?);
+        let visible = visible(line, name)?;
+        bytes += json_bytes(&visible)? + 1;
+        if bytes > MAX_LINES_BYTES {
+            return Err(Invalid::new("lines", "must have at most 2 MiB of JSON together"));
+        }
+        priced.lines.push(visible);
         priced.costings.push(internal(&line.costing, name)?);
     }
     Ok(priced)
+}
+
+fn json_bytes(line: &Line) -> Result<usize, Invalid> {
+    let json = serde_json::to_vec(line).map_err(|error| Invalid::new("lines", error.to_string()))?;
+    Ok(json.len())
 }
 
 fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invalid> {

@@ -60,9 +60,10 @@ async fn a_quote_that_no_document_can_hold_stays_a_draft() {
     let world = World::new().await;
     let quotes = world.company.quotes();
     let client = world.client("Lefèvre").await;
-    // 2,000 characters each.
-    let new = NewQuote { lines: lines(|_| "a\n".repeat(999) + "ab"), ..NewQuote::empty(client) };
-    let draft = quotes.create(&new).await.unwrap();
+    // 2,000 characters each, together within the bytes that lines may have.
+    let mut lines = lines(|_| "a\n".repeat(999) + "ab");
+    lines.truncate(200);
+    let draft = quotes.create(&NewQuote { lines, ..NewQuote::empty(client) }).await.unwrap();
     let refusal = refused(&world, "send", quotes.send(draft.summary.id, None)).await;
     assert!(
         matches!(&refusal, Error::Invalid(invalid) if invalid.to_string() == "lines: fill more than 2000 pages"),

@@ -152,6 +152,31 @@ fn the_number_of_lines_is_bounded() {
     assert_eq!(price_lines(&lines).unwrap_err().field, "lines");
 }
 
+/// Rules: RECORD-12
+#[test]
+fn the_lines_of_a_document_have_at_most_2_mib_of_json() {
+    let long = NewLine { description: "é".repeat(2_000), ..new_line("1", "20") };
+    let json = |count: usize| {
+        let lines = price_lines(&vec![long.clone(); count])?.lines;
+        Ok::<usize, Invalid>(serde_json::to_vec(&lines).unwrap().len())
+    };
+    let each = json(2).unwrap() - json(1).unwrap();
+    let most = (MAX_LINES_BYTES - 1) / each;
+    assert!(json(most).unwrap() <= MAX_LINES_BYTES);
+    assert_eq!(json(most + 1).unwrap_err().field, "lines");
+    // To the byte: the last line fills what is left.
+    let left = MAX_LINES_BYTES - json(most).unwrap();
+    let fixed = json(1).unwrap() - long.description.len() - 1;
+    let fitting = |bytes: usize| {
+        let last = NewLine { description: "x".repeat(bytes), ..new_line("1", "20") };
+        price_lines(&[vec![long.clone(); most], vec![last]].concat())
+    };
+    let room = left.checked_sub(fixed).unwrap();
+    assert!((1..2_000).contains(&room), "{room}");
+    assert!(fitting(room).is_ok());
+    assert!(fitting(room + 1).is_err());
+}
+
 #[test]
 fn a_total_beyond_what_money_holds_names_its_line() {
     let refusal = refused(|line| {
