@@ -50,7 +50,8 @@ use progress::ProgressReporter;
 /// 2. Delivery is at least once. Within a process, no version is delivered again after its handler has returned `Ok`.
 ///    After a restart, versions acknowledged since the last checkpoint are delivered again.
 /// 3. The checkpoint moves only at the end of a pass, after every handler has returned `Ok`.
-/// 4. The requests never filter by status. They read pages of 100, with lines if the resource has lines.
+/// 4. The requests never filter by status. They read pages of 100, with lines if the resource has lines. A page that is
+///    larger than 16 MiB is read as several smaller ones.
 ///
 /// The future of a pass can be dropped at any time, for example by Ctrl-C, `select!` or a timeout. The checkpoint has not
 /// moved then, and the record in the handler is delivered again.

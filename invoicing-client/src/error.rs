@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
-use invoicing_core::ErrorCode;
+use invoicing_core::{ErrorCode, page_limit};
 
 use crate::TransportErrorKind;
 use crate::transport::Cause;
@@ -112,6 +112,12 @@ impl Error {
     /// The number of requests that were sent for the call.
     pub fn attempts(&self) -> u32 {
         self.0.attempts
+    }
+
+    /// The largest limit that works, where the service refused a page as too large.
+    pub(crate) fn limit_that_works(&self) -> Option<u32> {
+        let is_refused = self.code() == Some(&ErrorCode::ValidationError);
+        self.message().filter(|_| is_refused).and_then(page_limit::parse)
     }
 
     /// Whether the record does not exist (404).

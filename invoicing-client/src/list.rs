@@ -9,7 +9,7 @@ use std::sync::Arc;
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
 use futures_util::{StreamExt, TryStreamExt, stream};
-use invoicing_core::{InvoiceStatus, MAX_PAGE_LIMIT, Page, QuoteStatus, Timestamp};
+use invoicing_core::{DEFAULT_PAGE_LIMIT, InvoiceStatus, MAX_PAGE_LIMIT, Page, QuoteStatus, Timestamp};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
@@ -65,19 +65,36 @@ impl<R: Resource> List<R> {
     }
 
     /// Reads one page. Awaiting the list does the same.
+    ///
+    /// The service refuses a page with lines of more than 16 MiB, and names the largest limit that works. The page is then
+    /// read with that limit, by a second request. So the offset of the next page is this one's plus the items received,
+    /// which may be fewer than the [`limit`](Self::limit).
     pub async fn send(&self) -> Result<Page<R::Item>, Error> {
         self.read().await
     }
 
     /// Requests one page whose items are parsed into another type, such as `serde_json::Value`. This gives access to
-    /// members that the types of this crate ignore.
+    /// members that the types of this crate ignore. A page that is too large is an error.
     pub fn decode<U: DeserializeOwned>(&self) -> Request<Page<U>> {
         Request::json(&self.client, self.call()).with_options(self.options)
     }
 
-    /// Reads one page and parses it as `P`.
+    /// Reads one page and parses it as `P`. A page that the service refuses as too large is read with the limit that the
+    /// service names.
     pub(crate) async fn read<P: DeserializeOwned>(&self) -> Result<P, Error> {
-        self.client.inner().json(&self.call(), self.options).await
+        let (mut call, mut limit) = (self.call(), self.limit.unwrap_or(DEFAULT_PAGE_LIMIT));
+        loop {
+            let error = match self.client.inner().json(&call, self.options).await {
+                Ok(page) => return Ok(page),
+                Err(error) => error,
+            };
+            match error.limit_that_works() {
+                // Each further request asks for less, so there are not many.
+                Some(smaller) if smaller < limit => limit = smaller,
+                _ => return Err(error),
+            }
+            call = self.clone().limit(limit).call();
+        }
     }
 
     /// Reads one record by id. The response has all members of an item of a list with lines.

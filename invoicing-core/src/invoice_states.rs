@@ -146,10 +146,8 @@ impl Invoice {
 
     /// SENT → OVERDUE where the due date has passed and something is due; `None` where not.
     pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
-        let overdue = self.summary.status == InvoiceStatus::Sent
-            && self.summary.due_date.is_some_and(|day| day < today)
-            && !self.summary.amount_due.is_zero();
-        overdue.then(|| Changed::without_events(self.modified(InvoiceStatus::Overdue, stamp)))
+        let summary = self.summary.mark_overdue(stamp, today)?;
+        Some(Changed::without_events(Self { summary, ..self.clone() }))
     }
 
     /// DRAFT, SENT or OVERDUE → CANCELED, only while nothing has been paid. The number stays.
@@ -182,6 +180,17 @@ impl Invoice {
         invoice.summary.status = status;
         invoice.summary.updated_at = stamp;
         invoice
+    }
+}
+
+/// The change for which the lines, which may be large, need not be read.
+impl InvoiceSummary {
+    /// As [`Invoice::mark_overdue`].
+    pub fn mark_overdue(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
+        let overdue = self.status == InvoiceStatus::Sent
+            && self.due_date.is_some_and(|day| day < today)
+            && !self.amount_due.is_zero();
+        overdue.then(|| Self { status: InvoiceStatus::Overdue, updated_at: stamp, ..self.clone() })
     }
 }
 

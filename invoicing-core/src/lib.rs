@@ -64,6 +64,7 @@ mod invoice_states;
 mod line;
 mod list;
 mod open_enum;
+pub mod page_limit;
 mod project;
 mod proof;
 mod quota;
@@ -94,7 +95,7 @@ pub use ids::{
 };
 pub use invoice::{Invoice, InvoiceDetail, InvoiceItem, InvoiceStatus, InvoiceSummary};
 pub use invoice_states::{DEFAULT_PAYMENT_DAYS, InvoiceIssue};
-pub use line::{Costing, Line, MAX_LINES, NewLine, PricedLines, price_lines};
+pub use line::{Costing, Line, MAX_LINES, MAX_LINES_BYTES, NewLine, PricedLines, price_lines};
 pub use list::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Page, Pagination};
 pub use open_enum::OpenEnum;
 pub use project::{Project, ProjectStatus};

@@ -262,9 +262,7 @@ impl Quote {
 
     /// SENT → EXPIRED where the validity has ended; `None` where it has not.
     pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Changed<Self>> {
-        let ended = self.summary.status == QuoteStatus::Sent
-            && self.summary.valid_until.is_some_and(|day| day < today);
-        ended.then(|| Changed::without_events(self.modified(QuoteStatus::Expired, stamp)))
+        self.summary.expire(stamp, today).map(|summary| self.with_summary(summary))
     }
 
     /// Sets or removes the identifier of the caller's system. `None` if nothing changes.
@@ -273,13 +271,7 @@ impl Quote {
         external_id: Option<&str>,
         stamp: Timestamp,
     ) -> Result<Option<Changed<Self>>, Invalid> {
-        let external_id = check_external_id(external_id)?;
-        if external_id == self.summary.external_id {
-            return Ok(None);
-        }
-        let mut quote = self.modified(self.summary.status, stamp);
-        quote.summary.external_id = external_id;
-        Ok(Some(Changed::without_events(quote)))
+        Ok(self.summary.link(external_id, stamp)?.map(|summary| self.with_summary(summary)))
     }
 
     fn require(&self, done: &str, allowed: &[QuoteStatus]) -> Result<(), Conflict> {
@@ -289,11 +281,31 @@ impl Quote {
         Err(Conflict::new(format!("a quote in {} cannot be {done}", self.summary.status)))
     }
 
+    fn with_summary(&self, summary: QuoteSummary) -> Changed<Self> {
+        Changed::without_events(Self { summary, ..self.clone() })
+    }
+
     fn modified(&self, status: QuoteStatus, stamp: Timestamp) -> Self {
         let mut quote = self.clone();
         quote.summary.status = status;
         quote.summary.updated_at = stamp;
         quote
+    }
+}
+
+/// The changes for which the lines, which may be large, need not be read.
+impl QuoteSummary {
+    /// As [`Quote::expire`].
+    pub fn expire(&self, stamp: Timestamp, today: NaiveDate) -> Option<Self> {
+        let ended = self.status == QuoteStatus::Sent && self.valid_until.is_some_and(|day| day < today);
+        ended.then(|| Self { status: QuoteStatus::Expired, updated_at: stamp, ..self.clone() })
+    }
+
+    /// As [`Quote::link`].
+    pub fn link(&self, external_id: Option<&str>, stamp: Timestamp) -> Result<Option<Self>, Invalid> {
+        let external_id = check_external_id(external_id)?;
+        let changes = external_id != self.external_id;
+        Ok(changes.then(|| Self { external_id, updated_at: stamp, ..self.clone() }))
     }
 }
 

@@ -91,8 +91,9 @@ pub struct RequestLimits {
     pub documents_in_flight: usize,
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
     /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for answers of at most
-    /// 16 KiB. The answers of [`in_flight`](Self::in_flight) requests and the documents of
-    /// [`documents_in_flight`](Self::documents_in_flight) may exceed the limit while they are made.
+    /// 16 KiB. Lines of more than 8 KiB are counted before they are read. Without them, the answers of
+    /// [`in_flight`](Self::in_flight) requests may exceed the limit while they are made, and so may the documents of
+    /// [`documents_in_flight`](Self::documents_in_flight).
     pub buffered_bytes: usize,
     /// Time limit for the body of a request in milliseconds, counted from its head. At most 600,000.
     pub body_time_ms: u64,

@@ -6,6 +6,7 @@ mod document_links;
 mod downloads;
 pub(crate) mod errors;
 mod follower;
+mod large_documents;
 mod lists;
 mod records;
 mod stamps;

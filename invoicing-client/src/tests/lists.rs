@@ -81,3 +81,52 @@ async fn a_dropped_next_future_loses_no_item() {
     assert_eq!(names, ["a", "b", "c", "d"]);
     assert_eq!(server.requests().len(), 4);
 }
+
+/// A list of seven clients of which at most two fit on a page, as a service limits it.
+fn limited(query: &str) -> Reply {
+    let number = |name: &str, default| {
+        let pair = query.split('&').find_map(|pair| pair.strip_prefix(name));
+        pair.map_or(default, |value| value.parse::<usize>().unwrap())
+    };
+    let (limit, offset) = (number("limit=", 50), number("offset=", 0));
+    if limit > 2 {
+        let rule = "limit: must be at most 2 at this offset, as a page with lines has at most 16 MiB";
+        return reply(400, &error_json("validation_error", rule));
+    }
+    let data: Vec<_> = (offset..(offset + limit).min(7)).map(|n| client_json(&n.to_string())).collect();
+    reply(200, &page_json(&data, offset as u64, offset + limit < 7))
+}
+
+/// Rules: RETRY-9
+#[tokio::test]
+async fn a_page_that_is_too_large_is_read_with_the_limit_that_works() {
+    let server = StubServer::start(|_, seen| limited(seen.uri.query().unwrap_or_default())).await;
+    let (client, _) = client(&server);
+    let page = client.clients().list().offset(1).await.unwrap();
+    assert_eq!(page.data.iter().map(|c| &*c.name).collect::<Vec<_>>(), ["1", "2"]);
+    let names: Vec<_> = client.clients().list().stream().map_ok(|c| c.name).try_collect().await.unwrap();
+    assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6"]);
+    let mut catch_up = client.clients().catch_up(crate::MemoryCheckpoint::new());
+    let mut delivered = Vec::new();
+    let deliver = |client: crate::Client| {
+        delivered.push(client.name);
+        async { Ok::<(), ()>(()) }
+    };
+    catch_up.pass(deliver).await.unwrap();
+    // All have the id of the stub's one record, so one version is delivered.
+    assert_eq!(delivered.len(), 1);
+    let queries: Vec<_> = server.requests().iter().map(|seen| seen.uri.query().unwrap().to_owned()).collect();
+    assert_eq!(queries[..2], ["offset=1", "limit=2&offset=1"]);
+    assert_eq!(queries[2..6], ["limit=100", "limit=2", "limit=100&offset=2", "limit=2&offset=2"]);
+    assert_eq!(queries.len(), 2 + 8 + 8);
+}
+
+#[tokio::test]
+async fn a_refusal_that_names_no_smaller_limit_is_an_error() {
+    let rule = "limit: must be at most 100 at this offset, as a page with lines has at most 16 MiB";
+    let refusal = reply(400, &error_json("validation_error", rule));
+    let server = StubServer::script([refusal]).await;
+    let (client, _) = client(&server);
+    assert_eq!(client.clients().list().limit(100).await.unwrap_err().status(), Some(400));
+    assert_eq!(server.requests().len(), 1);
+}

@@ -118,6 +118,11 @@ impl Limits {
         }
     }
 
+    /// The most that one answer to the holder of a key can reserve.
+    fn largest_answer(&self) -> usize {
+        self.company.min(self.connection).min(self.total_for_large)
+    }
+
     fn of(&self, scope: Scope, is_small: bool) -> usize {
         match scope {
             Scope::Document(_) => self.document,
@@ -341,6 +346,19 @@ impl ByteReservation {
         drop(inner);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Reserves an answer of so many bytes before it is built. One that exceeds its owner's share counts as the whole share
+    /// until it is built, as it could never be served otherwise.
+    ///
+    /// # Errors
+    /// `overloaded` where a share of the owner or the budget is used up.
+    pub(super) fn cover(&self, bytes: usize) -> Result<(), ApiError> {
+        let bytes = bytes.min(self.budget.limits.largest_answer());
+        match bytes.checked_sub(self.bytes.load(Ordering::Relaxed)) {
+            None | Some(0) => Ok(()),
+            Some(more) => self.grow(more),
+        }
     }
 
     /// Counts so many bytes instead of those that were reserved, for an answer that was built.

@@ -10,12 +10,14 @@ use super::response::{ApiResult, json};
 /// `GET /invoices`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<InvoiceStatus>(request.query())?;
-    Ok(json(StatusCode::OK, request.company.invoices().page(&query).await?))
+    let page = request.company.invoices().page_within(&query, &|bytes| request.reserve(bytes)).await?;
+    Ok(json(StatusCode::OK, page))
 }
 
 /// `GET /invoices/{id}`.
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: InvoiceId = request.id()?;
     query::none(request.query())?;
-    Ok(json(StatusCode::OK, request.company.invoices().detail(id).await?))
+    let detail = request.company.invoices().detail_within(id, &|bytes| request.reserve(bytes)).await?;
+    Ok(json(StatusCode::OK, detail))
 }

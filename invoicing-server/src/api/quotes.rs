@@ -21,14 +21,16 @@ struct LinkBody {
 /// `GET /quotes`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::page::<QuoteStatus>(request.query())?;
-    Ok(json(StatusCode::OK, request.company.quotes().page(&query).await?))
+    let page = request.company.quotes().page_within(&query, &|bytes| request.reserve(bytes)).await?;
+    Ok(json(StatusCode::OK, page))
 }
 
 /// `GET /quotes/{id}`.
 pub(super) async fn get(request: &ApiRequest<'_>) -> ApiResult {
     let id: QuoteId = request.id()?;
     query::none(request.query())?;
-    Ok(json(StatusCode::OK, request.company.quotes().detail(id).await?))
+    let detail = request.company.quotes().detail_within(id, &|bytes| request.reserve(bytes)).await?;
+    Ok(json(StatusCode::OK, detail))
 }
 
 /// `PATCH /quotes/{id}`.

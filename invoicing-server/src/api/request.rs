@@ -7,8 +7,10 @@ use http::request::Parts;
 use matchit::Params;
 use serde::de::DeserializeOwned;
 
+use super::byte_budget::ByteReservation;
 use super::error::ApiError;
 use super::{content_type, json};
+use crate::Error;
 use crate::operations::CompanyHandle;
 
 /// A request that has passed authentication and quota.
@@ -20,6 +22,8 @@ pub(super) struct ApiRequest<'r> {
     pub(super) params: Params<'static, 'r>,
     /// Method, address and headers.
     pub(super) head: &'r Parts,
+    /// The memory that the request and its response take.
+    pub(super) reservation: &'r ByteReservation,
 }
 
 impl ApiRequest<'_> {
@@ -34,6 +38,11 @@ impl ApiRequest<'_> {
     /// The query string; a missing one is empty.
     pub(super) fn query(&self) -> &str {
         self.head.uri.query().unwrap_or_default()
+    }
+
+    /// Reserves the bytes of a response before it is built.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<(), Error> {
+        self.reservation.cover(bytes).map_err(|_| Error::Overloaded)
     }
 
     /// The JSON body. `Content-Type` must be JSON.

@@ -121,7 +121,7 @@ impl ApiService {
         let owner = Owner { connection, caller: Caller::Company(company.id()) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
         let (endpoint, params) = route?;
-        let request = ApiRequest { company, params, head };
+        let request = ApiRequest { company, params, head, reservation };
         // A request that may wait for the document store keeps only its document permit.
         let place = (document_permit.unwrap_or(request_permit), share);
         if !endpoint.reads_body() {

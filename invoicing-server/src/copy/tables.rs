@@ -104,7 +104,12 @@ pub(super) const TABLES: [Table; 19] = [
             number("created_at"),
             number("updated_at"),
             text("summary"),
-            text("lines"),
+            Column {
+                name: "lines",
+                kind: Kind::Text,
+                read: "coalesce((SELECT l.lines FROM large_lines l \
+                    WHERE l.company_id = quote.company_id AND l.document_id = quote.id), lines)",
+            },
             text("detail"),
             text("work_site"),
         ],
@@ -161,7 +166,12 @@ pub(super) const TABLES: [Table; 19] = [
             number("created_at"),
             number("updated_at"),
             text("summary"),
-            text("lines"),
+            Column {
+                name: "lines",
+                kind: Kind::Text,
+                read: "coalesce((SELECT l.lines FROM large_lines l \
+                    WHERE l.company_id = invoice.company_id AND l.document_id = invoice.id), lines)",
+            },
             text("detail"),
         ],
     },

@@ -12,9 +12,16 @@ use super::*;
 
 const MOMENT: Moment = Moment { at: 1_000_000_000, ahead: 250 };
 
-/// What the database has and its copy has not: the versions of the schema, and computed columns.
-const LEFT_OUT: [&str; 3] =
-    ["invoicing_migration.version", "webhook.sealed_with", "webhook.previous_sealed_with"];
+/// What the database has and its copy has not: the versions of the schema, computed columns, and the table of lines that
+/// PostgreSQL keeps in the row.
+const LEFT_OUT: [&str; 6] = [
+    "invoicing_migration.version",
+    "webhook.sealed_with",
+    "webhook.previous_sealed_with",
+    "large_lines.company_id",
+    "large_lines.document_id",
+    "large_lines.lines",
+];
 
 #[tokio::test]
 async fn every_column_of_every_table_is_copied() {

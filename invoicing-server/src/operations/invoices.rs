@@ -12,6 +12,7 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
 use crate::store::invoices::{Payment, PaymentMethod};
+use crate::store::page::Reserve;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Tables};
 
@@ -58,9 +59,10 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the quote is not ACCEPTED or has an invoice that is not cancelled.
     pub async fn convert(&self, quote: QuoteId) -> Result<Invoice, Error> {
+        let quote = self.0.quotes().get(quote).await?;
         self.0
             .write(async move |mut tx| {
-                let quote = tx.quotes().find(quote).await?;
+                let quote = tx.quotes().refresh(quote).await?;
                 convert(&mut tx, &quote).await
             })
             .await
@@ -69,8 +71,9 @@ impl Invoices<'_> {
     /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
     /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
+        let known = self.get(id).await?;
         let issued = self.0.write(async move |mut tx| {
-            let draft = tx.invoices().find(id).await?;
+            let draft = tx.invoices().refresh(known).await?;
             let issued = issue(&mut tx, &draft, due_date).await?;
             Ok((update(&mut tx, issued).await?, tx.change.today()))
         });
@@ -85,9 +88,10 @@ impl Invoices<'_> {
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
         let new = NewPayment { reference, ..*payment };
+        let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
-                let invoice = tx.invoices().find(id).await?;
+                let invoice = tx.invoices().refresh(known).await?;
                 if let Some(reference) = &new.reference
                     && let Some(payment) = tx.invoices().find_payment_by_reference(id, reference).await?
                 {
@@ -104,8 +108,9 @@ impl Invoices<'_> {
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
+        let known = self.get(id).await?;
         let paid = self.0.write(async move |mut tx| {
-            let mut invoice = tx.invoices().find(id).await?;
+            let mut invoice = tx.invoices().refresh(known).await?;
             let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
             if issued_on.is_some() {
                 let issued = issue(&mut tx, &invoice, None).await?;
@@ -135,9 +140,10 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
+        let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
-                let invoice = tx.invoices().find(id).await?;
+                let invoice = tx.invoices().refresh(known).await?;
                 let mut payment = tx.invoices().find_payment(id, payment).await?;
                 if payment.reversed_at.is_some() {
                     return Err(Conflict::new("the payment has been reversed already").into());
@@ -152,9 +158,10 @@ impl Invoices<'_> {
 
     /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
+        let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
-                let canceled = tx.invoices().find(id).await?.cancel(tx.change.at())?;
+                let canceled = tx.invoices().refresh(known).await?.cancel(tx.change.at())?;
                 update(&mut tx, canceled).await
             })
             .await
@@ -169,7 +176,7 @@ impl Invoices<'_> {
     pub async fn payments(&self, id: InvoiceId) -> Result<Vec<Payment>, Error> {
         self.0
             .read(async move |mut tx| {
-                tx.invoices().detail(id).await?;
+                tx.invoices().find_summary(id).await?;
                 tx.invoices().payments(id).await
             })
             .await
@@ -177,18 +184,39 @@ impl Invoices<'_> {
 
     /// One invoice as the JSON of the API.
     pub async fn detail(&self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        self.0.services.store.invoice_detail(self.0.id, id).await
+        self.detail_within(id, &|_| Ok(())).await
+    }
+
+    /// As [`Self::detail`], if its memory can be reserved.
+    pub(crate) async fn detail_within(&self, id: InvoiceId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
+        self.0.services.store.invoice_detail(self.0.id, id, reserve).await
     }
 
     /// A page of invoices.
+    ///
+    /// # Errors
+    /// As [`Self::page`].
     pub async fn list(&self, query: &PageQuery<InvoiceStatus>) -> Result<Page<InvoiceItem>, Error> {
         from_json(&self.page(query).await?, "invoice", self.0.id)
     }
 
     /// A page of invoices as the JSON envelope of the API.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `limit` where the lines make a page of several invoices larger than 16 MiB. It names the
+    /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
+        self.page_within(query, &|_| Ok(())).await
+    }
+
+    /// As [`Self::page`], if its memory can be reserved.
+    pub(crate) async fn page_within(
+        &self,
+        query: &PageQuery<InvoiceStatus>,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read(async move |mut tx| tx.invoices().page(&query).await).await
+        self.0.read(async move |mut tx| tx.invoices().page(&query, reserve).await).await
     }
 }
 
@@ -227,7 +255,7 @@ async fn insert_payment(
 
 /// Stores a changed invoice with its events.
 async fn update(tx: &mut CompanyTx<'_>, changed: Changed<Invoice>) -> Result<Invoice, Error> {
-    tx.invoices().update(&changed.record).await?;
+    tx.invoices().update(&changed.record.summary).await?;
     tx.finish(&changed.events).await?;
     Ok(changed.record)
 }

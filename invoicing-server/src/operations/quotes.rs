@@ -14,6 +14,7 @@ use crate::Error;
 use crate::page::PageQuery;
 use crate::secret::Secret;
 use crate::store::documents::DocumentRecord;
+use crate::store::page::Reserve;
 use crate::store::quotes::InternalDetails;
 use crate::store::rows::from_json;
 use crate::store::signatures::ProofRecord;
@@ -44,9 +45,10 @@ impl Quotes<'_> {
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let (lines, internal) = check(content)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
+        let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
-                let quote = tx.quotes().find(id).await?;
+                let quote = tx.quotes().refresh(known).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                 tx.quotes().set_internal_details(id, &internal).await?;
@@ -95,9 +97,10 @@ impl Quotes<'_> {
 
     /// Records that the client declined. No event.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
+        let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
-                let rejected = tx.quotes().find(id).await?.reject(tx.change.stamp)?;
+                let rejected = tx.quotes().refresh(known).await?.reject(tx.change.stamp)?;
                 update(&mut tx, rejected).await
             })
             .await
@@ -106,14 +109,16 @@ impl Quotes<'_> {
     /// Links a quote to an identifier of the caller's system, or unlinks it with `None`.
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
-        let quote = self.0.write(async move |mut tx| {
-            let quote = tx.quotes().find(id).await?;
-            match quote.link(external_id.as_deref(), tx.change.stamp)? {
-                Some(linked) => update(&mut tx, linked).await,
-                None => Ok(quote),
-            }
+        let external_id = self.0.write(async move |mut tx| {
+            let quote = tx.quotes().find_summary(id).await?;
+            let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
+                return Ok(quote.external_id);
+            };
+            tx.quotes().update_summary(&linked).await?;
+            tx.finish(&[]).await?;
+            Ok(linked.external_id)
         });
-        Ok(ExternalLink { id, external_id: quote.await?.summary.external_id })
+        Ok(ExternalLink { id, external_id: external_id.await? })
     }
 
     /// A link with which the client can see, sign and decline the quote. Its token is shown once; each call makes
@@ -122,7 +127,7 @@ impl Quotes<'_> {
         let token = Secret::generate(crate::secret::SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let inserted = self.0.write(async move |mut tx| {
-            if tx.quotes().find(id).await?.summary.status == QuoteStatus::Draft {
+            if tx.quotes().find_summary(id).await?.status == QuoteStatus::Draft {
                 return Err(Conflict::new("a quote in DRAFT has no signing link; send it first").into());
             }
             let now = tx.change.now;
@@ -139,18 +144,39 @@ impl Quotes<'_> {
 
     /// One quote as the JSON of the API.
     pub async fn detail(&self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        self.0.services.store.quote_detail(self.0.id, id).await
+        self.detail_within(id, &|_| Ok(())).await
+    }
+
+    /// As [`Self::detail`], if its memory can be reserved.
+    pub(crate) async fn detail_within(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
+        self.0.services.store.quote_detail(self.0.id, id, reserve).await
     }
 
     /// A page of quotes.
+    ///
+    /// # Errors
+    /// As [`Self::page`].
     pub async fn list(&self, query: &PageQuery<QuoteStatus>) -> Result<Page<QuoteItem>, Error> {
         from_json(&self.page(query).await?, "quote", self.0.id)
     }
 
     /// A page of quotes as the JSON envelope of the API.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `limit` where the lines make a page of several quotes larger than 16 MiB. It names the
+    /// largest limit that works: see [`page_limit`](invoicing_core::page_limit).
     pub async fn page(&self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
+        self.page_within(query, &|_| Ok(())).await
+    }
+
+    /// As [`Self::page`], if its memory can be reserved.
+    pub(crate) async fn page_within(
+        &self,
+        query: &PageQuery<QuoteStatus>,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read(async move |mut tx| tx.quotes().page(&query).await).await
+        self.0.read(async move |mut tx| tx.quotes().page(&query, reserve).await).await
     }
 
     /// What the lines cost the company itself, in the order of the lines. For the host only.

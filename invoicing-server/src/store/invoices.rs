@@ -6,13 +6,30 @@ use invoicing_core::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::page::PageStatements;
-use super::rows::{JsonParts, from_json, to_json};
+use super::page::{PageStatements, Reserve};
+use super::query::Sql;
+#[cfg(feature = "postgres")]
+use super::rows::Detail;
+use super::rows::{JsonParts, detail_to_json, from_json, summary_from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use crate::Error;
 use crate::page::PageQuery;
 
-const FIND: &str = "SELECT summary, lines, detail FROM invoice WHERE company_id = $1 AND id = $2";
+const FIND: Sql = Sql {
+    sqlite: "
+        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail FROM invoice d
+        LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+        WHERE d.company_id = $1 AND d.id = $2",
+    postgres: "SELECT summary, lines, detail FROM invoice WHERE company_id = $1 AND id = $2",
+};
+
+/// The lines of a version of a record, where they are large.
+const LARGE_LINES: Sql = Sql {
+    sqlite: "
+        SELECT l.lines FROM invoice d JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+        WHERE d.company_id = $1 AND d.id = $2 AND d.updated_at = $3",
+    postgres: "SELECT lines FROM invoice WHERE company_id = $1 AND id = $2 AND updated_at = $3",
+};
 
 /// See [`PageStatements`].
 const PAGES: PageStatements = PageStatements {
@@ -20,7 +37,9 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM invoice
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -28,7 +47,9 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM invoice
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -36,10 +57,13 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM invoice
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM invoice
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
+    large_lines: LARGE_LINES,
 };
 
 /// A payment on an invoice.
@@ -89,11 +113,39 @@ impl InvoiceTable<'_> {
         Ok(parts.ok_or(Error::NotFound)?.detail())
     }
 
+    /// As [`Self::detail`], but only where the lines are not large.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn detail_unless_large(&mut self, id: InvoiceId) -> Result<Detail, Error> {
+        const FIND: &str = "
+            SELECT summary, detail,
+                CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
+            FROM invoice WHERE company_id = $1 AND id = $2";
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
+    }
+
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
         let mut invoice: Invoice = from_json(self.detail(id).await?, "invoice", id)?;
         // The row may be of before `retentionDue` existed.
         invoice.summary.update_amounts()?;
         Ok(invoice)
+    }
+
+    /// The invoice without lines and detail.
+    pub(crate) async fn find_summary(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
+        const FIND: &str = "SELECT summary FROM invoice WHERE company_id = $1 AND id = $2";
+        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
+        let mut summary: InvoiceSummary = summary_from_json(json.ok_or(Error::NotFound)?, "invoice", id)?;
+        // As in `find`.
+        summary.update_amounts()?;
+        Ok(summary)
+    }
+
+    /// The invoice as it stands. `known` is an earlier state: lines and detail never change, so they are not read again.
+    /// That takes long for large lines and would delay every other writer.
+    pub(crate) async fn refresh(&mut self, known: Invoice) -> Result<Invoice, Error> {
+        let summary = self.find_summary(known.summary.id).await?;
+        Ok(Invoice { summary, ..known })
     }
 
     /// The invoice of a quote that is not cancelled.
@@ -104,19 +156,33 @@ impl InvoiceTable<'_> {
         Ok(id.map(InvoiceId))
     }
 
-    pub(crate) async fn page(&mut self, query: &PageQuery<InvoiceStatus>) -> Result<Vec<u8>, Error> {
-        self.0.document_page(query, &PAGES, InvoiceStatus::as_str).await
+    /// `reserve` is asked before a page with large lines is built.
+    pub(crate) async fn page(
+        &mut self,
+        query: &PageQuery<InvoiceStatus>,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        self.0.document_page(query, &PAGES, InvoiceStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
-        const INSERT: &str = "
-            INSERT INTO invoice
-                (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        let JsonParts { summary, lines, detail } =
-            JsonParts::of(&invoice.summary, &invoice.lines, &invoice.detail)?;
+        const INSERT: Sql = Sql {
+            sqlite: "
+                INSERT INTO invoice
+                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+                    CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10);
+                INSERT INTO large_lines (company_id, document_id, lines)
+                SELECT $1, $2, $9 WHERE octet_length($9) > 8192",
+            postgres: "
+                INSERT INTO invoice
+                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        };
+        let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
+        let lines = to_json(&invoice.lines)?;
         let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
-        let due = overdue_after(invoice);
+        let due = overdue_after(&invoice.summary);
         self.0
             .query(INSERT, &[id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail])
             .execute()
@@ -125,13 +191,13 @@ impl InvoiceTable<'_> {
     }
 
     /// Stores the summary; nothing else of an invoice ever changes.
-    pub(crate) async fn update(&mut self, invoice: &Invoice) -> Result<(), Error> {
+    pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         const UPDATE: &str = "
             UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6
             WHERE company_id = $1 AND id = $2";
-        let summary = JsonParts::of(&invoice.summary, &invoice.lines, &invoice.detail)?.summary;
-        let InvoiceSummary { id, status, updated_at, .. } = &invoice.summary;
-        let update = self.0.query(UPDATE, &[id, status, &overdue_after(invoice), updated_at, &summary]);
+        let json = summary_to_json(summary)?;
+        let InvoiceSummary { id, status, updated_at, .. } = summary;
+        let update = self.0.query(UPDATE, &[id, status, &overdue_after(summary), updated_at, &json]);
         update.change_one("invoice").await
     }
 
@@ -194,6 +260,6 @@ impl InvoiceTable<'_> {
 }
 
 /// The day after which the invoice is overdue: only where something is due.
-fn overdue_after(invoice: &Invoice) -> Option<chrono::NaiveDate> {
-    invoice.summary.due_date.filter(|_| !invoice.summary.amount_due.is_zero())
+fn overdue_after(invoice: &InvoiceSummary) -> Option<chrono::NaiveDate> {
+    invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }

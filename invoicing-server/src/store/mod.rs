@@ -59,8 +59,10 @@ pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
+use page::Reserve;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
+use rows::Detail;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
 use sqlite::Sqlite;
 pub(crate) use tx::Tx;
@@ -109,21 +111,49 @@ impl Store {
         }
     }
 
-    /// A quote as the JSON of the API.
-    pub(crate) async fn quote_detail(&self, company: CompanyId, id: QuoteId) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::Sqlite(database) => database.quote_details.load(company, id.0).await,
+    /// A quote as the JSON of the API. `reserve` is asked before large lines are read.
+    pub(crate) async fn quote_detail(
+        &self,
+        company: CompanyId,
+        id: QuoteId,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        let found = match self {
+            Self::Sqlite(database) => database.quote_details.load(company, id.0).await?,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => self.read(company, async move |mut tx| tx.quotes().detail(id).await).await,
+            Self::Postgres(_) => {
+                self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?
+            }
+        };
+        match found {
+            Detail::Whole(json) => Ok(json),
+            Detail::Large { bytes } => {
+                reserve(bytes)?;
+                self.read(company, async move |mut tx| tx.quotes().detail(id).await).await
+            }
         }
     }
 
-    /// An invoice as the JSON of the API.
-    pub(crate) async fn invoice_detail(&self, company: CompanyId, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        match self {
-            Self::Sqlite(database) => database.invoice_details.load(company, id.0).await,
+    /// An invoice as the JSON of the API. `reserve` is asked before large lines are read.
+    pub(crate) async fn invoice_detail(
+        &self,
+        company: CompanyId,
+        id: InvoiceId,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        let found = match self {
+            Self::Sqlite(database) => database.invoice_details.load(company, id.0).await?,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => self.read(company, async move |mut tx| tx.invoices().detail(id).await).await,
+            Self::Postgres(_) => {
+                self.read(company, async move |mut tx| tx.invoices().detail_unless_large(id).await).await?
+            }
+        };
+        match found {
+            Detail::Whole(json) => Ok(json),
+            Detail::Large { bytes } => {
+                reserve(bytes)?;
+                self.read(company, async move |mut tx| tx.invoices().detail(id).await).await
+            }
         }
     }
 

@@ -1,16 +1,29 @@
 //! The statements of a list, and the envelope of its response.
 
-use invoicing_core::Timestamp;
+use invoicing_core::{Timestamp, page_limit};
+use serde::Deserialize;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
+use uuid::Uuid;
 
 use super::arguments::Argument;
 use super::query::Sql;
+use super::rows::from_json;
 use super::scope::Scope;
 use crate::Error;
 use crate::page::{PageQuery, PageWindow};
 
+/// Reserves memory for an answer before it is built, given its bytes. An error refuses the read. May be called again,
+/// where a read is repeated.
+pub(crate) type Reserve<'r> = &'r (dyn Fn(usize) -> Result<(), Error> + Sync);
+
+/// How often a page is read again because one of its records changed before its lines were read.
+const ATTEMPTS: usize = 8;
+
 /// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
 /// there is one, how many these are, and the company's last stamp.
+///
+/// Lines of more than 8 KiB are large: in their place stands their size in bytes, so that no statement reads more than
+/// is allowed. Both databases know it without reading the lines: `octet_length` of a column looks at the row only.
 ///
 /// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` whether items carry their lines. The filters
 /// leave the index of the order as the only useful one: `status || ''` keeps the last statement off the index by
@@ -20,15 +33,24 @@ pub(super) struct PageStatements {
     pub(super) newest: &'static str,
     pub(super) newest_in_status: &'static str,
     pub(super) changed: &'static str,
+    /// The large lines of one record: `$1` company, `$2` id, `$3` its modification stamp.
+    pub(super) large_lines: Sql,
 }
 
 impl Scope<'_> {
     /// A page of documents as the JSON envelope of the API.
+    ///
+    /// Large lines are read after the page, each from the version of its record that is on the page. So the page is one
+    /// snapshot, and its size is known before it is built.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] about `limit` where the page would be too large.
     pub(super) async fn document_page<S: Copy>(
         &mut self,
         query: &PageQuery<S>,
         statements: &PageStatements,
         text: impl Fn(S) -> &'static str,
+        reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
         let statement = match (query.window.since, query.status) {
             (None, None) => statements.newest,
@@ -36,7 +58,16 @@ impl Scope<'_> {
             (Some(_), _) => statements.changed,
         };
         let status = query.status.map(text);
-        self.page(query.window, statement, &[&status, &query.include_lines]).await
+        for _ in 0..ATTEMPTS {
+            let page = self.page_row(query.window, statement, &[&status, &query.include_lines]).await?;
+            if !query.include_lines || !page.items().any(|item| large_bytes(item) > 0) {
+                return Ok(page.envelope(query.window));
+            }
+            if let Some(page) = self.with_large_lines(page, statements.large_lines, reserve).await? {
+                return Ok(page.envelope(query.window));
+            }
+        }
+        Err(Error::unavailable("a record of the page keeps changing"))
     }
 
     /// A page as the JSON envelope of the API. `filters` are the arguments from `$5` on.
@@ -46,13 +77,77 @@ impl Scope<'_> {
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
     ) -> Result<Vec<u8>, Error> {
+        Ok(self.page_row(window, statement, filters).await?.envelope(window))
+    }
+
+    async fn page_row(
+        &mut self,
+        window: PageWindow,
+        statement: impl Into<Sql>,
+        filters: &[&dyn Argument],
+    ) -> Result<Page, Error> {
         let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
         let since = window.since.unwrap_or(Timestamp::EARLIEST);
         let part: [&dyn Argument; 3] = [&window.limit, &offset, &since];
         let arguments = [&part, filters].concat();
-        let page: PageRow = self.query(statement, &arguments).fetch_one().await?;
-        page.envelope(window)
+        let row: PageRow = self.query(statement, &arguments).fetch_one().await?;
+        row.page(window.limit)
     }
+
+    /// The page with large lines in the place of their sizes. `None` where a record has changed since.
+    async fn with_large_lines(
+        &mut self,
+        page: Page,
+        statement: Sql,
+        reserve: Reserve<'_>,
+    ) -> Result<Option<Page>, Error> {
+        let sizes: Vec<usize> = page.items().map(|item| item.len() + large_bytes(item)).collect();
+        page_limit::check(&sizes)?;
+        let size = START.len() + sizes.iter().map(|bytes| bytes + BETWEEN.len()).sum::<usize>() + AROUND;
+        reserve(size)?;
+        let mut json = Vec::with_capacity(size);
+        json.extend_from_slice(START);
+        for item in page.items() {
+            if json.len() > START.len() {
+                json.extend_from_slice(BETWEEN);
+            }
+            if large_bytes(item) == 0 {
+                json.extend_from_slice(item);
+                continue;
+            }
+            let Some(lines) = self.large_lines(item, statement).await? else { return Ok(None) };
+            json.extend_from_slice(split_size(item).0);
+            json.extend_from_slice(lines.as_bytes());
+            json.push(b'}');
+        }
+        Ok(Some(Page { json, ..page }))
+    }
+
+    async fn large_lines(&mut self, item: &[u8], statement: Sql) -> Result<Option<String>, Error> {
+        let Version { id, updated_at } = from_json(item, "page", self.company)?;
+        Ok(self.query(statement, &[&id, &updated_at]).optional_scalar().await?)
+    }
+}
+
+/// Of an item, what identifies the version of its record.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Version {
+    id: Uuid,
+    updated_at: Timestamp,
+}
+
+/// The size that stands in an item in the place of its lines; 0 where these are there.
+fn large_bytes(item: &[u8]) -> usize {
+    let (_, digits) = split_size(item);
+    str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
+
+/// An item up to the size of its lines, and that size.
+fn split_size(item: &[u8]) -> (&[u8], &[u8]) {
+    let item = item.strip_suffix(b"}").unwrap_or(item);
+    let digits = item.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    item.split_at(item.len() - digits)
 }
 
 /// What stands between the items of a page: a comma, and a line end, which no item contains.
@@ -89,18 +184,45 @@ where
 }
 
 impl PageRow {
-    fn envelope(self, window: PageWindow) -> Result<Vec<u8>, Error> {
-        let (PageWindow { limit, offset, .. }, mut json) = (window, self.json);
-        let as_of = Timestamp::from_millis(self.last_stamp.ok_or(Error::NotFound)?);
-        let has_more = self.count > i64::from(limit);
+    /// Leaves the one more out.
+    fn page(self, limit: u32) -> Result<Page, Error> {
+        let Self { mut json, count, last_stamp } = self;
+        let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
+        let has_more = count > i64::from(limit);
         if has_more {
             let last = json.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
+        Ok(Page { json, has_more, as_of })
+    }
+}
+
+/// One page.
+struct Page {
+    /// The envelope up to the last item.
+    json: Vec<u8>,
+    has_more: bool,
+    as_of: Timestamp,
+}
+
+impl Page {
+    fn items(&self) -> impl Iterator<Item = &[u8]> {
+        let items = &self.json[START.len()..];
+        let ends = memchr::memchr_iter(BETWEEN[1], items).map(|end| end + 1).chain([items.len()]);
+        let mut start = 0;
+        ends.map(move |end| {
+            let item = &items[start..end];
+            start = end;
+            item.strip_suffix(BETWEEN).unwrap_or(item)
+        })
+    }
+
+    fn envelope(self, PageWindow { limit, offset, .. }: PageWindow) -> Vec<u8> {
+        let Self { mut json, has_more, as_of } = self;
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );
         json.extend_from_slice(tail.as_bytes());
-        Ok(json)
+        json
     }
 }

@@ -3,14 +3,30 @@
 use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 use uuid::Uuid;
 
-use super::page::PageStatements;
+use super::page::{PageStatements, Reserve};
 use super::query::Sql;
-use super::rows::{JsonParts, from_json, to_json};
+#[cfg(feature = "postgres")]
+use super::rows::Detail;
+use super::rows::{JsonParts, detail_to_json, from_json, summary_from_json, summary_to_json, to_json};
 use super::scope::Scope;
 use crate::Error;
 use crate::page::PageQuery;
 
-const FIND: &str = "SELECT summary, lines, detail FROM quote WHERE company_id = $1 AND id = $2";
+const FIND: Sql = Sql {
+    sqlite: "
+        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail FROM quote d
+        LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+        WHERE d.company_id = $1 AND d.id = $2",
+    postgres: "SELECT summary, lines, detail FROM quote WHERE company_id = $1 AND id = $2",
+};
+
+/// The lines of a version of a record, where they are large.
+const LARGE_LINES: Sql = Sql {
+    sqlite: "
+        SELECT l.lines FROM quote d JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+        WHERE d.company_id = $1 AND d.id = $2 AND d.updated_at = $3",
+    postgres: "SELECT lines FROM quote WHERE company_id = $1 AND id = $2 AND updated_at = $3",
+};
 
 /// See [`PageStatements`].
 const PAGES: PageStatements = PageStatements {
@@ -18,7 +34,9 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM quote
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -26,7 +44,9 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM quote
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -34,10 +54,13 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || lines ELSE '' END || '}' AS item FROM quote
+            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
+                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
+            END ELSE '' END || '}' AS item FROM quote
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
+    large_lines: LARGE_LINES,
 };
 
 /// What a quote has besides the record that the API shows.
@@ -59,8 +82,38 @@ impl QuoteTable<'_> {
         Ok(parts.ok_or(Error::NotFound)?.detail())
     }
 
+    /// As [`Self::detail`], but only where the lines are not large.
+    #[cfg(feature = "postgres")]
+    pub(crate) async fn detail_unless_large(&mut self, id: QuoteId) -> Result<Detail, Error> {
+        const FIND: &str = "
+            SELECT summary, detail,
+                CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
+            FROM quote WHERE company_id = $1 AND id = $2";
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
+    }
+
     pub(crate) async fn find(&mut self, id: QuoteId) -> Result<Quote, Error> {
         from_json(self.detail(id).await?, "quote", id)
+    }
+
+    /// The quote without lines and detail.
+    pub(crate) async fn find_summary(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
+        const FIND: &str = "SELECT summary FROM quote WHERE company_id = $1 AND id = $2";
+        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
+        summary_from_json(json.ok_or(Error::NotFound)?, "quote", id)
+    }
+
+    /// The quote as it stands. `known` is an earlier state: where it has not changed, its lines are not read again, which
+    /// takes long for large ones and would delay every other writer.
+    pub(crate) async fn refresh(&mut self, known: Quote) -> Result<Quote, Error> {
+        const FIND: &str = "SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2";
+        let id = known.summary.id;
+        let stamp: Option<i64> = self.0.query(FIND, &[&id]).optional_scalar().await?;
+        if stamp.ok_or(Error::NotFound)? == known.summary.updated_at.as_millis() {
+            return Ok(known);
+        }
+        self.find(id).await
     }
 
     /// [`Error::NotFound`] where there is no such quote.
@@ -70,8 +123,13 @@ impl QuoteTable<'_> {
         found.map(drop).ok_or(Error::NotFound)
     }
 
-    pub(crate) async fn page(&mut self, query: &PageQuery<QuoteStatus>) -> Result<Vec<u8>, Error> {
-        self.0.document_page(query, &PAGES, QuoteStatus::as_str).await
+    /// `reserve` is asked before a page with large lines is built.
+    pub(crate) async fn page(
+        &mut self,
+        query: &PageQuery<QuoteStatus>,
+        reserve: Reserve<'_>,
+    ) -> Result<Vec<u8>, Error> {
+        self.0.document_page(query, &PAGES, QuoteStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
@@ -79,7 +137,10 @@ impl QuoteTable<'_> {
             sqlite: "
                 INSERT INTO quote
                     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11);
+                VALUES ($1, $2, $3, $4, $5, $6, $7,
+                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11);
+                INSERT INTO large_lines (company_id, document_id, lines)
+                SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
             postgres: "
                 WITH inserted AS (
@@ -89,8 +150,8 @@ impl QuoteTable<'_> {
                 )
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
         };
-        let JsonParts { summary, lines, detail } =
-            JsonParts::of(&quote.summary, &quote.lines, &quote.detail)?;
+        let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
+        let lines = to_json(&quote.lines)?;
         let costings = to_json(&internal.costings)?;
         let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
         let InternalDetails { work_site, .. } = internal;
@@ -118,15 +179,35 @@ impl QuoteTable<'_> {
         const UPDATE: &str = "
             UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7
             WHERE company_id = $1 AND id = $2";
-        let JsonParts { summary, detail, .. } = JsonParts::of(&quote.summary, &quote.lines, &quote.detail)?;
+        let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
         let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &summary, &detail]);
         update.change_one("quote").await
     }
 
+    /// Stores a change of the summary only.
+    pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
+        const UPDATE: &str = "
+            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6
+            WHERE company_id = $1 AND id = $2";
+        let json = summary_to_json(summary)?;
+        let QuoteSummary { id, status, valid_until, updated_at, .. } = summary;
+        self.0.query(UPDATE, &[id, status, valid_until, updated_at, &json]).change_one("quote").await
+    }
+
+    /// Stores the lines. [`Self::update`] checks that there is such a quote.
     pub(crate) async fn update_lines(&mut self, quote: &Quote) -> Result<(), Error> {
-        const UPDATE_LINES: &str = "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2";
-        self.0.query(UPDATE_LINES, &[&quote.summary.id, &to_json(&quote.lines)?]).change_one("quote").await
+        const UPDATE_LINES: Sql = Sql {
+            sqlite: "
+                DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
+                INSERT INTO large_lines (company_id, document_id, lines)
+                SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
+                UPDATE quote SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 ELSE octet_length($3) END
+                WHERE company_id = $1 AND id = $2",
+            postgres: "UPDATE quote SET lines = $3 WHERE company_id = $1 AND id = $2",
+        };
+        self.0.query(UPDATE_LINES, &[&quote.summary.id, &to_json(&quote.lines)?]).execute().await?;
+        Ok(())
     }
 
     pub(crate) async fn set_internal_details(

@@ -24,27 +24,56 @@ pub(crate) fn from_json<T: DeserializeOwned>(
 pub(crate) struct JsonParts {
     /// The object of a list item without its closing brace.
     pub(crate) summary: String,
-    /// The array of lines.
+    /// The array of lines; their size in bytes where they are large and left out.
     pub(crate) lines: String,
     /// The rest of the detail's object without its opening brace.
     pub(crate) detail: String,
 }
 
-impl JsonParts {
-    pub(super) fn of(
-        summary: &impl Serialize,
-        lines: &impl Serialize,
-        detail: &impl Serialize,
-    ) -> Result<Self, Error> {
-        let mut summary = to_json(summary)?;
-        summary.pop();
-        let mut detail = to_json(detail)?;
-        detail.remove(0);
-        Ok(Self { summary, lines: to_json(lines)?, detail })
-    }
+/// The part of a row that a list item shows.
+pub(super) fn summary_to_json(summary: &impl Serialize) -> Result<String, Error> {
+    let mut json = to_json(summary)?;
+    json.pop();
+    Ok(json)
+}
 
+/// Reads what [`summary_to_json`] made.
+pub(super) fn summary_from_json<T: DeserializeOwned>(
+    json: String,
+    table: &'static str,
+    id: impl std::fmt::Display,
+) -> Result<T, Error> {
+    from_json(json + "}", table, id)
+}
+
+/// The part of a row that only the detail shows.
+pub(super) fn detail_to_json(detail: &impl Serialize) -> Result<String, Error> {
+    let mut json = to_json(detail)?;
+    json.remove(0);
+    Ok(json)
+}
+
+impl JsonParts {
     /// The whole detail.
     pub(crate) fn detail(&self) -> Vec<u8> {
         [self.summary.as_str(), ",\"lines\":", &self.lines, ",", &self.detail].concat().into_bytes()
     }
+
+    /// The whole detail, unless the lines are left out.
+    #[cfg(feature = "postgres")]
+    pub(super) fn detail_unless_large(&self) -> Detail {
+        self.lines.parse().map_or_else(|_| Detail::Whole(self.detail()), |bytes| Detail::Large { bytes })
+    }
+}
+
+/// The detail of a quote or an invoice, as it is read first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// The object.
+    Whole(Vec<u8>),
+    /// Its lines are large. Room for them is to be reserved before they are read.
+    Large {
+        /// Size of the lines.
+        bytes: usize,
+    },
 }

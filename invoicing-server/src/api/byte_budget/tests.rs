@@ -189,3 +189,20 @@ async fn an_answer_counts_instead_of_its_reservation() {
         drop(body);
     }
 }
+
+#[tokio::test]
+async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_its_share_at_most() {
+    let budget = budget();
+    let reservation = budget.admit(company(1)).unwrap();
+    for _ in 0..2 {
+        reservation.cover(SHARE / 2).unwrap();
+        assert_eq!(total(&budget), SHARE / 2);
+    }
+    let other = budget.admit(company(1)).unwrap();
+    assert!(matches!(other.cover(SHARE), Err(ApiError::Overloaded)));
+    assert!(other.cover(SHARE / 2).is_ok());
+    drop((reservation, other));
+    let reservation = budget.admit(company(1)).unwrap();
+    reservation.cover(3 * SHARE).unwrap();
+    assert_eq!(total(&budget), SHARE);
+}

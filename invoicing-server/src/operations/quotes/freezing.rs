@@ -81,7 +81,7 @@ impl Quotes<'_> {
         let changed = until_committed(ATTEMPTS, || async {
             let before = Arc::new(self.snapshot(id).await?);
             let change = prepare(Arc::clone(&before)).await?;
-            self.commit(&before.quote, change).await
+            self.commit(before, change).await
         });
         changed.await?.ok_or_else(|| Conflict::new("the record keeps changing; try again").into())
     }
@@ -107,25 +107,25 @@ impl Quotes<'_> {
     }
 
     /// `None` where the record is no longer the one of the snapshot, or the upload of the document is abandoned.
-    async fn commit<D>(&self, seen: &Quote, change: FrozenChange<D>) -> Result<Option<Quote>, Error>
+    async fn commit<D>(&self, before: Arc<Snapshot>, change: FrozenChange<D>) -> Result<Option<Quote>, Error>
     where
         D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
-        let (id, seen) = (seen.summary.id, seen.summary.updated_at);
         let FrozenChange { document, proof, decide } = change;
         self.0
             .write(async move |mut tx| {
-                let quote = tx.quotes().find(id).await?;
-                if quote.summary.updated_at != seen {
+                let quote = &before.quote;
+                let id = quote.summary.id;
+                if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }
                 // A signed copy repeats the data of the sent one; any other document must match the current data.
                 if let (Some(frozen), None) = (&document, &proof)
-                    && !is_current(&mut tx, &quote, &frozen.particulars).await?
+                    && !is_current(&mut tx, quote, &frozen.particulars).await?
                 {
                     return Ok(None);
                 }
-                let changed = decide(&quote, &tx.change)?;
+                let changed = decide(quote, &tx.change)?;
                 if let Some(frozen) = &document
                     && !finish_upload(&mut tx, id, frozen).await?
                 {

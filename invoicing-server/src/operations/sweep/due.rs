@@ -47,14 +47,14 @@ impl Due {
         let (stamp, today) = (tx.change.stamp, tx.change.today());
         match self {
             Self::Quotes => {
-                let expired = tx.quotes().find(QuoteId(id)).await?.expire(stamp, today);
+                let expired = tx.quotes().find_summary(QuoteId(id)).await?.expire(stamp, today);
                 let Some(expired) = expired else { return Ok(false) };
-                tx.quotes().update(&expired.record).await?;
+                tx.quotes().update_summary(&expired).await?;
             }
             Self::Invoices => {
-                let overdue = tx.invoices().find(InvoiceId(id)).await?.mark_overdue(stamp, today);
-                let Some(overdue) = overdue else { return Ok(false) };
-                tx.invoices().update(&overdue.record).await?;
+                let invoice = tx.invoices().find_summary(InvoiceId(id)).await?;
+                let Some(overdue) = invoice.mark_overdue(stamp, today) else { return Ok(false) };
+                tx.invoices().update(&overdue).await?;
             }
         }
         Ok(true)

@@ -3,12 +3,15 @@
 //! A call of sqlx is a hop to SQLite's thread and back, which costs more than the read itself. One task owns a
 //! connection and answers, with one statement, all requests that arrived while the previous statement ran or in the same
 //! wake-up. A record is always read after it was requested.
+//!
+//! Large lines are not read here: only their size, which stands in the row. So a batch is small.
 
 use invoicing_core::CompanyId;
 use sqlx::{Connection, Row as _, SqliteConnection};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
+use super::super::rows::Detail;
 use super::worker::Worker;
 use crate::Error;
 
@@ -19,14 +22,20 @@ const SEPARATOR: u8 = 0x1e;
 
 /// Loads quotes; see [`start`].
 pub(super) const QUOTES: &str = "
-    SELECT coalesce(group_concat(concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail), char(30)), '')
+    SELECT coalesce(group_concat(CASE
+        WHEN d.lines < '[' THEN concat(k.key, ' ', d.lines)
+        ELSE concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail)
+    END, char(30)), '')
     FROM json_each($1) k
     CROSS JOIN quote d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
 
 /// Loads invoices; see [`start`].
 pub(super) const INVOICES: &str = "
-    SELECT coalesce(group_concat(concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail), char(30)), '')
+    SELECT coalesce(group_concat(CASE
+        WHEN d.lines < '[' THEN concat(k.key, ' ', d.lines)
+        ELSE concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail)
+    END, char(30)), '')
     FROM json_each($1) k
     CROSS JOIN invoice d
       ON d.company_id = unhex(substr(k.value, 1, 32)) AND d.id = unhex(substr(k.value, 33))";
@@ -35,22 +44,22 @@ pub(super) const INVOICES: &str = "
 pub(in crate::store) struct Request {
     company: CompanyId,
     id: Uuid,
-    reply: oneshot::Sender<Result<Option<Vec<u8>>, Error>>,
+    reply: oneshot::Sender<Result<Option<Detail>, Error>>,
 }
 
 /// Sends requests to the task that reads.
 pub(in crate::store) type BatchLoader = Worker<Request>;
 
 /// Starts the task. `$1` of the statement is a JSON array; each item is a company and an id as one hexadecimal text. The
-/// records that exist come in any order, each after its index in the array. `CROSS JOIN` makes SQLite look the records
-/// up by key.
+/// records that exist come in any order, each after its index in the array. In the place of one with large lines comes a
+/// space and their size. `CROSS JOIN` makes SQLite look the records up by key.
 pub(super) fn start(connection: SqliteConnection, statement: &'static str) -> BatchLoader {
     Worker::start("batch loader", |requests| work(connection, statement, requests))
 }
 
 impl Worker<Request> {
     /// Loads one record.
-    pub(in crate::store) async fn load(&self, company: CompanyId, id: Uuid) -> Result<Vec<u8>, Error> {
+    pub(in crate::store) async fn load(&self, company: CompanyId, id: Uuid) -> Result<Detail, Error> {
         let (reply, answer) = oneshot::channel();
         self.send(Request { company, id, reply }).await?;
         let loaded = answer.await.map_err(|_| Error::unavailable("the database is closed"))?;
@@ -105,7 +114,7 @@ async fn fetch(
     connection: &mut SqliteConnection,
     statement: &'static str,
     batch: &[Request],
-) -> Result<Vec<Option<Vec<u8>>>, Error> {
+) -> Result<Vec<Option<Detail>>, Error> {
     let key = |request: &Request| format!("{}{}", request.company.0.simple(), request.id.simple());
     let keys: Vec<String> = batch.iter().map(key).collect();
     let keys = serde_json::to_string(&keys).map_err(Error::internal)?;
@@ -116,11 +125,16 @@ async fn fetch(
     for end in memchr::memchr_iter(SEPARATOR, text).chain(std::iter::once(text.len())) {
         let (index, record) = split_index(&text[start..end]);
         if let Some(slot) = records.get_mut(index) {
-            *slot = Some(record.to_vec());
+            *slot = Some(detail(record));
         }
         start = end + 1;
     }
     Ok(records)
+}
+
+fn detail(record: &[u8]) -> Detail {
+    let size = record.strip_prefix(b" ").and_then(|size| str::from_utf8(size).ok()?.parse().ok());
+    size.map_or_else(|| Detail::Whole(record.to_vec()), |bytes| Detail::Large { bytes })
 }
 
 /// Splits the index off a record. The empty text of a read that found nothing has none.
@@ -142,16 +156,19 @@ mod tests {
     use super::*;
 
     const COMPANY: CompanyId = CompanyId(Uuid::from_u128(1));
+    /// The record whose lines are large.
+    const LARGE: u128 = 40;
 
     async fn loader() -> BatchLoader {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
         let create = "CREATE TABLE quote (company_id, id, summary, lines, detail)";
         sqlx::raw_sql(create).execute(&mut connection).await.unwrap();
         for id in (0..100_u128).step_by(2) {
-            sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, '[]', '}')")
+            sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, $4, '}')")
                 .bind(COMPANY.0)
                 .bind(Uuid::from_u128(id))
                 .bind(format!("\"id\":{id}"))
+                .bind(if id == LARGE { "9000" } else { "[]" })
                 .execute(&mut connection)
                 .await
                 .unwrap();
@@ -162,7 +179,9 @@ mod tests {
     async fn check(loader: &BatchLoader, id: u128) {
         let found = loader.load(COMPANY, Uuid::from_u128(id)).await;
         if id < 100 && id.is_multiple_of(2) {
-            assert_eq!(found.unwrap(), format!("{{\"id\":{id},\"lines\":[],}}").as_bytes());
+            let whole = format!("{{\"id\":{id},\"lines\":[],}}").into_bytes();
+            let expected = if id == LARGE { Detail::Large { bytes: 9_000 } } else { Detail::Whole(whole) };
+            assert_eq!(found.unwrap(), expected);
         } else {
             assert!(matches!(found, Err(Error::NotFound)), "{id}");
         }

@@ -1,0 +1,2 @@
+-- SQLite gets a table for large lines here. PostgreSQL keeps them apart by itself (TOAST): a change of a row leaves them
+-- where they are, and their size stands in the row.

@@ -1,0 +1,332 @@
+//! Quotes and invoices with large lines: what is refused, what it costs, and that no other company waits for it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use invoicing_core::{
+    Invoice, Line, MAX_LINES_BYTES, NewClient, NewLine, NewQuote, Plan, Quote, QuoteId, page_limit,
+};
+use invoicing_server::{Body, CompanyHandle, Error};
+use invoicing_tests::{Database, World, on_each_database};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use uuid::Uuid;
+
+use crate::support::api::{INVOICES, QUOTES, items, payment, read, text, world};
+use crate::support::refused;
+
+const MIB: usize = 1024 * 1024;
+
+/// So many lines of a little more than `bytes` each, of 4 bytes per character.
+fn lines(count: usize, bytes: usize) -> Vec<NewLine> {
+    let line = json!({"description": "𝄞".repeat(bytes / 4), "quantity": 1, "unitPrice": 10, "tvaRate": 20});
+    vec![serde_json::from_value(line).unwrap(); count]
+}
+
+/// So many lines of 1.5 KiB each, of a letter that a document can show.
+fn text_of(letter: &str, count: usize) -> Vec<NewLine> {
+    let line = json!({"description": letter.repeat(1_500), "quantity": 1, "unitPrice": 10, "tvaRate": 20});
+    vec![serde_json::from_value(line).unwrap(); count]
+}
+
+/// The longest lines that a quote may have, nearly.
+fn longest() -> Vec<NewLine> {
+    lines(MAX_LINES_BYTES / 8_200, 8_000)
+}
+
+async fn draft(company: &CompanyHandle, lines: Vec<NewLine>) -> Quote {
+    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client.id;
+    company.quotes().create(&NewQuote { lines, ..NewQuote::empty(client) }).await.unwrap()
+}
+
+async fn answer(world: &World, path: &str, key: &str) -> Response<Body> {
+    let request = Request::get(path).header("authorization", format!("Bearer {key}"));
+    world.invoicing.service().answer(request.body(Full::<Bytes>::default()).unwrap()).await
+}
+
+/// Status and bytes of an answer that takes long to parse.
+async fn get(world: &World, path: &str) -> (StatusCode, Bytes) {
+    let answer = answer(world, path, &world.key).await;
+    (answer.status(), answer.into_body().collect().await.unwrap().to_bytes())
+}
+
+/// Status of an answer, and the limit that its refusal names.
+async fn limit_that_works(world: &World, path: &str) -> Option<u32> {
+    let answer = world.get(path).await;
+    crate::support::api::refused(&answer, "limit", path);
+    page_limit::parse(answer.message())
+}
+
+/// Rules: RECORD-12
+#[on_each_database]
+async fn lines_of_more_than_2_mib_are_refused_and_leave_no_trace() {
+    let world = world().await;
+    let quote = draft(&world.company, longest()).await;
+    let client = quote.summary.client_id;
+    let too_many = NewQuote { lines: lines(MAX_LINES_BYTES / 8_000, 8_000), ..NewQuote::empty(client) };
+    let quotes = world.company.quotes();
+    for refusal in [
+        refused(&world, "create", quotes.create(&too_many)).await,
+        refused(&world, "edit", quotes.edit(quote.summary.id, &too_many)).await,
+    ] {
+        assert!(matches!(&refusal, Error::Invalid(invalid) if invalid.field == "lines"), "{refusal:?}");
+    }
+}
+
+/// Rules: LIST-25
+#[on_each_database]
+async fn a_page_of_more_than_16_mib_is_refused_with_the_limit_that_works() {
+    let world = world().await;
+    for _ in 0..8 {
+        draft(&world.company, longest()).await;
+    }
+    // The eight fit, and an item without large lines would be the ninth.
+    let page = format!("{QUOTES}?include=lines");
+    let (status, bytes) = get(&world, &page).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!((15 * MIB..16 * MIB).contains(&bytes.len()), "{}", bytes.len());
+    let ninth = draft(&world.company, longest()).await;
+    for filter in ["", "&limit=9", "&limit=100", "&status=DRAFT", "&since=2000-01-01T00:00:00Z"] {
+        assert_eq!(limit_that_works(&world, &format!("{page}{filter}")).await, Some(8), "{filter}");
+    }
+    assert_eq!(items(&read(&world, QUOTES).await).len(), 9);
+    // What follows the page is not counted.
+    let (status, bytes) = get(&world, &format!("{page}&limit=8&offset=0")).await;
+    assert_eq!((status, bytes.ends_with(b"}")), (StatusCode::OK, true));
+    let tail = String::from_utf8_lossy(&bytes[bytes.len() - 120..]).into_owned();
+    assert!(tail.contains(r#""pagination":{"limit":8,"offset":0,"hasMore":true}"#), "{tail}");
+    let page = read(&world, &format!("{page}&limit=1")).await;
+    assert_eq!(items(&page)[0]["lines"], serde_json::to_value(&ninth.lines).unwrap());
+}
+
+/// Makes the large lines of a record larger, in a table behind the service's back: the first one again and again.
+async fn enlarge(world: &World, table: &str, id: Uuid, line: &Line, bytes: usize) {
+    let line = serde_json::to_string(line).unwrap();
+    let lines = format!("[{}]", vec![line.as_str(); bytes / line.len()].join(","));
+    let update = |table, id| format!("UPDATE {table} SET lines = $2 WHERE {id} = $1");
+    if world.database() == Database::Sqlite {
+        let size = lines.len().to_string();
+        world.run(&update("large_lines", "document_id"), &[id.into(), (&*lines).into()]).await;
+        world.run(&update(table, "id"), &[id.into(), (&*size).into()]).await;
+    } else {
+        world.run(&update(table, "id"), &[id.into(), (&*lines).into()]).await;
+    }
+}
+
+/// Rules: LIST-25
+#[on_each_database]
+async fn a_page_of_one_record_is_never_refused() {
+    let world = world().await;
+    let old = draft(&world.company, lines(2, 8_000)).await;
+    // As an earlier version took it.
+    enlarge(&world, "quote", old.summary.id.0, &old.lines[0], 18 * MIB).await;
+    for path in [format!("{QUOTES}?include=lines"), format!("{QUOTES}/{}", old.summary.id)] {
+        let (status, bytes) = get(&world, &path).await;
+        assert!(status == StatusCode::OK && bytes.len() > 17 * MIB, "{path}: {status}, {}", bytes.len());
+    }
+    draft(&world.company, Vec::new()).await;
+    let page = format!("{QUOTES}?include=lines");
+    assert_eq!(limit_that_works(&world, &page).await, Some(1));
+    assert_eq!(get(&world, &format!("{page}&limit=1")).await.0, StatusCode::OK);
+    assert_eq!(get(&world, &format!("{page}&limit=1&offset=1")).await.0, StatusCode::OK);
+}
+
+fn item<'v>(page: &'v Value, id: &str) -> &'v Value {
+    items(page).iter().find(|item| text(item, "id") == id).unwrap()
+}
+
+/// Every way to read a record of a list shows these lines, of each one.
+async fn check_shown(world: &World, list: &str, expected: &[(Uuid, &[Line])]) {
+    let page = read(world, &format!("{list}?include=lines")).await;
+    let changed = read(world, &format!("{list}?include=lines&since=2000-01-01T00:00:00Z")).await;
+    assert_eq!([items(&page).len(), items(&changed).len()], [expected.len(); 2]);
+    for (id, lines) in expected {
+        let (id, lines) = (id.to_string(), serde_json::to_value(lines).unwrap());
+        let detail = read(world, &format!("{list}/{id}")).await;
+        for shown in [item(&page, &id), item(&changed, &id), &detail] {
+            assert_eq!(shown["lines"], lines);
+        }
+    }
+}
+
+/// Rules: LIST-18, RECORD-2, RECORD-8
+#[on_each_database]
+async fn large_lines_are_shown_like_small_ones_through_every_change() {
+    let world = world().await;
+    let (company, quotes) = (&world.company, world.company.quotes());
+    let small = draft(company, text_of("s", 2)).await;
+    let large = draft(company, text_of("l", 9)).await;
+    let none = draft(company, Vec::new()).await;
+    let check = async |quotes: [&Quote; 3]| {
+        let expected = quotes.map(|quote| (quote.summary.id.0, &*quote.lines));
+        check_shown(&world, QUOTES, &expected).await;
+    };
+    check([&none, &large, &small]).await;
+
+    let edit = async |quote: &Quote, lines| {
+        let content = NewQuote { lines, ..NewQuote::empty(quote.summary.client_id) };
+        quotes.edit(quote.summary.id, &content).await.unwrap()
+    };
+    // From small to large and back, and from large to other large ones.
+    let grown = edit(&small, text_of("g", 7)).await;
+    let shrunk = edit(&large, text_of("m", 1)).await;
+    check([&none, &shrunk, &grown]).await;
+    let large = edit(&shrunk, text_of("n", 8)).await;
+    let changed = edit(&grown, text_of("o", 6)).await;
+    check([&none, &large, &changed]).await;
+
+    let id = large.summary.id;
+    quotes.link(id, Some("deal-7")).await.unwrap();
+    let sent = quotes.send(id, None).await.unwrap();
+    assert_eq!((&sent.lines, sent.summary.external_id.as_deref()), (&large.lines, Some("deal-7")));
+    let accepted = quotes.accept(id).await.unwrap();
+    assert_eq!(quotes.get(id).await.unwrap(), accepted);
+    let invoice = company.invoices().convert(id).await.unwrap();
+    let issued = company.invoices().issue(invoice.summary.id, None).await.unwrap();
+    let paid = company.invoices().pay(invoice.summary.id, &payment("1")).await.unwrap().invoice;
+    for shown in [&invoice, &issued, &paid, &company.invoices().get(invoice.summary.id).await.unwrap()] {
+        assert_eq!(shown.lines, large.lines);
+    }
+    check_shown(&world, INVOICES, &[(invoice.summary.id.0, &large.lines)]).await;
+    check([&none, &large, &changed]).await;
+}
+
+/// Rules: FAIR-7
+#[on_each_database]
+async fn an_answer_is_counted_before_it_is_built() {
+    // The share of a company is a quarter: three details.
+    let world = World::with(|settings| {
+        settings.quota = 0;
+        settings.requests.buffered_bytes = 4 * 2 * MIB;
+    })
+    .await;
+    let quote = draft(&world.company, lines(70, 8_000)).await;
+    let (other, key) = world.another("Other", Plan::Team).await;
+    let others = draft(&other, lines(70, 8_000)).await;
+    for path in [format!("{QUOTES}/{}", quote.summary.id), format!("{QUOTES}?include=lines")] {
+        let mut unread = Vec::new();
+        for _ in 0..3 {
+            unread.push(answer(&world, &path, &world.key).await);
+        }
+        assert!(unread.iter().all(|answer| answer.status() == StatusCode::OK), "{path}");
+        let refused = world.get(&path).await;
+        assert_eq!((refused.status.as_u16(), refused.code()), (503, "overloaded"), "{path}");
+        let beside = answer(&world, &format!("{QUOTES}/{}", others.summary.id), &key).await;
+        assert_eq!(beside.status(), StatusCode::OK);
+    }
+}
+
+/// Rules: FAIR-7
+#[on_each_database]
+async fn large_details_of_one_company_do_not_delay_those_of_another() {
+    const COUNT: usize = 30;
+    let world = world().await;
+    let large = format!("{QUOTES}/{}", draft(&world.company, longest()).await.summary.id);
+    let (other, key) = world.another("Other", Plan::Team).await;
+    let small = format!("{QUOTES}/{}", draft(&other, lines(1, 100)).await.summary.id);
+    let (read, begun) = (Arc::new(AtomicUsize::new(0)), Instant::now());
+    let mut all = JoinSet::new();
+    for _ in 0..COUNT {
+        let (service, read) = (world.invoicing.service(), Arc::clone(&read));
+        let request = Request::get(&large).header("authorization", format!("Bearer {}", world.key));
+        let request = request.body(Full::<Bytes>::default()).unwrap();
+        all.spawn(async move {
+            let answer = service.answer(request).await;
+            // Some exceed the company's share of the memory.
+            if answer.status() == StatusCode::OK {
+                assert!(answer.into_body().collect().await.unwrap().to_bytes().len() > MIB);
+                read.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+    }
+    assert_eq!(answer(&world, &small, &key).await.status(), StatusCode::OK);
+    let elapsed = begun.elapsed();
+    while let Some(done) = all.join_next().await {
+        done.unwrap();
+    }
+    let served = read.load(Ordering::SeqCst);
+    println!("answered after {elapsed:?}; {served} of {COUNT} details of 2 MiB took {:?}", begun.elapsed());
+    assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
+}
+
+/// The median time of linking, of some in turn.
+async fn linking(world: &World, ids: [QuoteId; 2]) -> [Duration; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for round in 0..21 {
+        for (id, times) in ids.into_iter().zip(&mut times) {
+            let begun = Instant::now();
+            let path = format!("{QUOTES}/{id}");
+            let linked = world.send("PATCH", &path, &json!({"externalId": format!("deal-{round}")})).await;
+            assert_eq!(linked.status, 200);
+            times.push(begun.elapsed());
+        }
+    }
+    times.map(|mut times| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    })
+}
+
+/// Rules: FAIR-8
+#[on_each_database]
+async fn linking_a_quote_of_2_mib_takes_at_most_3_times_as_long_as_one_of_one_line() {
+    let world = world().await;
+    let small = draft(&world.company, lines(1, 100)).await.summary.id;
+    let large = draft(&world.company, longest()).await.summary.id;
+    let [small, large] = linking(&world, [small, large]).await;
+    println!("linking takes {small:?} with one line and {large:?} with 2 MiB of them");
+    assert!(large <= 3 * small, "{large:?} instead of {small:?}");
+}
+
+/// An issued invoice.
+async fn issued(company: &CompanyHandle, lines: Vec<NewLine>) -> Invoice {
+    let quote = draft(company, lines).await.summary.id;
+    company.quotes().accept(quote).await.unwrap();
+    let invoice = company.invoices().convert(quote).await.unwrap();
+    company.invoices().issue(invoice.summary.id, None).await.unwrap()
+}
+
+/// Rules: FAIR-8
+#[on_each_database]
+async fn changes_of_large_documents_do_not_hold_those_of_another_company() {
+    const CHANGES: usize = 15;
+    let world = world().await;
+    let (company, (other, _)) = (&world.company, world.another("Other", Plan::Team).await);
+    let mut waits = Vec::new();
+    for is_large in [false, true] {
+        let quote = draft(company, if is_large { longest() } else { lines(1, 100) }).await.summary.id;
+        let invoice = issued(company, text_of("a", 6)).await;
+        if is_large {
+            enlarge(&world, "invoice", invoice.summary.id.0, &invoice.lines[0], 2 * MIB).await;
+        }
+        let mut changes = JoinSet::new();
+        for number in 0..CHANGES {
+            let (company, invoice) = (company.clone(), invoice.summary.id);
+            changes.spawn(async move {
+                let deal = format!("deal-{number}");
+                company.quotes().link(quote, Some(&deal)).await.unwrap();
+                if number % 5 == 0 {
+                    company.invoices().pay(invoice, &payment("1")).await.unwrap();
+                }
+            });
+        }
+        let begun = Instant::now();
+        for number in 0..CHANGES {
+            other.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
+        }
+        waits.push(begun.elapsed());
+        while let Some(done) = changes.join_next().await {
+            done.unwrap();
+        }
+    }
+    println!(
+        "{CHANGES} clients beside changes of one line took {:?}, beside large ones {:?}",
+        waits[0], waits[1]
+    );
+    // The lines of payments are parsed on the same cores.
+    assert!(waits[1] <= 3 * waits[0] + Duration::from_millis(250), "{waits:?}");
+}
