@@ -13,7 +13,7 @@ const HOUR: Duration = Duration::from_hours(1);
 /// The signature header of the next delivery, and the delivery.
 async fn next_signature(world: &World, receiver: &Receiver) -> (String, Received) {
     emit(world, 1).await;
-    dispatch_to_the_end(world).await;
+    world.dispatch().await;
     let received = receiver.take().pop().expect("a delivery");
     let header = received.headers["x-service-signature"].to_str().unwrap().to_owned();
     (header, received)
