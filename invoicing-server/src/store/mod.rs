@@ -45,6 +45,7 @@ pub(crate) mod skipping;
 pub(crate) mod sqlite;
 mod subscriber;
 mod tx;
+mod webhook_secrets;
 pub(crate) mod webhooks;
 mod write_cache;
 
