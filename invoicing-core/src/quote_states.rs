@@ -212,24 +212,27 @@ impl Quote {
         Ok(Changed::without_events(quote))
     }
 
-    /// Checks that the quote can be signed on this day, that of the submission.
-    pub fn check_signable(&self, today: NaiveDate) -> Result<(), Conflict> {
-        self.require("signed", &[QuoteStatus::Sent])?;
-        match self.summary.valid_until {
-            Some(day) if day < today => Err(Conflict::new("the quote's validity has ended")),
-            _ => Ok(()),
-        }
+    /// Checks that a signature that was submitted on this day is good. The quote may have expired since: its document is
+    /// rendered before the signature is stored.
+    pub fn check_signable(&self, submitted_on: NaiveDate) -> Result<(), Conflict> {
+        use QuoteStatus::{Expired, Sent};
+        self.require("signed", &[Sent, Expired])?;
+        let is_valid = match self.summary.valid_until {
+            Some(day) => day >= submitted_on,
+            None => self.summary.status == Sent,
+        };
+        if is_valid { Ok(()) } else { Err(Conflict::new("the quote's validity has ended")) }
     }
 
-    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same timestamp. `today` is
-    /// the day on which the signature was submitted.
+    /// SENT → ACCEPTED by the client's signature: `quote.signed` and `quote.accepted` with the same timestamp. A quote that
+    /// expired after the day of the submission is signed as well.
     pub fn sign(
         &self,
         signature: SignatureBlock,
         stamp: Timestamp,
-        today: NaiveDate,
+        submitted_on: NaiveDate,
     ) -> Result<Changed<Self>, Conflict> {
-        self.check_signable(today)?;
+        self.check_signable(submitted_on)?;
         let mut quote = self.modified(QuoteStatus::Accepted, stamp);
         quote.summary.signed_at = Some(signature.signed_at);
         quote.summary.accepted_at = Some(signature.signed_at);

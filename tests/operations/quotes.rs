@@ -498,14 +498,18 @@ async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes
     world.company.quotes().send(draft.summary.id, Some(date("2026-09-14"))).await.unwrap();
     let token = world.company.quotes().signing_link(draft.summary.id).await.unwrap();
     world.clock.set("2026-09-14T21:59:59.000Z".parse().unwrap());
-    let (submitted_at, clock) = (world.now(), Arc::clone(&world.clock));
-    store.happens(move || {
-        clock.advance(Duration::from_secs(2));
-        Box::pin(std::future::ready(()))
+    let (submitted_at, clock, invoicing) = (world.now(), Arc::clone(&world.clock), world.invoicing.clone());
+    store.happens_next(1, move || {
+        let (clock, invoicing) = (Arc::clone(&clock), invoicing.clone());
+        Box::pin(async move {
+            clock.advance(Duration::from_secs(2));
+            assert_eq!(invoicing.sweep().await.unwrap().expired_quotes, 1);
+        })
     });
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature()).await.unwrap();
+    assert_eq!(signed.summary.status, QuoteStatus::Accepted);
     assert_eq!(signed.summary.signed_at, Some(submitted_at));
-    assert_eq!(signed.summary.updated_at, world.now());
+    assert!(signed.summary.updated_at > world.now(), "the sweep has used that instant");
 }
 
 /// Rules: QUOTE-10

@@ -30,7 +30,11 @@ fn perform(operation: Operation, quote: &Quote) -> Option<Changed<Quote>> {
             quote.edit(&client(), lines, Percent::ZERO, Some(day("2026-12-24")), stamp).ok()
         }
         Operation::Send => quote.send(Some(day("2026-12-24")), now, stamp, today()).ok(),
-        Operation::Sign => quote.sign(signature(CLOCK), stamp, today()).ok(),
+        Operation::Sign => {
+            let expired = quote.summary.status == QuoteStatus::Expired;
+            let submitted_on = if expired { after_validity } else { today() };
+            quote.sign(signature(CLOCK), stamp, submitted_on).ok()
+        }
         Operation::Accept => quote.accept(ChangeTime { now, stamp }).ok(),
         Operation::Reject => quote.reject(stamp).ok(),
         Operation::Expire => quote.expire(stamp, after_validity),

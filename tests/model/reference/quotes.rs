@@ -260,7 +260,12 @@ impl Company {
         };
         let today = self.day(seen.now);
         let quote = &mut self.quotes[place];
-        if quote.status != "SENT" || quote.valid_until.is_some_and(|day| day < today) {
+        let is_valid = match (quote.status, quote.valid_until) {
+            ("SENT", None) => true,
+            ("SENT" | "EXPIRED", Some(day)) => day >= today,
+            _ => false,
+        };
+        if !is_valid {
             reasons.push(Refused::Conflict);
         }
         unless(reasons)?;
