@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import uuid
 
 LIMIT = 60  # seconds for everything
 STARTED = time.monotonic()
@@ -70,6 +71,8 @@ class Receiver:
         self.secret = self.webhook = None
         self.port = 0
         self.accepted = collections.Counter()
+        # The sender's id of each body, and the body of each id.
+        self.names, self.bodies = {}, {}
         self.refused = 0
         self.refuse_next = 0
         self.problems = []
@@ -134,6 +137,10 @@ class Receiver:
         check(headers["Content-Type"] == "application/json", "delivery: content type")
         check(headers["User-Agent"] == "Service-Webhook/1.0", "delivery: user agent")
         check(headers["X-Service-Webhook-Id"] == self.webhook, "delivery: names the webhook")
+        name = uuid.UUID(headers["X-Service-Event-Id"])
+        with self.lock:
+            check(self.names.setdefault(body, name) == name, "delivery: one id for all attempts of an event")
+            check(self.bodies.setdefault(name, body) == body, "delivery: no other event has its id")
 
     def look_at(self, event, text):
         check(list(event) == ["event", "timestamp", "data"], "delivery: envelope")
