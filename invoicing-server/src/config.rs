@@ -351,6 +351,35 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn settings_of_postgresql_have_limits() {
+        type Field = fn(&mut PostgresSettings) -> &mut u64;
+
+        let checked = |change: &dyn Fn(&mut PostgresSettings)| {
+            let mut settings = PostgresSettings::new("postgres://localhost");
+            change(&mut settings);
+            settings.check().map_err(|error| error.to_string())
+        };
+        assert!(checked(&|settings| settings.max_connections = 3).is_ok());
+        let error = checked(&|settings| settings.max_connections = 2).unwrap_err();
+        assert!(error.contains("maxConnections"), "{error}");
+        let fields: [(&str, Field); 3] = [
+            ("acquireTimeoutMs", |settings| &mut settings.acquire_timeout_ms),
+            ("statementTimeoutMs", |settings| &mut settings.statement_timeout_ms),
+            ("lockTimeoutMs", |settings| &mut settings.lock_timeout_ms),
+        ];
+        for (name, field) in fields {
+            for limit in [1, 600_000] {
+                assert!(checked(&|settings| *field(settings) = limit).is_ok(), "{name} {limit}");
+            }
+            for limit in [0, 600_001] {
+                let error = checked(&|settings| *field(settings) = limit).unwrap_err();
+                assert!(error.contains(name), "{name} {limit}: {error}");
+            }
+        }
+    }
+
     #[test]
     fn settings_at_their_limits_are_accepted() {
         let smallest = |settings: &mut Settings| {

@@ -3,7 +3,7 @@
 //! It checks what it can without the account's secret being spread over the tests: that each request is signed, that an
 //! object is only created where there is none, and that a presigned URL is unchanged and has not expired.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -59,8 +59,8 @@ struct State {
     /// How far its clock is ahead of the system's, with which URLs are signed.
     ahead: Duration,
     objects: BTreeMap<String, Object>,
-    /// Presigned queries that were seen, by their signature.
-    signatures: HashSet<(String, String)>,
+    /// The first query that was seen with a signature.
+    signed_queries: BTreeMap<String, String>,
 }
 
 #[derive(Clone)]
@@ -78,7 +78,7 @@ impl FakeS3 {
             mode: Mode::Works,
             ahead: Duration::ZERO,
             objects: BTreeMap::new(),
-            signatures: HashSet::new(),
+            signed_queries: BTreeMap::new(),
         };
         let state = Arc::new(Mutex::new(state));
         let mut tasks = JoinSet::new();
@@ -211,9 +211,8 @@ impl State {
         let url = form_urlencoded::parse(query.as_bytes());
         let parameters: BTreeMap<String, String> = url.into_owned().collect();
         let signature = parameters.get("X-Amz-Signature")?;
-        let signed_once = self.signatures.iter().find(|(known, _)| known == signature);
-        let unchanged = signed_once.is_none_or(|(_, known)| known == query);
-        self.signatures.insert((signature.clone(), query.to_owned()));
+        let signed = self.signed_queries.entry(signature.clone()).or_insert_with(|| query.to_owned());
+        let unchanged = signed == query;
         let good = method == Method::GET && unchanged && self.is_current(&parameters)?;
         let mut answer = good.then(|| self.get(name))?;
         let disposition = parameters.get("response-content-disposition")?.parse().unwrap();
