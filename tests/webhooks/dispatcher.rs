@@ -2,11 +2,13 @@
 //!
 //! These run on the system's clock, as a host does. Each wait has a bound.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, Plan};
 use invoicing_server::{CompanyHandle, Error};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
+use tokio::sync::Semaphore;
 
 use crate::support::{delivery, emit, emit_for, hook, hook_for};
 
@@ -308,6 +310,54 @@ async fn claims_of_a_process_that_died_are_taken_over() {
     assert!(receiver.wait_for(8 + 50, 5 * SOON).await);
     running.stop().await;
     world.assert_all_ended().await;
+}
+
+/// An attempt may take 5 s, and 5 s more are left for its recording. With a shorter rest of the lease of 60 s another node
+/// could take the delivery over while it is being attempted.
+///
+/// Rules: DELIVERY-4
+#[on_each_database]
+async fn a_delivery_whose_lease_is_nearly_spent_is_released_and_attempted_with_the_next_claim() {
+    let world = World::with(|settings| settings.dispatch.in_flight_per_webhook = 1).await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    let mut received = 0;
+    for (waited, is_released) in [(50_000, false), (50_001, true)] {
+        let release = Arc::new(Semaphore::new(0));
+        receiver.reply_next([Reply::Held(Arc::clone(&release), 200)]);
+        emit(&world, 2).await;
+        received += 1;
+        assert!(receiver.wait_for(received, SOON).await);
+        // The first one is in flight, and the other one waits for it.
+        world.advance(Duration::from_millis(waited));
+        release.close();
+        let released = "SELECT count(*) FROM delivery WHERE status = 'pending' AND claim = 0";
+        if is_released {
+            assert!(comes_true(async || world.count(released).await == 1).await, "it is not released");
+            world.advance(SOON);
+        }
+        received += 1;
+        assert!(receiver.wait_for(received, 3 * SOON).await, "it is not attempted after {waited} ms");
+        let pending = "SELECT count(*) FROM delivery WHERE status = 'pending'";
+        assert!(comes_true(async || world.count(pending).await == 0).await, "it is not recorded");
+    }
+    assert_eq!(running.stop().await.delivered, 4);
+    let claimed_twice = "SELECT count(*) FROM delivery WHERE claims > 1";
+    assert_eq!(world.count(claimed_twice).await, 0, "a claim that is given back does not count");
+    world.assert_all_ended().await;
+}
+
+/// Whether it comes true within a few seconds.
+async fn comes_true(mut condition: impl AsyncFnMut() -> bool) -> bool {
+    let until = Instant::now() + 5 * SOON;
+    while Instant::now() < until {
+        if condition().await {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    false
 }
 
 /// Rules: DELIVERY-2, ATTEMPT-3
