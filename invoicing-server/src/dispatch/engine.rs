@@ -18,14 +18,14 @@ use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestam
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
 use super::backlog::Backlog;
 use super::delivery_queue::{ClaimResult, claim, next_due, record, recover, release};
-use super::lane::Lane;
+use super::lane::{Lane, longest_idle};
 use super::pace::Speed;
 use super::record::BatchOutcome;
 use super::rounds::Rounds;
 use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
-use crate::queue::{Job, LANE_ROOM, NewDelivery};
+use crate::queue::{Job, LANE_ROOM, LaneRoom, NewDelivery};
 
 /// How often the table is polled without a request: wake-ups may be lost.
 const POLL_MS: i64 = 5_000;
@@ -43,6 +43,8 @@ const SLOW_CLAIM_LANES: usize = CLAIM_LANES / 4;
 const UNPROVEN_CLAIM_LANES: usize = CLAIM_LANES / 2;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
+/// Most webhooks without deliveries of which the pace is remembered.
+const MAX_REMEMBERED: usize = 16_384;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 type NextDue = Result<Vec<(WebhookId, Timestamp)>, Error>;
@@ -141,6 +143,7 @@ impl<'a> Engine<'a> {
 
     fn polled(&mut self, next_due: NextDue) {
         self.next_poll = self.now().plus_millis(POLL_MS);
+        self.forget_longest_idle();
         match next_due {
             Ok(next_due) => {
                 for (webhook, at) in next_due {
@@ -355,6 +358,14 @@ impl<'a> Engine<'a> {
         let is_untried = |lane: &Lane| lane.last_attempt.is_none() && lane.is_idle();
         if self.lanes.get(&webhook).is_some_and(is_untried) && !self.backlog.contains(webhook) {
             self.lanes.remove(&webhook);
+        }
+    }
+
+    /// Forgets receivers, so that a process with many webhooks, or with many that were removed, does not grow.
+    fn forget_longest_idle(&mut self) {
+        for webhook in longest_idle(&self.lanes, MAX_REMEMBERED) {
+            self.lanes.remove(&webhook);
+            self.context.queue.set_room(webhook, LaneRoom::New);
         }
     }
 

@@ -1,7 +1,9 @@
 //! The deliveries of one webhook that are in memory, and what is known of its receiver.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Instant;
+
+use invoicing_core::WebhookId;
 
 use super::pace::{Pace, Speed};
 use super::rounds::Turn;
@@ -49,5 +51,42 @@ impl Lane {
         let LaneRoom::Slow(most) = self.room else { return Vec::new() };
         let kept = most.saturating_sub(self.in_flight).min(self.queue.len());
         self.queue.split_off(kept).into()
+    }
+}
+
+/// The idle lanes beyond so many: those whose last attempt is longest ago.
+pub(super) fn longest_idle(lanes: &HashMap<WebhookId, Lane>, most: usize) -> Vec<WebhookId> {
+    if lanes.len() <= most {
+        return Vec::new();
+    }
+    let idle = lanes.iter().filter(|(_, lane)| lane.is_idle());
+    let mut idle: Vec<_> = idle.map(|(webhook, lane)| (lane.last_attempt, *webhook)).collect();
+    idle.sort_unstable();
+    idle.truncate(lanes.len() - most);
+    idle.into_iter().map(|(_, webhook)| webhook).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use uuid::Uuid;
+
+    use super::*;
+
+    /// Rules: ISOLATION-5
+    #[test]
+    fn the_lanes_that_were_idle_for_the_longest_time_are_forgotten() {
+        let begun = Instant::now();
+        let webhook = |number: u64| WebhookId(Uuid::from_u128(number.into()));
+        let lane = |number: u64| Lane {
+            last_attempt: Some(begun + Duration::from_secs(100 - number)),
+            ..Lane::default()
+        };
+        let mut lanes: HashMap<_, _> = (0..10).map(|number| (webhook(number), lane(number))).collect();
+        assert_eq!(longest_idle(&lanes, 10), []);
+        assert_eq!(longest_idle(&lanes, 7), [9, 8, 7].map(webhook));
+        lanes.get_mut(&webhook(9)).unwrap().in_flight = 1;
+        assert_eq!(longest_idle(&lanes, 7), [8, 7, 6].map(webhook), "one that is busy is kept");
     }
 }
