@@ -196,7 +196,7 @@ impl Builder {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
         let (settings, database, env) = (self.settings, self.database, self.env.with_own_correction());
-        let queue = Arc::new(Queue::new(&env, settings.dispatch.lease_ms));
+        let queue = Arc::new(Queue::new(&env, &settings.dispatch));
         let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));
         sealing::adopt(&store, &sealer, self.sealing_keys, || {}).await?;

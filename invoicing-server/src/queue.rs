@@ -3,23 +3,17 @@
 //! Bounded: an operation reserves room before it inserts a delivery as leased. Without room, or without a dispatcher,
 //! the delivery is inserted as pending and waits in the table. Nothing here has to survive: the table is complete.
 
-use std::collections::HashMap;
+mod room;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::config::DispatchSettings;
 use crate::env::Env;
-
-/// Deliveries of one webhook that are held in memory: enough that a claim and a recording are shared by many. Where
-/// attempts take so long that the lease would end first, the rest is released.
-pub(crate) const LANE_ROOM: usize = 256;
-/// The part of a lane that is kept for claims. New deliveries may fill only the rest, so they cannot keep out those that
-/// wait in the table. A claim is made only while this much is free, so that few claims read past rows that are held.
-const CLAIM_ROOM: usize = LANE_ROOM / 4;
-/// Deliveries that are held in memory in all.
-const TOTAL_ROOM: usize = 32_768;
+use room::Room;
+pub(crate) use room::{LANE_ROOM, LaneRoom, MIN_REST_MS, few, share};
 
 /// A claimed delivery.
 #[derive(Debug, Clone)]
@@ -52,14 +46,13 @@ pub(crate) enum NewDelivery {
     Pending(WebhookId),
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct QueueState {
     /// Token of the claims of the current or the last run.
     token: i64,
     /// Whether a run takes deliveries.
     open: bool,
-    held: HashMap<WebhookId, usize>,
-    total: usize,
+    room: Room,
     inbox: Vec<NewDelivery>,
     /// Deliveries that the last run held when it ended.
     unreleased: Vec<i64>,
@@ -71,17 +64,6 @@ impl QueueState {
     /// Whether the run with this token takes deliveries.
     fn takes(&self, token: i64) -> bool {
         self.open && self.token == token
-    }
-
-    /// Takes room as long as the webhook holds no more than `limit`; for how many.
-    fn take_room(&mut self, webhook: WebhookId, wanted: usize, limit: usize) -> usize {
-        let held = self.held.get(&webhook).copied().unwrap_or(0);
-        let taken = wanted.min(limit.saturating_sub(held)).min(TOTAL_ROOM.saturating_sub(self.total));
-        if taken > 0 {
-            self.held.insert(webhook, held + taken);
-            self.total += taken;
-        }
-        taken
     }
 }
 
@@ -95,15 +77,19 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    pub(crate) fn new(env: &Env, lease_ms: u64) -> Self {
+    pub(crate) fn new(env: &Env, settings: &DispatchSettings) -> Self {
         // Never 0, which is "not claimed".
         let token = i64::from_le_bytes(env.bytes()) | 1;
-        let lease_ms = i64::try_from(lease_ms).unwrap_or(i64::MAX);
-        Self {
-            state: Mutex::new(QueueState { token, ..QueueState::default() }),
-            wake: Notify::new(),
-            lease_ms,
-        }
+        let lease_ms = i64::try_from(settings.lease_ms).unwrap_or(i64::MAX);
+        let state = QueueState {
+            token,
+            open: false,
+            room: Room::new(settings),
+            inbox: Vec::new(),
+            unreleased: Vec::new(),
+            poll: false,
+        };
+        Self { state: Mutex::new(state), wake: Notify::new(), lease_ms }
     }
 
     /// End of the lease of a claim that is made now.
@@ -125,29 +111,24 @@ impl Queue {
     /// Reserves room for a delivery that is claimed with this token, if its run is still the current one.
     pub(crate) fn reserve(&self, webhook: WebhookId, token: i64) -> bool {
         let mut state = self.state.lock();
-        state.takes(token) && state.take_room(webhook, 1, LANE_ROOM - CLAIM_ROOM) == 1
+        state.takes(token) && state.room.take_one(webhook)
     }
 
-    /// Reserves room for a claim of up to `wanted` deliveries; for how many.
-    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> usize {
+    /// Reserves room for a claim of up to `wanted` deliveries; for how many. 0 where the webhook holds enough, `None` where
+    /// no room is left for any webhook of its kind.
+    pub(crate) fn reserve_many(&self, webhook: WebhookId, wanted: usize) -> Option<usize> {
         let mut state = self.state.lock();
-        let held = state.held.get(&webhook).copied().unwrap_or(0);
-        if !state.open || held + CLAIM_ROOM > LANE_ROOM {
-            return 0;
-        }
-        state.take_room(webhook, wanted, LANE_ROOM)
+        if state.open { state.room.take_for_claim(webhook, wanted) } else { None }
+    }
+
+    /// Sets how much room a webhook has from now on.
+    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) {
+        self.state.lock().room.set(webhook, room);
     }
 
     /// Frees the room of so many deliveries.
     pub(crate) fn free(&self, webhook: WebhookId, deliveries: usize) {
-        let mut state = self.state.lock();
-        let Some(held) = state.held.get_mut(&webhook) else { return };
-        let freed = deliveries.min(*held);
-        *held -= freed;
-        if *held == 0 {
-            state.held.remove(&webhook);
-        }
-        state.total -= freed;
+        self.state.lock().room.free(webhook, deliveries);
     }
 
     /// Frees the room of deliveries that were rolled back.
@@ -183,8 +164,12 @@ impl Queue {
     pub(crate) fn open(&self) {
         let mut state = self.state.lock();
         // Stays odd, and so never 0.
-        let token = state.token.wrapping_add(2);
-        *state = QueueState { open: true, token, ..QueueState::default() };
+        state.token = state.token.wrapping_add(2);
+        state.open = true;
+        state.room.clear();
+        state.inbox.clear();
+        state.unreleased.clear();
+        state.poll = false;
     }
 
     /// Takes no more deliveries. Those that the run holds, and those that were handed over and not taken, are left to be

@@ -6,12 +6,9 @@ use http::HeaderValue;
 use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, RetryPolicy, Timestamp};
 
 use super::DispatchContext;
-use super::slots::Health;
-use crate::queue::Job;
+use super::slots::Class;
+use crate::queue::{Job, MIN_REST_MS};
 
-/// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds; 1 s less than
-/// any lease has at first, so that a fresh one always suffices.
-const MIN_REST_MS: i64 = 5_000;
 /// A delivery is given up after this many claims beyond the limit of attempts: its processes kept dying before they
 /// recorded one.
 const SPARE_CLAIMS: u32 = 20;
@@ -21,8 +18,8 @@ const SPARE_CLAIMS: u32 = 20;
 pub(super) struct Finished {
     pub(super) job: Job,
     pub(super) result: AttemptResult,
-    /// Health of the webhook when the attempt was begun.
-    pub(super) health: Health,
+    /// Class of the webhook when it was given a slot for the attempt.
+    pub(super) class: Class,
 }
 
 #[derive(Debug, Clone)]
@@ -44,9 +41,9 @@ pub(super) struct SentAttempt {
 }
 
 /// Makes an attempt.
-pub(super) async fn attempt(context: &DispatchContext, job: Job, health: Health) -> Finished {
+pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class) -> Finished {
     let result = send(context, &job).await;
-    Finished { job, result, health }
+    Finished { job, result, class }
 }
 
 async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
@@ -63,8 +60,8 @@ async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     };
     // The delivery may have waited in its lane, and reading may have taken long.
     let at = context.env.now();
-    let limit = i64::try_from(settings.attempt_timeout_ms).unwrap_or(i64::MAX);
-    if at.plus_millis(limit.saturating_add(MIN_REST_MS)) > job.lease_until {
+    let needed = i64::try_from(settings.attempt_timeout_ms.saturating_add(MIN_REST_MS)).unwrap_or(i64::MAX);
+    if at.plus_millis(needed) > job.lease_until {
         return AttemptResult::Released;
     }
     let ready = match receiver.endpoint(job.is_ping) {

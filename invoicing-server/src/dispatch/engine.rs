@@ -3,7 +3,7 @@
 //! All of it runs in the one future that the host polls. The loop itself never waits for the database: recording, claim
 //! and poll are futures beside the attempts.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,12 +16,16 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
+use super::backlog::Backlog;
 use super::delivery_queue::{ClaimResult, claim, next_due, record, recover, release};
+use super::lane::{Lane, longest_idle};
+use super::pace::Speed;
 use super::record::BatchOutcome;
-use super::slots::{Health, Slots};
+use super::rounds::Rounds;
+use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
-use crate::queue::{Job, LANE_ROOM, NewDelivery};
+use crate::queue::{Job, LANE_ROOM, LaneRoom, NewDelivery};
 
 /// How often the table is polled without a request: wake-ups may be lost.
 const POLL_MS: i64 = 5_000;
@@ -34,23 +38,13 @@ const GATHERED: usize = 128;
 const SPACING: Duration = Duration::from_millis(20);
 /// Most webhooks that one claim is for: other writers share the same queue.
 const CLAIM_LANES: usize = 64;
+/// Those of them that may be slow, and those that may be slow or untried.
+const SLOW_CLAIM_LANES: usize = CLAIM_LANES / 4;
+const UNPROVEN_CLAIM_LANES: usize = CLAIM_LANES / 2;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
-
-/// The deliveries of one webhook that are in memory.
-#[derive(Default)]
-struct Lane {
-    queue: VecDeque<Job>,
-    in_flight: usize,
-    /// Deliveries that ended failed and are not recorded yet. Enough of them may disable the webhook, so they are recorded
-    /// before more attempts are begun.
-    failed: u32,
-    /// When the next one in the table falls due.
-    due: Option<Timestamp>,
-    health: Health,
-    /// In the round of lanes that could start an attempt.
-    in_round: bool,
-}
+/// Most webhooks without deliveries of which the pace is remembered.
+const MAX_REMEMBERED: usize = 16_384;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 type NextDue = Result<Vec<(WebhookId, Timestamp)>, Error>;
@@ -59,16 +53,12 @@ type NextDue = Result<Vec<(WebhookId, Timestamp)>, Error>;
 pub(super) struct Engine<'a> {
     context: &'a DispatchContext,
     lanes: HashMap<WebhookId, Lane>,
-    /// Lanes with a delivery in the table, by the instant at which it falls due.
-    due: BTreeSet<(Timestamp, WebhookId)>,
-    /// Lanes that could start an attempt, in turn.
-    round: VecDeque<WebhookId>,
+    backlog: Backlog,
+    rounds: Rounds,
     /// Deliveries in memory, so that none is there twice.
     held: HashSet<i64>,
     attempts: FuturesUnordered<BoxFuture<'a, Finished>>,
     slots: Slots,
-    /// Lanes with a due delivery and no room for it; the next recording frees some.
-    full: Vec<WebhookId>,
     results: Vec<Finished>,
     /// When the results are recorded, however few they are.
     next_recording: Instant,
@@ -86,12 +76,11 @@ impl<'a> Engine<'a> {
         Self {
             context,
             lanes: HashMap::new(),
-            due: BTreeSet::new(),
-            round: VecDeque::new(),
+            backlog: Backlog::default(),
+            rounds: Rounds::default(),
             held: HashSet::new(),
             attempts: FuturesUnordered::new(),
             slots: Slots::new(&context.settings),
-            full: Vec::new(),
             results: Vec::new(),
             next_recording: Instant::now(),
             recording: Fuse::terminated(),
@@ -154,8 +143,15 @@ impl<'a> Engine<'a> {
 
     fn polled(&mut self, next_due: NextDue) {
         self.next_poll = self.now().plus_millis(POLL_MS);
+        self.forget_longest_idle();
         match next_due {
-            Ok(next_due) => next_due.into_iter().for_each(|(webhook, at)| self.due_at(webhook, at)),
+            Ok(next_due) => {
+                for (webhook, at) in next_due {
+                    // Its place may have been freed by an operation that was rolled back.
+                    self.backlog.has_room(webhook, self.speed(webhook));
+                    self.backlog.due_at(webhook, at);
+                }
+            }
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -169,7 +165,7 @@ impl<'a> Engine<'a> {
         for delivery in self.context.queue.take() {
             match delivery {
                 NewDelivery::Leased(job) => self.enqueue(job),
-                NewDelivery::Pending(webhook) => self.due_at(webhook, self.now()),
+                NewDelivery::Pending(webhook) => self.backlog.due_at(webhook, self.now()),
             }
         }
     }
@@ -185,45 +181,50 @@ impl<'a> Engine<'a> {
         self.join_round(webhook);
     }
 
+    /// Puts a lane with deliveries into the round of its class.
     fn join_round(&mut self, webhook: WebhookId) {
-        if let Some(lane) = self.lanes.get_mut(&webhook)
-            && !lane.in_round
-            && !lane.queue.is_empty()
-        {
-            lane.in_round = true;
-            self.round.push_back(webhook);
-        }
+        let Some(lane) = self.lanes.get_mut(&webhook).filter(|lane| !lane.queue.is_empty()) else { return };
+        let class = lane.class(self.slots.per_webhook, self.backlog.is_waiting(webhook));
+        lane.turn = Some(self.rounds.join(class, webhook, lane.turn));
     }
 
-    fn due_at(&mut self, webhook: WebhookId, at: Timestamp) {
-        let lane = self.lanes.entry(webhook).or_default();
-        if lane.due.is_none_or(|due| at < due) {
-            if let Some(due) = lane.due.replace(at) {
-                self.due.remove(&(due, webhook));
-            }
-            self.due.insert((at, webhook));
-        }
-    }
-
-    /// Claims for every lane with a due delivery.
+    /// Claims for webhooks whose deliveries are due, in turn.
     fn start_claim(&mut self) {
+        let now = self.now();
+        let lanes = &self.lanes;
+        self.backlog.ripen(now, |webhook| speed(lanes, webhook));
         if !self.claiming.is_terminated() {
             return;
         }
-        let now = self.now();
         let mut wanted = Vec::new();
-        while wanted.len() < CLAIM_LANES
-            && self.due.first().is_some_and(|(at, _)| *at <= now)
-            && let Some((_, webhook)) = self.due.pop_first()
-        {
-            self.lanes.entry(webhook).or_default().due = None;
-            match self.context.queue.reserve_many(webhook, CLAIM) {
-                0 => self.full.push(webhook),
-                room => wanted.push((webhook, room)),
-            }
-        }
+        self.choose(Speed::Slow, SLOW_CLAIM_LANES, &mut wanted);
+        self.choose(Speed::Untried, UNPROVEN_CLAIM_LANES, &mut wanted);
+        self.choose(Speed::Prompt, CLAIM_LANES, &mut wanted);
         if !wanted.is_empty() {
             self.claiming = claim(self.context, wanted).boxed().fuse();
+        }
+    }
+
+    /// Chooses webhooks to claim for, in turn, until so many are chosen in all or no room is left.
+    fn choose(&mut self, chosen: Speed, most: usize, wanted: &mut Vec<(WebhookId, usize)>) {
+        while wanted.len() < most
+            && let Some(webhook) = self.backlog.pop(chosen)
+        {
+            let speed = self.speed(webhook);
+            if speed != chosen {
+                self.backlog.make_ready(webhook, speed);
+                continue;
+            }
+            // No more than can be attempted soon.
+            let count = if speed == Speed::Prompt { CLAIM } else { self.slots.share(Class::Slow).max(1) };
+            match self.context.queue.reserve_many(webhook, count) {
+                None => return self.backlog.put_back(webhook, speed),
+                Some(0) => self.backlog.set_full(webhook),
+                Some(room) => {
+                    self.backlog.set_claiming(webhook);
+                    wanted.push((webhook, room));
+                }
+            }
         }
     }
 
@@ -239,37 +240,44 @@ impl<'a> Engine<'a> {
         for job in jobs {
             self.enqueue(job);
         }
-        if let Some(at) = next {
-            self.due_at(webhook, at);
-        }
-        self.remove_if_idle(webhook);
+        self.backlog.claimed(webhook, next);
+        self.join_round(webhook);
+        self.remove_if_untried(webhook);
     }
 
     fn start_attempts(&mut self) {
-        let mut passed_over = VecDeque::new();
-        while self.slots.is_any_free()
-            && let Some(webhook) = self.round.pop_front()
+        for class in self.rounds.order() {
+            self.start_attempts_of(class);
+        }
+    }
+
+    fn start_attempts_of(&mut self, round: Class) {
+        let mut passed_over = Vec::new();
+        while self.slots.share(round) > 0
+            && let Some(webhook) = self.rounds.pop(round)
         {
             let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
-            lane.in_round = false;
-            let health = lane.health;
-            if lane.in_flight >= self.slots.most(health) || lane.failed >= DISABLE_AFTER_FAILURES {
+            lane.turn = None;
+            let per_webhook = self.slots.per_webhook;
+            if lane.in_flight >= lane.pace.most_slots(per_webhook) || lane.failed >= DISABLE_AFTER_FAILURES {
                 // Joins again when one of its attempts ends, or when its failures are recorded.
                 continue;
             }
-            if lane.in_flight >= self.slots.share(health) {
+            let class = lane.class(per_webhook, self.backlog.is_waiting(webhook));
+            if lane.in_flight >= self.slots.share(class) {
                 // Until other lanes free slots.
-                passed_over.push_back(webhook);
-                lane.in_round = true;
+                passed_over.push(webhook);
                 continue;
             }
             let Some(job) = lane.queue.pop_front() else { continue };
             lane.in_flight += 1;
-            self.slots.take(health);
-            self.attempts.push(attempt(self.context, job, health).boxed());
+            self.slots.take(class);
+            self.attempts.push(attempt(self.context, job, class).boxed());
             self.join_round(webhook);
         }
-        self.round.append(&mut passed_over);
+        for webhook in passed_over {
+            self.join_round(webhook);
+        }
     }
 
     fn finished(&mut self, first: Finished) {
@@ -282,16 +290,34 @@ impl<'a> Engine<'a> {
 
     fn finish(&mut self, finished: Finished) {
         let webhook = finished.job.webhook;
-        self.slots.free(finished.health);
+        self.slots.free(finished.class);
         if let Some(lane) = self.lanes.get_mut(&webhook) {
             lane.in_flight -= 1;
             if let AttemptResult::Sent(SentAttempt { outcome, duration, .. }) = finished.result {
-                lane.health = Health::of(outcome, duration);
+                lane.pace.add(outcome, duration);
+                lane.last_attempt = Some(Instant::now());
             }
             lane.failed += u32::from(ended_failed(&finished));
         }
-        self.join_round(webhook);
         self.results.push(finished);
+        self.update_room(webhook);
+        self.join_round(webhook);
+    }
+
+    /// Lets the room of a lane follow its pace.
+    fn update_room(&mut self, webhook: WebhookId) {
+        let Some(lane) = self.lanes.get_mut(&webhook) else { return };
+        let room = lane.pace.room(self.slots.per_webhook);
+        if lane.room == room {
+            return;
+        }
+        lane.room = room;
+        self.context.queue.set_room(webhook, room);
+        let surplus = lane.surplus().into_iter();
+        let released =
+            surplus.map(|job| Finished { job, result: AttemptResult::Released, class: Class::Slow });
+        self.results.extend(released);
+        self.backlog.has_room(webhook, self.speed(webhook));
     }
 
     fn start_recording(&mut self) {
@@ -315,29 +341,36 @@ impl<'a> Engine<'a> {
             if let Some(lane) = self.lanes.get_mut(&webhook) {
                 lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(finished)));
             }
+            self.backlog.has_room(webhook, self.speed(webhook));
             self.join_round(webhook);
         }
-        let now = self.now();
-        for webhook in std::mem::take(&mut self.full) {
-            self.due_at(webhook, now);
-        }
         for (webhook, at) in recorded.due {
-            self.due_at(webhook, at);
+            self.backlog.due_at(webhook, at);
         }
         self.report.add(recorded.report);
         for finished in batch {
-            self.remove_if_idle(finished.job.webhook);
+            self.remove_if_untried(finished.job.webhook);
         }
     }
 
-    fn remove_if_idle(&mut self, webhook: WebhookId) {
-        let is_idle = |lane: &Lane| {
-            let quiet = lane.queue.is_empty() && lane.in_flight == 0 && lane.failed == 0;
-            quiet && lane.due.is_none() && !lane.in_round && lane.health == Health::Ok
-        };
-        if self.lanes.get(&webhook).is_some_and(is_idle) {
+    /// Removes an idle lane that tells nothing of its receiver.
+    fn remove_if_untried(&mut self, webhook: WebhookId) {
+        let is_untried = |lane: &Lane| lane.last_attempt.is_none() && lane.is_idle();
+        if self.lanes.get(&webhook).is_some_and(is_untried) && !self.backlog.contains(webhook) {
             self.lanes.remove(&webhook);
         }
+    }
+
+    /// Forgets receivers, so that a process with many webhooks, or with many that were removed, does not grow.
+    fn forget_longest_idle(&mut self) {
+        for webhook in longest_idle(&self.lanes, MAX_REMEMBERED) {
+            self.lanes.remove(&webhook);
+            self.context.queue.set_room(webhook, LaneRoom::New);
+        }
+    }
+
+    fn speed(&self, webhook: WebhookId) -> Speed {
+        speed(&self.lanes, webhook)
     }
 
     /// Whether no future is pending.
@@ -351,16 +384,16 @@ impl<'a> Engine<'a> {
     /// Whether nothing is due.
     fn idle(&self) -> bool {
         let now = self.now();
-        self.results.is_empty() && self.round.is_empty() && self.due.first().is_none_or(|(at, _)| *at > now)
+        self.results.is_empty() && self.rounds.is_empty() && self.backlog.next_due().is_none_or(|at| at > now)
     }
 
     /// How long until the loop has something to do by itself.
     fn nap(&self) -> Duration {
-        let due = self.due.first().filter(|_| self.claiming.is_terminated());
+        let due = self.backlog.next_due().filter(|_| self.claiming.is_terminated());
         let poll = self.polling.is_terminated().then_some(self.next_poll);
         let is_gathering = !self.results.is_empty() && self.recording.is_terminated();
         let recording = is_gathering.then(|| self.next_recording.saturating_duration_since(Instant::now()));
-        let instants = due.map(|(at, _)| *at).into_iter().chain(poll);
+        let instants = due.into_iter().chain(poll);
         instants.map(|at| self.until(at)).chain(recording).min().unwrap_or(POLL).min(POLL)
     }
 
@@ -384,6 +417,10 @@ impl Drop for Engine<'_> {
     fn drop(&mut self) {
         self.context.queue.close(self.held.drain());
     }
+}
+
+fn speed(lanes: &HashMap<WebhookId, Lane>, webhook: WebhookId) -> Speed {
+    lanes.get(&webhook).map_or(Speed::Untried, |lane| lane.pace.speed())
 }
 
 /// Whether a delivery ended failed with this attempt.

@@ -9,15 +9,19 @@
 //! room, those of a dead process) are claimed from the table when they fall due. A claim without a record falls due
 //! again, so a crash delays and may repeat an attempt but never forgets one.
 //!
-//! Each webhook has a [lane](engine) of its own with bounded memory and bounded attempts in flight: a dead receiver
+//! Each webhook has a [lane] of its own with bounded memory and bounded attempts in flight: a dead receiver
 //! fills its own lane only. The number of free [slots] decides how many attempts a lane may have in flight.
 
 mod attempt;
+mod backlog;
 mod bulk;
 mod delivery_queue;
 mod engine;
+mod lane;
+mod pace;
 mod receivers;
 mod record;
+mod rounds;
 mod slots;
 pub(crate) mod transport;
 

@@ -69,6 +69,18 @@ struct Cache {
     generation: u64,
 }
 
+/// Most receivers in the cache. One more, and all are read again: so those of removed and idle webhooks go.
+const MAX_CACHED: usize = 8_192;
+
+impl Cache {
+    fn insert(&mut self, webhook: WebhookId, receiver: Receiver, read_at: Instant) {
+        if self.receivers.len() >= MAX_CACHED && !self.receivers.contains_key(&webhook) {
+            self.receivers.clear();
+        }
+        self.receivers.insert(webhook, (receiver, read_at));
+    }
+}
+
 /// How often a receiver is read while webhooks are being changed.
 const TRIES: u32 = 5;
 
@@ -147,7 +159,7 @@ impl Receivers {
             let mut cache = self.cache.lock();
             if cache.generation == generation {
                 if receiver.endpoint.is_ok() {
-                    cache.receivers.insert(webhook, (receiver.clone(), read_at));
+                    cache.insert(webhook, receiver.clone(), read_at);
                 }
                 return Ok(receiver);
             }
@@ -223,4 +235,22 @@ fn signer_of(
         "the webhook's secret cannot be read, and nothing is signed with it; rotate it"
     );
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rules: ISOLATION-5
+    #[test]
+    fn the_cache_is_bounded_however_many_webhooks_come_and_go() {
+        let mut cache = Cache::default();
+        for number in 0..3 * MAX_CACHED as u128 {
+            let webhook = WebhookId(uuid::Uuid::from_u128(number));
+            let receiver = Receiver { skipping: None, endpoint: Err(FailureClass::Unsendable) };
+            cache.insert(webhook, receiver, Instant::now());
+            assert!(cache.receivers.len() <= MAX_CACHED);
+            assert!(cache.receivers.contains_key(&webhook));
+        }
+    }
 }

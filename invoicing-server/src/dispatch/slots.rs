@@ -1,93 +1,78 @@
 //! The slots for attempts, and how many of them a webhook may have.
 //!
-//! A slot may stay busy for the whole timeout of an attempt, so one webhook may not take them all:
-//! - The fewer slots are free, the fewer a webhook may have, and the last quarter is for webhooks that have none. So
-//!   receivers that answer late, or hang now and then, leave slots to the others before they are known to be slow.
-//! - Webhooks whose last attempt took long get at most half of the slots together, and share them by the same rule.
-
-use std::time::Duration;
-
-use invoicing_core::{AttemptOutcome, FailureClass};
+//! A slot may stay busy for the whole timeout of an attempt, so no number of webhooks may take them all:
+//! - The fewer slots are free, the fewer a webhook may have. The last quarter is for prompt webhooks that have neither a
+//!   slot nor a backlog.
+//! - Slow webhooks get at most half of the slots together, and share them by the same rule.
+//! - Untried webhooks may turn out to be slow. Together with those that are, they get at most five eighths: an eighth is
+//!   theirs alone.
 
 use crate::config::DispatchSettings;
+use crate::queue::share;
 
-/// An attempt that takes longer makes its webhook slow.
-const SLOW: Duration = Duration::from_secs(1);
-
-/// What the last attempt tells of a webhook.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Health {
-    /// It was answered soon, or there was none yet.
-    #[default]
-    Ok,
-    /// It took long.
+/// What a webhook is as it competes for slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// A prompt webhook without a slot, with few deliveries in memory and none that wait in the table.
+    Sparse,
+    /// The same where no attempt has ended yet.
+    Untried,
+    /// A prompt webhook with more.
+    Busy,
+    /// A slow webhook, or an untried one with a backlog.
     Slow,
-    /// It timed out. The webhook gets one attempt at a time until one succeeds: more would time out as well.
-    TimingOut,
-}
-
-impl Health {
-    pub(super) fn of(outcome: AttemptOutcome, duration: Duration) -> Self {
-        match outcome {
-            AttemptOutcome::Failed(FailureClass::Timeout) => Self::TimingOut,
-            _ if duration >= SLOW => Self::Slow,
-            _ => Self::Ok,
-        }
-    }
-
-    fn is_slow(self) -> bool {
-        self != Self::Ok
-    }
 }
 
 /// See the module's text.
 pub(super) struct Slots {
     all: usize,
-    per_webhook: usize,
+    pub(super) per_webhook: usize,
     taken: usize,
+    taken_by_untried: usize,
     taken_by_slow: usize,
 }
 
 impl Slots {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
         let (all, per_webhook) = (settings.in_flight, settings.in_flight_per_webhook);
-        Self { all, per_webhook, taken: 0, taken_by_slow: 0 }
-    }
-
-    pub(super) fn is_any_free(&self) -> bool {
-        self.taken < self.all
-    }
-
-    /// Most slots that a webhook may have, however many are free.
-    pub(super) fn most(&self, health: Health) -> usize {
-        if health == Health::TimingOut { 1 } else { self.per_webhook }
+        Self { all, per_webhook, taken: 0, taken_by_untried: 0, taken_by_slow: 0 }
     }
 
     /// How many slots a webhook may have now.
-    pub(super) fn share(&self, health: Health) -> usize {
-        let share = self.share_of(self.all, self.taken);
-        if health.is_slow() {
-            share.min(self.share_of((self.all / 2).max(1), self.taken_by_slow))
-        } else {
-            share
+    pub(super) fn share(&self, class: Class) -> usize {
+        let free = self.all - self.taken;
+        let of_all = share(self.all, self.taken, self.per_webhook);
+        let is_unproven_full = self.taken_by_untried + self.taken_by_slow >= self.unproven();
+        match class {
+            Class::Sparse => free.min(1),
+            _ if free <= self.all / 4 => 0,
+            Class::Busy => of_all,
+            Class::Untried | Class::Slow if is_unproven_full => 0,
+            Class::Untried => 1,
+            Class::Slow => share(self.slow(), self.taken_by_slow, self.per_webhook).min(of_all),
         }
     }
 
-    /// None where none is free, one while no more than a quarter is, all that a webhook may have from three eighths on.
-    fn share_of(&self, all: usize, taken: usize) -> usize {
-        let Some(free) = all.checked_sub(taken).filter(|free| *free > 0) else { return 0 };
-        let beyond = free.saturating_sub(all / 4).saturating_mul(self.per_webhook - 1);
-        (1 + beyond / (all / 8).max(1)).min(self.per_webhook)
+    /// Most slots of all slow webhooks.
+    fn slow(&self) -> usize {
+        (self.all / 2).max(1)
     }
 
-    pub(super) fn take(&mut self, health: Health) {
+    /// Most slots of all slow and untried webhooks.
+    fn unproven(&self) -> usize {
+        self.slow() + (self.all / 8).max(1)
+    }
+
+    pub(super) fn take(&mut self, class: Class) {
         self.taken += 1;
-        self.taken_by_slow += usize::from(health.is_slow());
+        self.taken_by_untried += usize::from(class == Class::Untried);
+        self.taken_by_slow += usize::from(class == Class::Slow);
     }
 
-    pub(super) fn free(&mut self, health: Health) {
+    pub(super) fn free(&mut self, class: Class) {
         self.taken -= 1;
-        self.taken_by_slow -= usize::from(health.is_slow());
+        self.taken_by_untried -= usize::from(class == Class::Untried);
+        self.taken_by_slow -= usize::from(class == Class::Slow);
     }
 }
 
@@ -101,14 +86,14 @@ mod tests {
         Slots::new(&DispatchSettings { in_flight, in_flight_per_webhook, ..DispatchSettings::default() })
     }
 
-    /// Webhooks take slots in turn until none may take more; how many each has.
-    fn fill(slots: &mut Slots, health: Health, webhooks: usize) -> Vec<usize> {
+    /// Webhooks take slots in turn until none may take more, each at most so many; how many each has.
+    fn fill(slots: &mut Slots, class: Class, webhooks: usize, most: usize) -> Vec<usize> {
         let mut held = vec![0; webhooks];
         loop {
             let before = slots.taken;
             for held in &mut held {
-                if *held < slots.share(health).min(slots.most(health)) {
-                    slots.take(health);
+                if *held < slots.share(class).min(most) {
+                    slots.take(class);
                     *held += 1;
                 }
             }
@@ -119,60 +104,58 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_that_takes_long_makes_its_webhook_slow() {
-        let answered = AttemptOutcome::Answered { status: 200, retry_after: None };
-        let failed = AttemptOutcome::Failed;
-        let ms = Duration::from_millis;
-        for (outcome, duration, health) in [
-            (answered, ms(999), Health::Ok),
-            (answered, ms(4_900), Health::Slow),
-            (failed(FailureClass::Dns), ms(4_900), Health::Slow),
-            (failed(FailureClass::Network), ms(1), Health::Ok),
-            (failed(FailureClass::Timeout), ms(100), Health::TimingOut),
-        ] {
-            assert_eq!(Health::of(outcome, duration), health, "{outcome:?} after {duration:?}");
-        }
-    }
-
-    #[test]
     fn the_webhooks_of_one_company_do_not_limit_each_other() {
-        let mut slots = slots(256, 8);
-        assert_eq!(fill(&mut slots, Health::Ok, 20), [8; 20]);
+        assert_eq!(fill(&mut slots(256, 8), Class::Busy, 20, 8), [8; 20]);
     }
 
     #[test]
     fn a_few_slow_webhooks_are_not_limited() {
-        let mut slots = slots(256, 8);
-        assert_eq!(fill(&mut slots, Health::Slow, 8), [8; 8]);
+        assert_eq!(fill(&mut slots(256, 8), Class::Slow, 8, 8), [8; 8]);
     }
 
     #[test]
     fn webhooks_that_time_out_get_one_slot_each_up_to_half_of_all() {
         let mut slots = slots(256, 8);
-        let held = fill(&mut slots, Health::TimingOut, 200);
+        let held = fill(&mut slots, Class::Slow, 200, 1);
         assert_eq!(held.iter().sum::<usize>(), 128);
         assert!(held.iter().all(|held| *held <= 1));
-        assert_eq!(fill(&mut slots, Health::Ok, 4), [8; 4]);
+        assert_eq!(fill(&mut slots, Class::Busy, 4, 8), [8; 4]);
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn slow_webhooks_leave_slots_to_untried_ones_and_both_leave_slots_to_prompt_ones_with_a_backlog() {
+        let taken = |slots: &mut Slots, class, most| fill(slots, class, 500, most).iter().sum::<usize>();
+        for order in [[Class::Slow, Class::Untried], [Class::Untried, Class::Slow]] {
+            let mut slots = slots(256, 8);
+            let [first, second] = order.map(|class| taken(&mut slots, class, 1));
+            assert_eq!(first + second, 160);
+            assert!(second == 32 || order[1] == Class::Slow, "{second} for untried ones");
+            assert_eq!(taken(&mut slots, Class::Busy, 8), 32);
+        }
     }
 
     proptest! {
-        /// However many slots other webhooks take and keep, slow or not, in turn or one after the other.
+        /// However many slots all other webhooks take and keep, in turn or one after the other.
+        ///
+        /// Rules: ISOLATION-3
         #[test]
-        fn the_last_quarter_is_left_to_webhooks_that_have_none(
+        fn the_last_quarter_is_left_to_prompt_webhooks_without_a_backlog(
             (all, per_webhook) in (1..400_usize, 1..20_usize),
-            groups in proptest::collection::vec((0..60_usize, prop_oneof![Just(Health::Ok), Just(Health::Slow)]), 1..8),
+            groups in proptest::collection::vec(
+                (0..200_usize, prop_oneof![Just(Class::Busy), Just(Class::Slow), Just(Class::Untried)]),
+                1..8,
+            ),
         ) {
             let mut slots = slots(all, per_webhook);
-            let mut webhooks = 0;
-            for (group, health) in groups {
-                fill(&mut slots, health, group);
-                webhooks += group;
-                prop_assert!(slots.taken <= all && slots.taken_by_slow <= (all / 2).max(1));
+            for (group, class) in groups {
+                fill(&mut slots, class, group, per_webhook);
+                prop_assert!(slots.taken <= all && slots.taken_by_slow <= slots.slow());
+                prop_assert!(slots.taken_by_slow + slots.taken_by_untried <= slots.unproven());
                 let left = all - slots.taken;
-                prop_assert!(left >= (all / 4).saturating_sub(webhooks), "{left} left");
-                prop_assert_eq!(slots.is_any_free(), left > 0);
+                prop_assert!(left >= all / 4, "{left} left");
+                prop_assert_eq!(slots.share(Class::Sparse), left.min(1));
             }
-            prop_assert!(webhooks >= all / 4 || slots.share(Health::Ok) > 0);
         }
     }
 }

@@ -4,8 +4,10 @@
 //! response with its body. A 200 whose body does not end in time is a timeout, because the receiver has not finished
 //! its answer. A body that breaks off is a network failure for the same reason.
 //!
-//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read. With a longer body
-//! the status still counts, and the connection is closed. The body is discarded, never decompressed.
+//! **Bounded.** At most [`MAX_BODY`] of a response's body and [`MAX_HEAD`] of its headers are read, and at most
+//! [`MAX_EXCHANGE`](metered::MAX_EXCHANGE) bytes of an exchange: interim responses, framing and trailers count, too. Where
+//! the bound is reached behind the head, the status still counts. Otherwise it is a protocol failure. Either closes the
+//! connection. The body is discarded, never decompressed.
 //!
 //! **Policy when connecting.** Every address is checked where it is used, so a name that changes its answer between
 //! two lookups gains nothing. One forbidden address among several refuses them all. A pooled connection was checked
@@ -22,6 +24,7 @@
 
 mod connector;
 mod failure_class;
+mod metered;
 mod resolver;
 mod retry_after;
 mod root_certificates;
@@ -46,6 +49,7 @@ use crate::forward_proxy::ForwardProxy;
 use crate::log::ErrorChain;
 use crate::target::{TargetPolicy, TargetUrl};
 use connector::{Connector, ProxyOptions};
+use metered::ReadBudget;
 use resolver::SystemResolver;
 pub use resolver::{Resolve, Resolving};
 
@@ -138,18 +142,28 @@ impl Transport {
         now: Timestamp,
     ) -> Result<AttemptOutcome, Box<dyn Error + Send + Sync>> {
         let (head, body) = self.client.request(request).await?.into_parts();
-        read_to_bound(body).await?;
+        read_to_bound(body, head.extensions.get()).await?;
         let retry_after = retry_after::retry_after(&head.headers, now);
         Ok(AttemptOutcome::Answered { status: head.status.as_u16(), retry_after })
     }
 }
 
-/// Reads the body to its end, after which the connection can be used again, or to [`MAX_BODY`].
-async fn read_to_bound(mut body: Incoming) -> Result<(), hyper::Error> {
+/// Reads the body to its end, after which the connection can be used again, or to a bound.
+async fn read_to_bound(mut body: Incoming, budget: Option<&ReadBudget>) -> Result<(), hyper::Error> {
     let mut read = 0;
     while read <= MAX_BODY {
-        let Some(frame) = body.frame().await else { break };
-        read += frame?.data_ref().map_or(0, Bytes::len);
+        match body.frame().await {
+            Some(Ok(frame)) => read += frame.data_ref().map_or(0, Bytes::len),
+            Some(Err(_)) if budget.is_some_and(ReadBudget::is_spent) => break,
+            Some(Err(error)) => return Err(error),
+            None => {
+                // The next exchange may have begun by now. It gains no more than what it has read already.
+                if let Some(budget) = budget {
+                    budget.renew();
+                }
+                break;
+            }
+        }
     }
     Ok(())
 }

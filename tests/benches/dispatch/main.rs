@@ -7,6 +7,7 @@
 //! outcome, with the operations (16 writers that create quotes) on the same core; *backlog* finds all events committed
 //! and shows the dispatcher alone. With one webhook the fresh rate is that of creating quotes, which is given beside it.
 
+mod crowd;
 mod database;
 mod nodes;
 mod queue;
@@ -78,6 +79,7 @@ async fn on(database: &str, sink: &Sink) {
     if wanted("hanging") {
         hanging(&mut peer, sink, database).await;
     }
+    crowd::compare(database, sink).await;
     if database == POSTGRES {
         if wanted("nodes") {
             nodes::compare(&mut peer, sink, &told["url"]).await;

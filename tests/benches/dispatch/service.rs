@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::crowd::BYSTANDER;
 use super::database::Place;
 use super::queue::{self, Queue};
 use super::rival::Rival;
@@ -28,6 +29,8 @@ struct Service {
     queue: Option<Queue>,
     body: String,
     place: Place,
+    /// Where all webhooks lead.
+    sink: String,
 }
 
 struct Running {
@@ -55,24 +58,21 @@ impl Service {
             ..Settings::default()
         };
         let invoicing = place.builder().settings(settings).open().await.expect("the service opens");
-        let mut companies = HashMap::new();
-        for (name, webhooks) in [(ONE, 1), (TWENTY, 20), (HANGING, 20), (FAR, 20), (OFF, 20)] {
-            let company = open_company(&invoicing, name).await;
-            for number in 1..=webhooks {
-                let path = match name {
-                    HANGING if number == 1 => HANG.to_owned(),
-                    FAR => format!("{SLOW}/{number}"),
-                    _ => format!("/{number}"),
-                };
-                let new =
-                    NewWebhook { url: format!("http://{sink}{path}"), events: vec![EventKind::QuoteCreated] };
-                invoicing.company(company.0).webhooks().register(&new).await.expect("a webhook");
-            }
-            companies.insert(name.to_owned(), company);
-        }
         let body = a_body(&invoicing).await;
         let rival = Arc::new(Rival::new(&format!("http://{sink}/1"), "whsec_bench", body.clone()));
-        Self { invoicing, companies, rival, dispatcher: None, queue: None, body, place }
+        let (sink, companies) = (sink.to_owned(), HashMap::new());
+        let mut service =
+            Self { invoicing, companies, rival, dispatcher: None, queue: None, body, place, sink };
+        for (name, webhooks) in [(ONE, 1), (TWENTY, 20), (HANGING, 20), (FAR, 20), (OFF, 20)] {
+            let url = |number| match name {
+                HANGING if number == 1 => format!("http://{}{HANG}", service.sink),
+                FAR => format!("http://{}{SLOW}/{number}", service.sink),
+                _ => format!("http://{}/{number}", service.sink),
+            };
+            let urls: Vec<String> = (1..=webhooks).map(url).collect();
+            service.company_with(name, &urls).await;
+        }
+        service
     }
 
     async fn serve(&mut self, question: &Value) -> Value {
@@ -81,6 +81,11 @@ impl Service {
             "stop" => self.stop().await,
             "create" => self.create(text(question, "company"), count(question, "events")).await,
             "push" => self.rival.push(count(question, "deliveries")).await,
+            "crowd" => {
+                let (webhooks, backlog) = (count(question, "webhooks"), count(question, "backlog"));
+                self.crowd(webhooks, text(question, "path"), backlog).await;
+            }
+            "kill" => drop(self.dispatcher.take().map(|running| running.task.abort())),
             "queue" => self.fill(count(question, "pending")).await,
             "drain" => return queue::drain(&self.invoicing, question["milliseconds"].as_u64()).await,
             "paced" => {
@@ -132,6 +137,25 @@ impl Service {
             });
         }
         writers.join_all().await;
+    }
+
+    /// Companies of 20 webhooks each, with a backlog, and one with a webhook that is measured.
+    async fn crowd(&mut self, webhooks: usize, path: &str, backlog: usize) {
+        for first in (0..webhooks).step_by(20) {
+            let (name, count) = (format!("crowd {first}"), (webhooks - first).min(20));
+            self.company_with(&name, &vec![format!("http://{}{path}", self.sink); count]).await;
+            self.create(&name, backlog).await;
+        }
+        self.company_with(BYSTANDER, &[format!("http://{}/1", self.sink)]).await;
+    }
+
+    async fn company_with(&mut self, name: &str, urls: &[String]) {
+        let company = open_company(&self.invoicing, name).await;
+        for url in urls {
+            let new = NewWebhook { url: url.clone(), events: vec![EventKind::QuoteCreated] };
+            self.invoicing.company(company.0).webhooks().register(&new).await.expect("a webhook");
+        }
+        self.companies.insert(name.to_owned(), company);
     }
 
     /// When each event's operation was called, by the event's stamp, in nanoseconds since 1970.

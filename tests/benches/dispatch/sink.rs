@@ -19,6 +19,11 @@ use tokio::task::JoinSet;
 pub(crate) const HANG: &str = "/hang";
 /// What the paths begin with that are answered after [`FAR_AWAY`].
 pub(crate) const SLOW: &str = "/slow";
+/// The path that is answered at once and not noted, and the one that is answered [`TOO_LATE`] and not noted either.
+pub(crate) const CROWD: &str = "/crowd";
+pub(crate) const LATE: &str = "/late";
+/// A success, in time, of which a few hundred at a time keep any number of slots busy.
+const TOO_LATE: Duration = Duration::from_millis(4_300);
 /// As long as an answer of a receiver on another continent takes.
 const FAR_AWAY: Duration = Duration::from_millis(100);
 
@@ -98,10 +103,16 @@ async fn answer(
     if request.uri().path() == HANG {
         return std::future::pending().await;
     }
-    if request.uri().path().starts_with(SLOW) {
-        tokio::time::sleep(FAR_AWAY).await;
+    match request.uri().path() {
+        LATE => tokio::time::sleep(TOO_LATE).await,
+        path if path.starts_with(SLOW) => tokio::time::sleep(FAR_AWAY).await,
+        _ => {}
     }
+    let is_noted = !matches!(request.uri().path(), CROWD | LATE);
     let body = request.into_body().collect().await.expect("a body").to_bytes();
+    if !is_noted {
+        return Ok(Response::new(Full::default()));
+    }
     shared.arrivals.lock().expect("no panic").push((body, at));
     shared.count.send_modify(|count| *count += 1);
     Ok(Response::new(Full::default()))

@@ -21,10 +21,14 @@ use tower_service::Service;
 
 use super::TransportError;
 use super::failure_class::{ConnectError, classify, tls_class};
+use super::metered::Metered;
 use super::resolver::{CheckedResolver, Resolve};
-use super::tunnel::{TcpOrTls, TunnelConnector};
+use super::tunnel::TunnelConnector;
 use crate::forward_proxy::ForwardProxy;
 use crate::target::TargetPolicy;
+
+/// A connection to a target. Below TLS, so that the bytes of its records count.
+type Stream = MaybeHttpsStream<TokioIo<Metered>>;
 
 /// Connects to permitted targets, with TLS for `https` URLs.
 #[derive(Clone)]
@@ -69,7 +73,7 @@ impl Connector {
     }
 
     /// A connection to the target, without a time limit.
-    async fn connect(self, uri: Uri) -> Result<MaybeHttpsStream<TcpOrTls>, ConnectError> {
+    async fn connect(self, uri: Uri) -> Result<Stream, ConnectError> {
         // hyper-util asks the resolver for names only, and connects to address literals without asking.
         if !self.policy.permits_uri(&uri) {
             return Err(ConnectError::refused());
@@ -83,8 +87,12 @@ impl Connector {
             },
             Route::Proxy(tunnel) => tunnel.connect(uri).await?,
         };
+        let tcp = Metered::new(tcp);
+        let budget = tcp.budget();
+        let tcp = TokioIo::new(tcp);
         let Some(name) = tls_name else { return Ok(MaybeHttpsStream::Http(tcp)) };
         let handshake = TlsConnector::from(self.tls).connect(name, TokioIo::new(tcp)).await;
+        budget.renew();
         handshake.map(TokioIo::new).map(MaybeHttpsStream::Https).map_err(tls_error)
     }
 }
@@ -109,7 +117,7 @@ fn tls_config(roots: RootCertStore) -> Result<ClientConfig, TransportError> {
 }
 
 impl Service<Uri> for Connector {
-    type Response = MaybeHttpsStream<TcpOrTls>;
+    type Response = Stream;
     type Error = ConnectError;
     type Future = BoxFuture<'static, Result<Self::Response, ConnectError>>;
 

@@ -263,13 +263,47 @@ async fn an_endless_body_counts_by_its_status_and_is_not_read_further() {
     }
 }
 
+/// Rules: ISOLATION-4
+#[tokio::test]
+async fn endless_interim_responses_are_a_protocol_failure_and_are_not_read_further() {
+    for interim in [
+        &b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>; rel=preload\r\n\r\n"[..],
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"HTTP/1.1 199 \r\n\r\n",
+    ] {
+        let server = Server::new(vec![Step::Flood(interim.repeat(64))]).await;
+        assert_eq!(post(&transport(), &server.url(), AMPLE).await, failed(Protocol));
+        let sent = server.flooded().await;
+        assert!(sent < 64 * 1024 * 1024, "{sent}");
+    }
+}
+
+/// Rules: ISOLATION-4
+#[tokio::test]
+async fn what_surrounds_a_body_counts_too() {
+    let head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+    for (begin, flood, outcome) in [
+        (&b""[..], &b"1\r\na\r\n"[..], answered(200)),
+        // The HTTP client has smaller bounds for these.
+        (b"1;", b"extension=of-a-chunk;", failed(Protocol)),
+        (b"0\r\n", b"x-trailer: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n", failed(Protocol)),
+    ] {
+        let head = [&head[..], begin].concat();
+        let server = Server::new(vec![Step::send(&head), Step::Flood(flood.repeat(64))]).await;
+        assert_eq!(post(&transport(), &server.url(), AMPLE).await, outcome, "{}", flood.escape_ascii());
+        let sent = server.flooded().await;
+        assert!(sent < 64 * 1024 * 1024, "{sent}");
+    }
+}
+
 /// Rules: ATTEMPT-9
 #[tokio::test]
 async fn a_body_up_to_the_bound_leaves_the_connection_in_the_pool() {
     let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {MAX_BODY}\r\n\r\n");
     let server = Server::answering(&(head + &"a".repeat(MAX_BODY))).await;
     let transport = transport();
-    for _ in 0..3 {
+    // More in all than one exchange may have.
+    for _ in 0..10 {
         assert_eq!(post(&transport, &server.url(), AMPLE).await, answered(200));
     }
     assert_eq!(server.connections(), 1);

@@ -1,0 +1,201 @@
+//! Webhooks with deliveries in the table, in the order in which they are claimed for: in turn, from the moment on at which
+//! a delivery is due. Slow webhooks and untried ones have turns of their own, since they wait for each other's places.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use invoicing_core::{Timestamp, WebhookId};
+
+use super::pace::Speed;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The next delivery falls due.
+    DueAt(Timestamp),
+    /// In turn.
+    Ready,
+    /// It holds enough, until one of its deliveries is recorded.
+    Full,
+    /// It is being claimed for. What has fallen due since is not part of that claim.
+    Claiming(Option<Timestamp>),
+}
+
+/// See the module's text.
+#[derive(Debug, Default)]
+pub(super) struct Backlog {
+    states: HashMap<WebhookId, State>,
+    due: BTreeSet<(Timestamp, WebhookId)>,
+    untried: VecDeque<WebhookId>,
+    prompt: VecDeque<WebhookId>,
+    slow: VecDeque<WebhookId>,
+}
+
+impl Backlog {
+    /// A delivery of the webhook falls due. While it is in turn, the claim will tell.
+    pub(super) fn due_at(&mut self, webhook: WebhookId, at: Timestamp) {
+        match self.states.get_mut(&webhook) {
+            None => self.set_due(webhook, at),
+            Some(State::DueAt(due)) if at < *due => {
+                self.due.remove(&(*due, webhook));
+                self.set_due(webhook, at);
+            }
+            Some(State::Claiming(due)) => *due = Some(due.map_or(at, |due| due.min(at))),
+            Some(State::DueAt(_) | State::Ready | State::Full) => {}
+        }
+    }
+
+    fn set_due(&mut self, webhook: WebhookId, at: Timestamp) {
+        self.states.insert(webhook, State::DueAt(at));
+        self.due.insert((at, webhook));
+    }
+
+    /// Puts the webhooks whose deliveries are due by now behind those that are in turn.
+    pub(super) fn ripen(&mut self, now: Timestamp, speed: impl Fn(WebhookId) -> Speed) {
+        while self.due.first().is_some_and(|(at, _)| *at <= now)
+            && let Some((_, webhook)) = self.due.pop_first()
+        {
+            self.make_ready(webhook, speed(webhook));
+        }
+    }
+
+    /// Puts a webhook behind those that are in turn.
+    pub(super) fn make_ready(&mut self, webhook: WebhookId, speed: Speed) {
+        self.states.insert(webhook, State::Ready);
+        self.turn(speed).push_back(webhook);
+    }
+
+    /// The next webhook in turn. The caller tells what becomes of it.
+    pub(super) fn pop(&mut self, speed: Speed) -> Option<WebhookId> {
+        self.turn(speed).pop_front()
+    }
+
+    /// Puts a webhook back at the front.
+    pub(super) fn put_back(&mut self, webhook: WebhookId, speed: Speed) {
+        self.turn(speed).push_front(webhook);
+    }
+
+    /// The webhook holds enough.
+    pub(super) fn set_full(&mut self, webhook: WebhookId) {
+        self.states.insert(webhook, State::Full);
+    }
+
+    /// The webhook may hold more than before.
+    pub(super) fn has_room(&mut self, webhook: WebhookId, speed: Speed) {
+        if self.states.get(&webhook) == Some(&State::Full) {
+            self.make_ready(webhook, speed);
+        }
+    }
+
+    /// The webhook is claimed for.
+    pub(super) fn set_claiming(&mut self, webhook: WebhookId) {
+        self.states.insert(webhook, State::Claiming(None));
+    }
+
+    /// The claim has ended; the next delivery falls due then.
+    pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>) {
+        let meanwhile = match self.states.remove(&webhook) {
+            Some(State::Claiming(due)) => due,
+            _ => None,
+        };
+        if let Some(at) = next.into_iter().chain(meanwhile).min() {
+            self.set_due(webhook, at);
+        }
+    }
+
+    /// When the next delivery falls due that is not due yet.
+    pub(super) fn next_due(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    /// Whether the webhook has deliveries in the table, due or not.
+    pub(super) fn contains(&self, webhook: WebhookId) -> bool {
+        self.states.contains_key(&webhook)
+    }
+
+    /// Whether deliveries of the webhook are due that are not in memory.
+    pub(super) fn is_waiting(&self, webhook: WebhookId) -> bool {
+        !matches!(self.states.get(&webhook), None | Some(State::DueAt(_)))
+    }
+
+    fn turn(&mut self, speed: Speed) -> &mut VecDeque<WebhookId> {
+        match speed {
+            Speed::Untried => &mut self.untried,
+            Speed::Prompt => &mut self.prompt,
+            Speed::Slow => &mut self.slow,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    const PROMPT: Speed = Speed::Prompt;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn webhook(number: u128) -> WebhookId {
+        WebhookId(Uuid::from_u128(number))
+    }
+
+    fn popped(backlog: &mut Backlog) -> Vec<u128> {
+        std::iter::from_fn(|| backlog.pop(PROMPT)).map(|webhook| webhook.0.as_u128()).collect()
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn webhooks_are_claimed_for_in_turn_and_not_by_id() {
+        let mut backlog = Backlog::default();
+        for number in [2, 1, 3] {
+            backlog.due_at(webhook(number), at(i64::try_from(10 - number).unwrap()));
+        }
+        backlog.ripen(at(20), |_| PROMPT);
+        assert_eq!(backlog.pop(PROMPT), Some(webhook(3)), "due first");
+        backlog.set_claiming(webhook(3));
+        // It has more, and is behind the others although its id or its instant is smaller.
+        backlog.claimed(webhook(3), Some(at(0)));
+        backlog.ripen(at(20), |_| PROMPT);
+        assert_eq!(popped(&mut backlog), [2, 1, 3]);
+    }
+
+    #[test]
+    fn what_falls_due_during_a_claim_is_claimed_next() {
+        let mut backlog = Backlog::default();
+        let one = webhook(1);
+        backlog.due_at(one, at(5));
+        backlog.ripen(at(5), |_| PROMPT);
+        assert_eq!(backlog.pop(PROMPT), Some(one));
+        backlog.set_claiming(one);
+        backlog.due_at(one, at(9));
+        backlog.due_at(one, at(7));
+        backlog.claimed(one, Some(at(8)));
+        assert_eq!(backlog.next_due(), Some(at(7)));
+        backlog.due_at(one, at(6));
+        assert_eq!(backlog.next_due(), Some(at(6)));
+        assert!(!backlog.is_waiting(one));
+        backlog.ripen(at(7), |_| PROMPT);
+        assert!(backlog.is_waiting(one));
+        assert_eq!(popped(&mut backlog), [1]);
+    }
+
+    #[test]
+    fn a_full_webhook_waits_for_room() {
+        let mut backlog = Backlog::default();
+        let one = webhook(1);
+        backlog.due_at(one, at(0));
+        backlog.ripen(at(0), |_| PROMPT);
+        backlog.pop(PROMPT);
+        backlog.set_full(one);
+        backlog.due_at(one, at(0));
+        backlog.ripen(at(0), |_| PROMPT);
+        assert_eq!(popped(&mut backlog), []);
+        backlog.has_room(one, PROMPT);
+        backlog.has_room(one, PROMPT);
+        assert_eq!(popped(&mut backlog), [1]);
+        backlog.claimed(one, None);
+        assert!(!backlog.contains(one));
+    }
+}
