@@ -69,9 +69,14 @@ impl FromStr for Timestamp {
     /// than it says.
     fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let instant = read(&to_rfc_3339(text).ok_or(ParseTimestampError)?)?;
-        let beyond = instant.timestamp_subsec_nanos() % 1_000_000 != 0;
-        in_range(instant.timestamp_millis() + i64::from(beyond))
+        in_range(instant.timestamp_millis() + i64::from(is_finer(text)))
     }
+}
+
+/// Whether a digit beyond the millisecond is not 0. Asks the text, as chrono drops digits beyond the ninth.
+fn is_finer(text: &str) -> bool {
+    let fraction = text.split_once(['.', ',']).map_or("", |(_, fraction)| fraction);
+    fraction.bytes().take_while(u8::is_ascii_digit).skip(3).any(|digit| digit != b'0')
 }
 
 /// Adds what other forms of ISO 8601 leave out. Any other text stays as unreadable as it is.
@@ -142,6 +147,10 @@ mod tests {
         assert_eq!(noon.to_string(), "2026-09-14T10:00:00.000Z");
         let finer: Timestamp = "2026-09-14T10:00:00.0001Z".parse().unwrap();
         assert_eq!(finer, noon.plus_millis(1));
+        let finest: Timestamp = "2026-09-14T10:00:00.00000000001Z".parse().unwrap();
+        assert_eq!(finest, noon.plus_millis(1));
+        let exact: Timestamp = "2026-09-14T10:00:00.00000000000Z".parse().unwrap();
+        assert_eq!(exact, noon);
     }
 
     /// Rules: LIST-11

@@ -30,6 +30,7 @@
 
 mod access;
 mod api;
+mod company_slots;
 mod config;
 #[cfg(feature = "postgres")]
 mod copy;

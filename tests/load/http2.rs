@@ -5,8 +5,6 @@ const HEADERS: u8 = 1;
 const SETTINGS: u8 = 4;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
-/// The setting `INITIAL_WINDOW_SIZE` with the value 0: the server may send heads, and no body.
-const NO_WINDOW: &[u8] = &[0, 4, 0, 0, 0, 0];
 
 /// A connection's first bytes: so many `POST /api/v1/clients`, each with so many equal fields of one byte each.
 pub(crate) fn heads(key: &str, streams: usize, fields: usize) -> Vec<u8> {
@@ -22,17 +20,36 @@ pub(crate) fn heads(key: &str, streams: usize, fields: usize) -> Vec<u8> {
     all
 }
 
-/// A connection's first bytes: so many `GET` of one path, whose answers the server may not send.
-pub(crate) fn unread_gets(path: &str, key: Option<&str>, streams: usize) -> Vec<u8> {
-    // `:method` GET, `:scheme` http; a path, an authority and a key that are not put into the table.
-    let path = [vec![0x82, 0x86, 0x04], text(path), vec![0x01], text("x")].concat();
-    let key = key.map(|key| [vec![0], text("authorization"), text(&format!("Bearer {key}"))].concat());
-    let head = [path, key.unwrap_or_default()].concat();
-    let mut all = [PREFACE, &frame(SETTINGS, 0, 0, NO_WINDOW)].concat();
-    for n in 0..streams {
-        all.extend(frame(HEADERS, END_STREAM | END_HEADERS, u32::try_from(2 * n + 1).unwrap(), &head));
+/// What a connection asks for and never reads.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct UnreadGets<'r> {
+    pub(crate) key: Option<&'r str>,
+    pub(crate) range: Option<&'r str>,
+    /// `INITIAL_WINDOW_SIZE`: with 0 the server may send heads, and no body.
+    pub(crate) window: u32,
+}
+
+impl UnreadGets<'_> {
+    /// A connection's first bytes: a `GET` of each path.
+    pub(crate) fn of<'p>(&self, paths: impl IntoIterator<Item = &'p str>) -> Vec<u8> {
+        let window = [&[0, 4], &self.window.to_be_bytes()[..]].concat();
+        let mut all = [PREFACE, &frame(SETTINGS, 0, 0, &window)].concat();
+        let key = self.key.map(|key| field("authorization", &format!("Bearer {key}")));
+        let range = self.range.map(|range| field("range", range));
+        let fields = [key, range].into_iter().flatten().collect::<Vec<_>>().concat();
+        for (n, path) in paths.into_iter().enumerate() {
+            // `:method` GET, `:scheme` http; a path, an authority and fields that are not put into the table.
+            let path = [vec![0x82, 0x86, 0x04], text(path), vec![0x01], text("x")].concat();
+            let stream = u32::try_from(2 * n + 1).unwrap();
+            all.extend(frame(HEADERS, END_STREAM | END_HEADERS, stream, &[&path[..], &fields].concat()));
+        }
+        all
     }
-    all
+}
+
+/// A field that is not put into the table.
+fn field(name: &str, value: &str) -> Vec<u8> {
+    [vec![0], text(name), text(value)].concat()
 }
 
 /// A frame (RFC 9113, section 4.1).

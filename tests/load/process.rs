@@ -23,8 +23,8 @@ pub(crate) struct Server {
     pub(crate) other_key: String,
     /// Further keys of the first company, as many as the settings ask for.
     pub(crate) keys: Vec<String>,
-    /// Path and query of a document's URL, where the settings ask for a document.
-    pub(crate) document: Option<String>,
+    /// Path and query of documents' URLs, where the settings ask for documents.
+    pub(crate) documents: Vec<String>,
     _folder: TempDir,
 }
 
@@ -45,9 +45,9 @@ impl Server {
         let text = |name: &str| said[name].as_str().expect("a text").to_owned();
         let address = text("address").parse().expect("an address");
         let (key, other_key) = (text("key"), text("otherKey"));
-        let document = said["document"].as_str().map(str::to_owned);
-        let keys = serde_json::from_value(said["keys"].clone()).expect("a list of keys");
-        Self { child, address, key, other_key, keys, document, _folder: folder }
+        let texts = |name: &str| serde_json::from_value(said[name].clone()).expect("a list of texts");
+        let (keys, documents) = (texts("keys"), texts("documents"));
+        Self { child, address, key, other_key, keys, documents, _folder: folder }
     }
 
     pub(crate) async fn connect(&self) -> TcpStream {

@@ -1,8 +1,8 @@
 //! An API server in a process of its own, so that its memory and its file descriptors are its own.
 //!
 //! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
-//! line where it listens, with which keys, and where a document is. The settings are JSON: `files`, `documentLines`,
-//! `keys`, and the limits `serve` and `requests`.
+//! line where it listens, with which keys, and where documents are. The settings are JSON: `files`, `documentLines`,
+//! `documentCompanies`, `keys`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
@@ -13,15 +13,20 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+/// Documents of one company.
+const DOCUMENTS: usize = 4;
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 struct Arguments {
     /// File descriptors that the process may have.
     files: Option<u64>,
-    /// Lines of a quote to send, so that there is a document.
+    /// Lines of each quote that is sent, so that there are documents: [`DOCUMENTS`] of each company.
     document_lines: Option<usize>,
     /// Further keys of the first company.
     keys: usize,
+    /// Companies with documents, the first one included.
+    document_companies: usize,
     serve: ServeLimits,
     requests: RequestLimits,
 }
@@ -43,13 +48,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
         keys.push(company.keys().issue("load").await?.key.reveal().to_owned());
     }
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
-    let document = match arguments.document_lines {
-        Some(lines) => Some(document(&company, lines).await?),
-        None => None,
-    };
+    let mut companies = vec![company];
+    for _ in 1..arguments.document_companies {
+        companies.push(open_company(&invoicing).await?.0);
+    }
+    let mut documents = Vec::new();
+    if let Some(lines) = arguments.document_lines {
+        for company in companies.iter().flat_map(|company| [company; DOCUMENTS]) {
+            documents.push(document(company, lines).await?);
+        }
+    }
     let address = listener.local_addr()?.to_string();
-    let said =
-        json!({ "address": address, "key": key, "otherKey": other_key, "keys": keys, "document": document });
+    let said = json!({
+        "address": address, "key": key, "otherKey": other_key, "keys": keys, "documents": documents,
+    });
     println!("{said}");
     let (stop, stopped) = oneshot::channel::<()>();
     std::thread::spawn(move || {

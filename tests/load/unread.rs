@@ -3,16 +3,19 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 
-use crate::http2;
+use crate::http2::UnreadGets;
 use crate::process::{Server, answer, ask};
 
 /// HTTP/2 connections, and streams on each.
 const CONNECTIONS: usize = 30;
 const STREAMS: usize = 60;
+/// HTTP/2 connections that ask for parts of documents, on as many streams as one may have. The parts of 16 KiB are more
+/// than the budget of 64 MiB.
+const PART_CONNECTIONS: usize = 100;
 /// HTTP/1 connections: their answers are far more than the budget of 64 MiB.
 const HTTP_1_CONNECTIONS: usize = 150;
 /// How long the caller beside asks, and its pause between two requests.
@@ -27,7 +30,7 @@ const PAGE: &str = "/api/v1/clients?limit=100";
 
 /// A server on which a page of the first company has 900 KiB.
 async fn server() -> Server {
-    let server = Server::start(&json!({ "documentLines": 1_000 }));
+    let server = Server::start(&json!({ "documentLines": 20, "documentCompanies": 4 }));
     let mut client = server.connect().await;
     for n in 0..100 {
         let body = json!({ "name": format!("Client {n}"), "notes": "\u{1f600}".repeat(2_000) }).to_string();
@@ -36,15 +39,25 @@ async fn server() -> Server {
     server
 }
 
-/// HTTP/2 connections whose answers cannot be sent.
-async fn unread_over_http_2(server: &Server, path: &str, key: Option<&str>) -> Vec<TcpStream> {
-    let mut streams = Vec::new();
-    for _ in 0..CONNECTIONS {
+/// HTTP/2 connections that ask for these paths in turn, on so many streams each, and read no answer.
+async fn unread_over_http_2(
+    server: &Server,
+    connections: usize,
+    streams: usize,
+    gets: UnreadGets<'_>,
+    paths: &[String],
+) -> Vec<TcpStream> {
+    let mut paths = paths.iter().map(String::as_str).cycle();
+    let mut opened = Vec::new();
+    for _ in 0..connections {
         let mut stream = server.connect().await;
-        stream.write_all(&http2::unread_gets(path, key, STREAMS)).await.unwrap();
-        streams.push(stream);
+        let bytes = gets.of(paths.by_ref().take(streams));
+        stream.write_all(&bytes).await.unwrap();
+        // All that can be answered is, before the next ones ask for the same.
+        while let Ok(Ok(1..)) = timeout(PAUSE, stream.read_buf(&mut Vec::new())).await {}
+        opened.push(stream);
     }
-    streams
+    opened
 }
 
 /// HTTP/1 connections whose answers are not read.
@@ -62,6 +75,8 @@ async fn unread_over_http_1(server: &Server) -> Vec<TcpStream> {
 
 /// Asks as the other company for some seconds: each request is answered, and in time.
 async fn served_beside(server: &Server, memory: Option<usize>) {
+    // Until every answer that can be made is there and unread.
+    server.is_quiet().await;
     let request =
         format!("GET {PAGE} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n\r\n", server.other_key);
     let (begun, mut times, mut refused) = (Instant::now(), Vec::new(), 0);
@@ -100,7 +115,8 @@ async fn unread_answers_of_a_key_over_http_1_delay_no_other_company() {
 async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
     let server = server().await;
     let memory = server.memory();
-    let streams = unread_over_http_2(&server, PAGE, Some(&server.key)).await;
+    let gets = UnreadGets { key: Some(&server.key), ..UnreadGets::default() };
+    let streams = unread_over_http_2(&server, CONNECTIONS, STREAMS, gets, &[PAGE.to_owned()]).await;
     served_beside(&server, memory).await;
     drop(streams);
 }
@@ -109,8 +125,22 @@ async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
 async fn unread_downloads_of_a_document_delay_no_other_company() {
     let server = server().await;
     let memory = server.memory();
-    let document = server.document.clone().expect("the settings ask for a document");
-    let streams = unread_over_http_2(&server, &document, None).await;
+    let gets = UnreadGets::default();
+    let streams = unread_over_http_2(&server, CONNECTIONS, STREAMS, gets, &server.documents[..1]).await;
     served_beside(&server, memory).await;
     drop(streams);
+}
+
+/// The first bytes of documents of four companies: what HTTP/2 has taken of an answer cannot be dropped.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn unread_parts_of_many_documents_delay_no_other_company() {
+    let server = server().await;
+    for (range, window) in [(Some("bytes=0-16383"), 0), (None, 1)] {
+        println!("range {range:?}, window {window}:");
+        let memory = server.memory();
+        let gets = UnreadGets { range, window, ..UnreadGets::default() };
+        let streams = unread_over_http_2(&server, PART_CONNECTIONS, 64, gets, &server.documents).await;
+        served_beside(&server, memory).await;
+        drop(streams);
+    }
 }

@@ -1,20 +1,25 @@
 //! Callers that read nothing, of a service in any server: what they may hold, and who gives way.
 
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{NewClient, Plan};
-use invoicing_server::{Body, CompanyHandle};
+use invoicing_server::{
+    Body, CompanyHandle, DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError,
+};
 use invoicing_tests::{World, on_each_database};
+use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
 /// A company may have a quarter of it: fewer than three pages.
 const BUDGET: usize = 4 * 1024 * 1024;
 /// Longer than an answer may stand still while its company needs room.
-const STALLED: Duration = Duration::from_millis(1_100);
+const STALLED: Duration = Duration::from_millis(3_100);
 /// Downloads of one document at once.
 const DOWNLOADS: usize = 8;
 
@@ -94,6 +99,26 @@ async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
     assert_eq!(page(&world, &world.key).await.status(), 200);
 }
 
+/// Rules: FAIR-1
+#[on_each_database]
+async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota() {
+    let world = World::with(|settings| settings.requests.in_flight = 4).await;
+    let (_, other_key) = world.another("Other", Plan::Team).await;
+    // Known keys are found without the database.
+    for key in [&world.key, &other_key] {
+        assert_eq!(page(&world, key).await.status(), 200);
+    }
+    let mut requests: Vec<_> = (0..8).map(|_| Box::pin(page(&world, &world.key))).collect();
+    let answers: Vec<_> = requests.iter_mut().map(FutureExt::now_or_never).collect();
+    assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 2, "they wait for the database");
+    assert!(answers.into_iter().flatten().all(|refused| refused.status() == 503));
+    assert_eq!(page(&world, &other_key).await.status(), 200);
+    requests.clear();
+    let next = page(&world, &world.key).await;
+    let left: u32 = next.headers()["ratelimit-remaining"].to_str().unwrap().parse().unwrap();
+    assert!(left >= 30 - 4, "{left}");
+}
+
 /// Rules: FAIR-4
 #[on_each_database]
 async fn downloads_of_one_document_are_limited_and_those_of_another_are_served() {
@@ -113,6 +138,57 @@ async fn downloads_of_one_document_are_limited_and_those_of_another_are_served()
     sleep(STALLED).await;
     assert!(is_complete(download(&world, &url).await), "one that stands still gives way");
     assert_eq!(unread.into_iter().map(is_complete).filter(|complete| !complete).count(), 1);
+}
+
+/// Gives the bytes of a document once they are let go.
+struct SlowStore {
+    memory: Arc<MemoryStore>,
+    let_go: Semaphore,
+    /// What it says about every document at once, if not the truth.
+    size: OnceLock<u64>,
+}
+
+impl DocumentStore for SlowStore {
+    fn put(&self, key: DocumentKey, file: DocumentFile) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.memory.put(key, file)
+    }
+
+    fn get(&self, key: DocumentKey) -> BoxFuture<'_, Result<Bytes, StoreError>> {
+        Box::pin(async move {
+            let _permit = self.let_go.acquire().await.unwrap();
+            self.memory.get(key).await
+        })
+    }
+
+    fn size(&self, key: DocumentKey) -> BoxFuture<'_, Result<Option<u64>, StoreError>> {
+        Box::pin(async move {
+            let size = self.memory.size(key).await?;
+            Ok(self.size.get().copied().or(size))
+        })
+    }
+
+    fn delete(&self, key: DocumentKey) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.memory.delete(key)
+    }
+}
+
+/// Rules: FAIR-4
+#[on_each_database]
+async fn a_document_counts_before_it_is_read() {
+    let mut slow = None;
+    let new = |memory| SlowStore { memory, let_go: Semaphore::new(0), size: OnceLock::new() };
+    let world = World::with_store(|_| {}, |memory| Arc::clone(slow.insert(Arc::new(new(memory))))).await;
+    let (slow, url) = (slow.unwrap(), document(&world).await);
+    // A document may have 4 MiB, and at least two copies.
+    slow.size.set(3 * 1024 * 1024).unwrap();
+    let mut two = [(); 2].map(|()| Box::pin(download(&world, &url)));
+    assert!(two.iter_mut().all(|one| one.now_or_never().is_none()));
+    let third = download(&world, &url).now_or_never().expect("an answer without waiting for the store");
+    assert_eq!((third.status().as_u16(), &third.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    slow.let_go.add_permits(2);
+    for one in two {
+        assert!(is_complete(one.await));
+    }
 }
 
 /// Rules: FAIR-5

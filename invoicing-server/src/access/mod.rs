@@ -74,6 +74,13 @@ pub(crate) struct PresentedKey {
     key: Arc<Key>,
 }
 
+impl PresentedKey {
+    /// The company that the key was issued for.
+    pub(crate) fn company(&self) -> CompanyId {
+        self.key.company
+    }
+}
+
 impl Access {
     /// The key that a request carries; `None` for an unknown one. Costs nothing for a text that cannot be a key.
     ///

@@ -142,13 +142,13 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::api::byte_budget::{ByteBudget, Caller, Owner};
+    use crate::api::byte_budget::{ByteBudget, Holder, Owner};
 
     const TIME: Duration = Duration::from_millis(20);
 
     fn reservation(budget: &Arc<ByteBudget>) -> ByteReservation {
-        let caller = Caller::Company(CompanyId(Uuid::from_u128(1)));
-        budget.admit(Owner { connection: None, caller }).unwrap()
+        let holder = Holder::Company(CompanyId(Uuid::from_u128(1)));
+        budget.admit(Owner { connection: None, holder }).unwrap()
     }
 
     /// A reservation that nothing else competes with.

@@ -4,8 +4,9 @@ use http::request::Parts;
 use http::uri::PathAndQuery;
 
 use super::ApiContext;
-use super::byte_budget::{ByteReservation, Caller, ConnectionId, Owner};
+use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use super::download::Download;
+use super::error::ApiError;
 use super::response::ApiResult;
 use crate::Error;
 
@@ -13,7 +14,7 @@ use crate::Error;
 pub(super) async fn download(
     context: &ApiContext,
     head: &Parts,
-    connection: Option<ConnectionId>,
+    connection: Option<&ConnectionHandle>,
     reservation: &mut Option<ByteReservation>,
 ) -> ApiResult {
     let (services, capacity) = (&context.services, &context.capacity);
@@ -23,9 +24,13 @@ pub(super) async fn download(
     if download.is_not_modified() {
         return download.not_modified();
     }
-    let owner = Owner { connection, caller: Caller::Document(document.key) };
-    *reservation = Some(capacity.bytes.admit(owner)?);
-    let _place = (capacity.documents.try_share(document.key.company)?, capacity.documents.try_acquire()?);
-    let fetched = services.documents.bounded_store().fetch(&document).await;
-    download.respond(fetched.map_err(Error::from)?, &document.file_name)
+    let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
+    let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+    let _slot = capacity.documents.try_acquire(document.key.company).ok_or(ApiError::Overloaded)?;
+    let mut store = services.documents.bounded_store();
+    let size = store.size(document.key).await.map_err(Error::from)?;
+    // Before the bytes are read, so that they never exceed their share.
+    reservation.grow(usize::try_from(size).map_err(Error::internal)?)?;
+    let bytes = store.fetch(&document).await.map_err(Error::from)?;
+    download.respond(bytes, &document.file_name)
 }

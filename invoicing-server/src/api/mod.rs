@@ -2,7 +2,8 @@
 //!
 //! [`service`] drives a request: [`routes`] finds the endpoint, [`access`] the company, [`body`] reads the body, and the
 //! resource's file ([`quotes`], [`invoices`], [`clients`], [`documents`]) holds the handler, which calls one operation.
-//! [`capacity`] limits concurrent work, [`byte_budget`] the memory that peers hold. [`response_body`] is what they read. This module knows neither SQL nor sockets, and business rules are in operations.
+//! [`capacity`] limits concurrent work, [`byte_budget`] the memory that peers hold. [`response_body`] is what they read.
+//! This module knows neither SQL nor sockets, and business rules are in operations.
 
 pub(crate) mod access;
 pub(crate) mod body;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use invoicing_core::QuotaDecision;
+use invoicing_core::{ErrorCode, QuotaDecision};
 use serde::Serialize;
 
 use super::error::ApiError;
@@ -21,8 +21,11 @@ const RATE_LIMIT_RESET: HeaderName = HeaderName::from_static("ratelimit-reset");
 /// Most headers of a JSON response: its own, those of [`complete`], and one of an error.
 const MAX_HEADERS: usize = 12;
 
-/// The body of each `overloaded`, so that refusals take no memory.
-static OVERLOADED: LazyLock<Bytes> = LazyLock::new(|| ApiError::Overloaded.body().into());
+/// Bodies that are the same for all, so that the refusals of callers without a key take no memory.
+static SHARED_BODIES: LazyLock<[(ErrorCode, Bytes); 4]> = LazyLock::new(|| {
+    let errors = [ApiError::Overloaded, ApiError::Unauthorized, ApiError::PlanRequired, ApiError::NOT_FOUND];
+    errors.map(|error| (error.code(), error.body().into()))
+});
 
 /// The result of a handler, to which [`complete`] adds the headers of every response.
 pub(super) type ApiResult = Result<Response<Bytes>, ApiError>;
@@ -40,10 +43,16 @@ pub(super) fn record(status: StatusCode, record: &impl Serialize) -> ApiResult {
 }
 
 impl ApiError {
+    /// The body, where it is the same for all.
+    pub(super) fn shared_body(&self) -> Option<Bytes> {
+        let code = self.code();
+        SHARED_BODIES.iter().find(|(shared, _)| *shared == code).map(|(_, body)| body.clone())
+    }
+
     /// The response, without the headers of every response.
     pub(super) fn response(&self) -> Response<Bytes> {
         let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
-        let body = if matches!(self, Self::Overloaded) { OVERLOADED.clone() } else { self.body().into() };
+        let body = self.shared_body().unwrap_or_else(|| self.body().into());
         let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body);
         response.headers_mut().extend(self.header());
         response

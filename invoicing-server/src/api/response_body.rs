@@ -5,14 +5,20 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use http::Version;
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::byte_budget::{ByteReservation, PIECE, UnreadAnswer, guarded_bytes};
+use super::byte_budget::{ByteReservation, PIECE, SendingPiece, UnreadAnswer};
+
+/// First piece over HTTP/2. hyper takes it before the peer's window is open, so it stays in memory with a stalled stream.
+const FIRST_PIECE_OVER_HTTP_2: usize = 1024;
+/// By how much each piece is larger than the one before, up to [`PIECE`].
+const PIECE_GROWTH: usize = 4;
 
 /// Body of every response.
 ///
-/// Its bytes leave in pieces of at most 16 KiB. A peer that does not read them may lose the rest: see
+/// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first. A peer that does not read them may lose the rest: see
 /// [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
@@ -27,10 +33,10 @@ type Guard = Box<dyn Send + Sync>;
 enum Content {
     #[default]
     Empty,
-    /// Leaves at once. Without a reservation it counts for no caller.
-    Whole(Bytes, Option<ByteReservation>),
+    /// Leaves at once. What is shared by all answers counts for no caller.
+    Whole(Bytes, Option<SendingPiece>),
     /// The rest is in the budget.
-    Large { answer: UnreadAnswer, left: usize },
+    Large { answer: UnreadAnswer, left: usize, next_piece: usize },
 }
 
 /// The rest of a response was dropped, because its peer did not read it and others needed the memory, or its time was
@@ -42,13 +48,16 @@ pub struct UnreadResponse;
 
 impl Body {
     /// The body of an answer, whose bytes count instead of what was reserved.
-    pub(super) fn new(bytes: Bytes, mut reservation: ByteReservation) -> Self {
+    pub(super) fn new(bytes: Bytes, mut reservation: ByteReservation, version: Version) -> Self {
         let left = bytes.len();
+        let next_piece = if version < Version::HTTP_2 { PIECE } else { FIRST_PIECE_OVER_HTTP_2 };
         reservation.resize(left);
-        let content = match left {
-            0 => Content::Empty,
-            1..=PIECE => Content::Whole(bytes, Some(reservation)),
-            _ => Content::Large { answer: reservation.hold(bytes), left },
+        let content = if left == 0 {
+            Content::Empty
+        } else if left <= next_piece {
+            Content::Whole(bytes, Some(reservation.send()))
+        } else {
+            Content::Large { answer: reservation.hold(bytes), left, next_piece }
         };
         Self { content, guard: None }
     }
@@ -81,27 +90,37 @@ impl Body {
     fn next_piece(&mut self) -> Option<Result<Bytes, UnreadResponse>> {
         match std::mem::take(&mut self.content) {
             Content::Empty => None,
-            Content::Whole(bytes, Some(reservation)) => Some(Ok(reservation.guard(bytes, self.guard.take()))),
-            Content::Whole(bytes, None) => Some(Ok(self.with_guard(bytes))),
-            Content::Large { answer, left } => {
-                let Some((reservation, piece)) = answer.take_piece() else {
+            Content::Whole(bytes, None) if self.guard.is_none() => Some(Ok(bytes)),
+            Content::Whole(bytes, piece) => Some(Ok(guarded_bytes(bytes, (piece, self.guard.take())))),
+            Content::Large { answer, left, next_piece } => {
+                let Some((piece, bytes)) = answer.take_piece(next_piece) else {
                     return Some(Err(UnreadResponse));
                 };
-                let left = left - piece.len();
+                let left = left - bytes.len();
                 if left == 0 {
-                    return Some(Ok(reservation.guard(piece, self.guard.take())));
+                    return Some(Ok(guarded_bytes(bytes, (piece, self.guard.take()))));
                 }
-                self.content = Content::Large { answer, left };
-                Some(Ok(reservation.guard(piece, ())))
+                self.content =
+                    Content::Large { answer, left, next_piece: PIECE.min(next_piece * PIECE_GROWTH) };
+                Some(Ok(guarded_bytes(bytes, piece)))
             }
         }
     }
+}
 
-    fn with_guard(&mut self, bytes: Bytes) -> Bytes {
-        match self.guard.take() {
-            Some(guard) => guarded_bytes(bytes, guard),
-            None => bytes,
-        }
+/// The same bytes, which drop the guard together with the last clone of them.
+fn guarded_bytes(bytes: Bytes, guard: impl Send + 'static) -> Bytes {
+    Bytes::from_owner(GuardedBytes { bytes, _guard: guard })
+}
+
+struct GuardedBytes<G> {
+    bytes: Bytes,
+    _guard: G,
+}
+
+impl<G> AsRef<[u8]> for GuardedBytes<G> {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
     }
 }
 

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::access::{admit, identify};
 use super::body::{self, BoxError, ReadableBody, RequestBody};
-use super::byte_budget::{ByteReservation, Caller, ConnectionId, Owner};
+use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use super::error::ApiError;
 use super::request::ApiRequest;
 use super::request_id::request_id;
@@ -45,9 +45,9 @@ use super::{ApiContext, clients, documents, invoices, quotes};
 ///   have no body;
 /// - a body that has not arrived after [10 s](crate::RequestLimits::body_time_ms) is answered with 408
 ///   `request_timeout`; `GET` ignores a body;
-/// - requests beyond the limits on [concurrent requests](crate::RequestLimits::in_flight) or
-///   [document requests](crate::RequestLimits::documents_in_flight) are answered with 503 `overloaded` and `Retry-After`;
-///   they have no effect and do not count in the quota.
+/// - requests beyond the [limits](crate::RequestLimits), those of the service or the company's share, are answered with
+///   503 `overloaded` and `Retry-After`; they have no effect. They do not count in the quota, unless the memory runs out
+///   while a body arrives or an answer is built.
 ///
 /// [`serve`](crate::serve()) also answers 417 `expectation_failed` to an `Expect` other than `100-continue`.
 #[derive(Debug, Clone)]
@@ -72,7 +72,7 @@ impl ApiService {
     /// failed.
     pub(crate) async fn answer_on(
         &self,
-        connection: Option<ConnectionId>,
+        connection: Option<&ConnectionHandle>,
         request: Request<impl ReadableBody>,
         checked: Result<(), ApiError>,
     ) -> Response<Body> {
@@ -85,7 +85,10 @@ impl ApiService {
         let serving = self.serve(checked, request, &mut context.rate_limit, &mut reservation);
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await.unwrap_or(Err(ApiError::Panicked));
-        let (result, reservation) = self.reserve_answer(result, connection, reservation);
+        let (result, reservation) = match reservation {
+            Some(reservation) => (result, Some(reservation)),
+            None => self.reserve_unknown(result, connection),
+        };
         self.respond(result, reservation, &context, head, body).await
     }
 
@@ -108,45 +111,44 @@ impl ApiService {
         if let Ok((Endpoint::FrozenDocument, _)) = &route {
             return documents::download(context, head, connection, reservation).await;
         }
-        capacity.bytes.check(connection)?;
-        // Unknown keys wait for their look-up, and so take no place from the known ones.
+        // An unknown key takes neither memory nor a slot.
         let key = identify(context, &head.headers).await?;
-        // Both permits come before the quota, as a 503 must not count in it.
-        let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
-        let document_permit = may_wait_for_documents.then(|| capacity.documents.try_acquire()).transpose()?;
-        let request_permit = capacity.requests.try_acquire()?;
-        let company = admit(context, key, rate_limit).await?;
-        let places = if may_wait_for_documents { &capacity.documents } else { &capacity.requests };
-        let share = places.try_share(company.id())?;
-        let owner = Owner { connection, caller: Caller::Company(company.id()) };
+        // Both come before the quota, as a 503 must not count in it.
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Company(key.company()) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+        let may_wait_for_documents = matches!(route, Ok((Endpoint::QuoteDocument, _)));
+        let slots = if may_wait_for_documents { &capacity.documents } else { &capacity.requests };
+        let slot = slots.try_acquire(key.company()).ok_or(ApiError::Overloaded)?;
+        let company = admit(context, key, rate_limit).await?;
         let (endpoint, params) = route?;
         let request = ApiRequest { company, params, head, reservation };
-        // A request that may wait for the document store keeps only its document permit.
-        let place = (document_permit.unwrap_or(request_permit), share);
         if !endpoint.reads_body() {
             return handle(endpoint, &request, &Bytes::new()).await;
         }
-        // The body may arrive slowly, so no place is held meanwhile.
-        drop(place);
+        // The body may arrive slowly, so no slot is held meanwhile.
+        drop(slot);
         // The head stays in memory until the body has arrived.
         reservation.grow(head_size(head))?;
         let bytes = body::read(body, &head.headers, context.body_time, reservation).await?;
-        let _place = capacity.requests.acquire(request.company.id()).await?;
+        let _slot = capacity.requests.acquire(request.company.id()).await?;
         handle(endpoint, &request, &bytes).await
     }
 
-    /// A reservation for an answer without one: its caller is not known. An `overloaded` needs none.
-    fn reserve_answer(
+    /// A reservation for the answer to an unknown caller, unless it takes no memory.
+    fn reserve_unknown(
         &self,
         result: ApiResult,
-        connection: Option<ConnectionId>,
-        reservation: Option<ByteReservation>,
+        connection: Option<&ConnectionHandle>,
     ) -> (ApiResult, Option<ByteReservation>) {
-        if reservation.is_some() || matches!(result, Err(ApiError::Overloaded)) {
-            return (result, reservation);
+        let takes_none = match &result {
+            Ok(response) => response.body().is_empty(),
+            Err(error) => error.shared_body().is_some(),
+        };
+        if takes_none {
+            return (result, None);
         }
-        match self.context.capacity.bytes.admit(Owner { connection, caller: Caller::Unknown }) {
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Unknown };
+        match self.context.capacity.bytes.admit(owner) {
             Ok(reservation) => (result, Some(reservation)),
             Err(overloaded) => (Err(overloaded), None),
         }
@@ -161,17 +163,18 @@ impl ApiService {
         head: Parts,
         mut body: RequestBody<impl ReadableBody + Unpin>,
     ) -> Response<Body> {
-        let is_http_1 = head.version < Version::HTTP_2;
-        // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time.
-        let skips_body =
-            head.headers.contains_key(header::EXPECT) || matches!(result, Err(ApiError::RequestTimeout));
+        let version = head.version;
+        // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time. A body that
+        // has panicked may do so again.
+        let skips_body = head.headers.contains_key(header::EXPECT)
+            || matches!(result, Err(ApiError::RequestTimeout | ApiError::Panicked));
         let mut response = result.unwrap_or_else(|error| {
             error.log(&head, &context.request_id);
             error.response()
         });
         complete(&mut response, context, head.method == Method::HEAD);
         let mut response = response.map(|bytes| match reservation {
-            Some(reservation) => Body::new(bytes, reservation),
+            Some(reservation) => Body::new(bytes, reservation, version),
             None => Body::from(bytes),
         });
         // Not kept in memory while the rest of the body arrives.
@@ -179,7 +182,7 @@ impl ApiService {
         if !skips_body {
             body::discard(&mut body).await;
         }
-        if is_http_1 && !body.is_complete() {
+        if version < Version::HTTP_2 && !body.is_complete() {
             // Otherwise hyper reads the next request before the peer has read this response, and a peer that never
             // reads makes it buffer responses without end.
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -190,7 +193,7 @@ impl ApiService {
 
 /// A request whose body is arriving.
 struct Arriving<'r, B> {
-    connection: Option<ConnectionId>,
+    connection: Option<&'r ConnectionHandle>,
     head: &'r Parts,
     body: &'r mut B,
 }

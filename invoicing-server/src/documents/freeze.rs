@@ -1,12 +1,13 @@
 //! Freezing a document and reading it back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{CompanyId, Quote};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use scopeguard::guard;
 use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
@@ -14,6 +15,8 @@ use super::{
     ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
     DocumentStore, Particulars, RenderDeadline, RenderError, SentCopy, StoreError, StoredDocument,
 };
+use crate::Error;
+use crate::company_slots::{CompanySlots, Slot};
 use crate::keyed_semaphore::{KeyedSemaphore, Permit};
 
 /// How long an operation waits for the store in all, whichever store it is, so that an HTTP request has its response
@@ -23,35 +26,17 @@ const STORE_TIME_LIMIT: Duration = Duration::from_millis(4_500);
 /// Time limit for rendering one document, and for waiting until it begins.
 const RENDER_TIME: Duration = Duration::from_secs(30);
 
+/// Most renderings of one company at once, with those that wait. Each holds a quote in memory.
+const RENDER_QUEUE: u32 = 64;
+
 /// Renders, keeps and hands out documents.
 pub(crate) struct Documents {
     renderer: Arc<dyn DocumentRenderer>,
     store: Arc<dyn DocumentStore>,
-    places: RenderPlaces,
+    slots: CompanySlots,
+    /// Renderings of a company that have a slot or wait for one.
+    queue: KeyedSemaphore,
     render_time: Duration,
-}
-
-/// Places for renderings. One company may have half of them.
-struct RenderPlaces {
-    /// One for each processor: more renderings at once would take memory and threads from requests. At least two, so
-    /// that a company never has all of them.
-    all: Arc<Semaphore>,
-    companies: KeyedSemaphore,
-}
-
-impl RenderPlaces {
-    fn new(processors: usize) -> Self {
-        let places = processors.max(2);
-        let share = u32::try_from(places / 2).unwrap_or(u32::MAX);
-        Self { all: Arc::new(Semaphore::new(places)), companies: KeyedSemaphore::new(share) }
-    }
-
-    /// Waits for a place: first among the company's renderings, then among all.
-    async fn acquire(&self, company: CompanyId) -> Result<(Permit, OwnedSemaphorePermit), RenderError> {
-        let share = self.companies.acquire(company).await.map_err(RenderError::new)?;
-        let place = Arc::clone(&self.all).acquire_owned().await.map_err(RenderError::new)?;
-        Ok((share, place))
-    }
 }
 
 /// A rendered document. The transaction that refers to it has to finish its upload.
@@ -73,33 +58,47 @@ pub(crate) struct StoredCopy {
 impl Documents {
     /// Puts both parts together.
     pub(crate) fn new(renderer: Arc<dyn DocumentRenderer>, store: Arc<dyn DocumentStore>) -> Self {
-        let places = RenderPlaces::new(available_parallelism().map_or(1, usize::from));
-        Self { renderer, store, places, render_time: RENDER_TIME }
+        // One for each processor: more renderings at once would take memory and threads from requests. At least two, so
+        // that a company never has all of them.
+        let slots =
+            CompanySlots::new(available_parallelism().map_or(2, |processors| processors.get().max(2)));
+        let queue = KeyedSemaphore::new(RENDER_QUEUE);
+        Self { renderer, store, slots, queue, render_time: RENDER_TIME }
     }
 
-    /// Renders the quote as it stands, for an upload with this id. Waits for a place before.
+    /// Renders the quote as it stands, for an upload with this id. Waits for a slot before.
     ///
     /// # Errors
-    /// [`RenderError::TimedOut`] where waiting or rendering takes longer than [`RENDER_TIME`].
+    /// [`Error::Overloaded`] where too many of the company wait, or one waits for longer than [`RENDER_TIME`]; those of
+    /// [`RenderError`].
     pub(crate) async fn render(
         &self,
         upload: Uuid,
         particulars: Particulars,
         quote: Quote,
         signed: Option<StoredCopy>,
-    ) -> Result<(Frozen, Bytes), RenderError> {
-        let waiting = self.places.acquire(particulars.company.id);
-        let place = timeout(self.render_time, waiting).await.unwrap_or(Err(RenderError::TimedOut))?;
+    ) -> Result<(Frozen, Bytes), Error> {
+        let slot = self.acquire_slot(particulars.company.id).await?;
         let renderer = Arc::clone(&self.renderer);
         let deadline = RenderDeadline::after(self.render_time);
+        let is_abandoned = Arc::new(AtomicBool::new(false));
+        // Dropped with this future, so that a rendering without a caller ends at its next page.
+        let _abandon = guard(Arc::clone(&is_abandoned), |abandoned| abandoned.store(true, Ordering::Relaxed));
         let rendering = tokio::task::spawn_blocking(move || {
             // Held to the end of the work, also when the caller has stopped waiting.
-            let _place = place;
+            let _slot = slot;
+            let deadline = deadline.unless(&is_abandoned);
             render(&*renderer, deadline, upload, particulars, &quote, signed.as_ref())
         });
         let result = timeout(self.render_time, rendering).await.map_err(|_| RenderError::TimedOut)?;
         // A renderer that panics fails this document, not the process.
-        result.unwrap_or_else(|error| Err(RenderError::new(error)))
+        Ok(result.unwrap_or_else(|error| Err(RenderError::new(error)))?)
+    }
+
+    async fn acquire_slot(&self, company: CompanyId) -> Result<(Permit, Slot), Error> {
+        let queued = self.queue.try_acquire(company).ok_or(Error::Overloaded)?;
+        let slot = timeout(self.render_time, self.slots.acquire(company)).await;
+        Ok((queued, slot.map_err(|_| Error::Overloaded)??))
     }
 
     /// The store for one operation, with all of its time to wait.
@@ -111,7 +110,7 @@ impl Documents {
 /// Renders a document and describes it.
 fn render(
     renderer: &dyn DocumentRenderer,
-    deadline: RenderDeadline,
+    deadline: RenderDeadline<'_>,
     upload: Uuid,
     particulars: Particulars,
     quote: &Quote,
@@ -154,6 +153,11 @@ impl BoundedStore<'_> {
         self.wait_for(self.store.put(document.key, file)).await
     }
 
+    /// The size of a document in bytes, so that they can be counted before they are read.
+    pub(crate) async fn size(&mut self, key: DocumentKey) -> Result<u64, StoreError> {
+        self.wait_for(self.store.size(key)).await?.ok_or(StoreError::NotFound)
+    }
+
     /// The frozen bytes, checked against their hash.
     pub(crate) async fn fetch(&mut self, document: &StoredDocument) -> Result<Bytes, StoreError> {
         let bytes = self.wait_for(self.store.get(document.key)).await?;
@@ -166,11 +170,7 @@ impl BoundedStore<'_> {
         key: DocumentKey,
         size_bytes: u64,
     ) -> Result<(), StoreError> {
-        match self.wait_for(self.store.size(key)).await? {
-            None => Err(StoreError::NotFound),
-            Some(size) if size == size_bytes => Ok(()),
-            Some(_) => Err(StoreError::Corrupt),
-        }
+        if self.size(key).await? == size_bytes { Ok(()) } else { Err(StoreError::Corrupt) }
     }
 
     /// Deletes a document that no record refers to, nor can refer to any more.
@@ -200,16 +200,16 @@ impl BoundedStore<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use chrono::NaiveDate;
+    use futures_util::FutureExt;
     use futures_util::future::join_all;
     use invoicing_core::Company;
 
     use super::super::pdf::tests::{company, quote};
     use super::super::{MemoryStore, PdfRenderer};
     use super::*;
-    use crate::Error;
 
     fn documents() -> (Documents, Arc<MemoryStore>) {
         let store = Arc::new(MemoryStore::new());
@@ -375,11 +375,54 @@ mod tests {
         documents.render_time = Duration::from_millis(50);
         let count = 2 * available_parallelism().unwrap().get() as u128;
         let late = join_all((0..count).map(|upload| freeze(&documents, upload))).await;
-        assert!(late.iter().all(|late| matches!(late, Err(Error::Overloaded))), "{late:?}");
+        let is_refused = |late: &_| matches!(late, Err(Error::Overloaded | Error::Invalid(_)));
+        assert!(late.iter().all(is_refused), "{late:?}");
         let other = Company { id: CompanyId(Uuid::from_u128(7)), ..company() };
         documents.render_time = RENDER_TIME;
         freeze_for(other, &documents, 1).await.unwrap();
         drop(let_go);
         freeze(&documents, 1).await.unwrap();
+    }
+
+    /// Rules: FAIR-6
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_document_that_takes_too_long_names_its_lines_and_those_that_wait_are_bounded() {
+        let (let_go, open) = std::sync::mpsc::channel();
+        let stuck = Stuck { company: company().id, open: std::sync::Mutex::new(open) };
+        let mut documents = Documents::new(Arc::new(stuck), Arc::new(MemoryStore::new()));
+        documents.render_time = Duration::from_millis(50);
+        let late = freeze(&documents, 1).await.unwrap_err();
+        assert_eq!(late.to_string(), "lines: take too long to print");
+        documents.render_time = RENDER_TIME;
+        // One slot is taken by the late document, which also counts among those that wait.
+        let queue = 1..u128::from(RENDER_QUEUE);
+        let mut waiting: Vec<_> = queue.map(|upload| Box::pin(freeze(&documents, upload))).collect();
+        assert!(waiting.iter_mut().all(|waiting| waiting.now_or_never().is_none()));
+        assert!(matches!(freeze(&documents, 99).await, Err(Error::Overloaded)));
+        drop(let_go);
+        assert!(join_all(waiting).await.iter().all(Result::is_ok));
+    }
+
+    /// Rules: FAIR-6
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_rendering_without_a_caller_ends_at_its_next_page() {
+        /// Asks the deadline until it is over.
+        struct Endless(std::sync::mpsc::Sender<()>);
+        impl DocumentRenderer for Endless {
+            fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+                loop {
+                    if let Err(late) = input.deadline.check() {
+                        let _ = self.0.send(());
+                        return Err(late);
+                    }
+                    std::thread::yield_now();
+                }
+            }
+        }
+        let (ended, heard) = std::sync::mpsc::channel();
+        let documents = Documents::new(Arc::new(Endless(ended)), Arc::new(MemoryStore::new()));
+        let left = tokio::time::timeout(Duration::from_millis(20), freeze(&documents, 1)).await;
+        assert!(left.is_err());
+        heard.recv_timeout(RENDER_TIME / 3).expect("it goes on");
     }
 }

@@ -1,6 +1,7 @@
 //! The interface of a renderer: its input and its errors. The layout is up to the renderer.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chrono::NaiveDate;
@@ -39,20 +40,28 @@ pub struct DocumentInput<'a> {
     /// The copy that the client signed. Present exactly if `quote.detail.signature` is.
     pub sent_copy: Option<SentCopy<'a>>,
     /// By when the document must be finished. No part of what is shown.
-    pub deadline: RenderDeadline,
+    pub deadline: RenderDeadline<'a>,
 }
 
-/// The time by which a document must be rendered.
+/// The time by which a document must be rendered. It is over earlier if the caller of the operation has gone.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct RenderDeadline(Option<Instant>);
+pub struct RenderDeadline<'a> {
+    at: Option<Instant>,
+    is_abandoned: Option<&'a AtomicBool>,
+}
 
-impl RenderDeadline {
+impl<'a> RenderDeadline<'a> {
     /// No time limit.
-    pub const NONE: Self = Self(None);
+    pub const NONE: Self = Self { at: None, is_abandoned: None };
 
     /// The end of a time that begins now.
     pub fn after(time: Duration) -> Self {
-        Self(Instant::now().checked_add(time))
+        Self { at: Instant::now().checked_add(time), is_abandoned: None }
+    }
+
+    /// Is also over as soon as this is true.
+    pub(crate) fn unless(self, is_abandoned: &'a AtomicBool) -> Self {
+        Self { is_abandoned: Some(is_abandoned), ..self }
     }
 
     /// To be asked now and then, such as for each page.
@@ -60,10 +69,9 @@ impl RenderDeadline {
     /// # Errors
     /// [`RenderError::TimedOut`] after the deadline.
     pub fn check(self) -> Result<(), RenderError> {
-        match self.0 {
-            Some(deadline) if Instant::now() >= deadline => Err(RenderError::TimedOut),
-            _ => Ok(()),
-        }
+        let is_late = self.at.is_some_and(|at| Instant::now() >= at);
+        let is_abandoned = self.is_abandoned.is_some_and(|is_abandoned| is_abandoned.load(Ordering::Relaxed));
+        if is_late || is_abandoned { Err(RenderError::TimedOut) } else { Ok(()) }
     }
 }
 
@@ -82,7 +90,7 @@ pub struct SentCopy<'a> {
 ///
 /// Equal input gives equal bytes: a renderer reads no clock but the deadline's, makes no random identifiers and looks
 /// nothing up. It runs on a thread for blocking work. One that goes on after the deadline keeps one of its company's
-/// places until it returns, and its document is dropped.
+/// slots until it returns, and its document is dropped.
 pub trait DocumentRenderer: Send + Sync {
     /// The finished document, `application/pdf`.
     fn render(&self, input: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError>;
@@ -104,7 +112,7 @@ pub enum RenderError {
     /// A text cannot be printed. The rule names the field, so that the user can change it.
     #[error(transparent)]
     Text(#[from] Invalid),
-    /// The document was not finished by its deadline, or waited for a place as long.
+    /// The document was not finished by its deadline.
     #[error("the document was not rendered in time")]
     TimedOut,
     /// Any other failure; the source holds the reason.
@@ -116,7 +124,8 @@ impl From<RenderError> for Error {
     fn from(error: RenderError) -> Self {
         match error {
             RenderError::Text(invalid) => Self::Invalid(invalid),
-            RenderError::TimedOut => Self::Overloaded,
+            // Not `Overloaded`: the same document would take as long again.
+            RenderError::TimedOut => Self::Invalid(Invalid::new("lines", "take too long to print")),
             error @ RenderError::Failed(_) => Self::internal(error),
         }
     }

@@ -21,7 +21,7 @@ use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
 use super::stream::Stream;
 use crate::api::body::ReadableBody;
-use crate::api::byte_budget::ConnectionId;
+use crate::api::byte_budget::ConnectionHandle;
 use crate::api::response_body::Body;
 use crate::api::service::ApiService;
 use crate::log::ErrorChain;
@@ -34,7 +34,8 @@ pub(super) struct Server {
 
 /// One connection, shared by its requests.
 struct Connection {
-    id: ConnectionId,
+    /// As the API knows it.
+    handle: ConnectionHandle,
     server: Arc<Server>,
     // Dropped before the guard, so that its descriptor is free when the table has room again.
     stream: Stream,
@@ -52,8 +53,8 @@ impl Server {
         mut stopped: watch::Receiver<()>,
     ) {
         let (stream, has_begun) = (Stream::new(stream), AtomicBool::new(false));
-        let connection =
-            Arc::new(Connection { id: ConnectionId::next(), server: self, guard, stream, has_begun });
+        let handle = guard.handle();
+        let connection = Arc::new(Connection { handle, server: self, guard, stream, has_begun });
         let Connection { server, guard, stream, has_begun, .. } = &*connection;
         let service = service_fn({
             let connection = Arc::clone(&connection);
@@ -126,7 +127,7 @@ impl Connection {
     async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Body> {
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
-        let mut response = self.server.service.answer_on(Some(self.id), request, checked).await;
+        let mut response = self.server.service.answer_on(Some(&self.handle), request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }

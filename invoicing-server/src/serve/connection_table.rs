@@ -13,6 +13,8 @@ use scopeguard::{ScopeGuard, guard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::api::byte_budget::ConnectionHandle;
+
 /// What an idle connection waits for. Ordered: the first kind is closed first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum WaitsFor {
@@ -176,7 +178,12 @@ pub(super) struct ConnectionGuard {
 }
 
 impl ConnectionGuard {
-    /// Waits until the table asks the connection to close.
+    /// The connection for the API, which may ask it to close too.
+    pub(super) fn handle(&self) -> ConnectionHandle {
+        ConnectionHandle::new(Arc::clone(&self.close))
+    }
+
+    /// Waits until the connection is asked to close.
     pub(super) async fn must_close(&self) {
         self.close.notified().await;
     }

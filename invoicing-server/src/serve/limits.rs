@@ -52,6 +52,7 @@ const MIN_READ_RATE: usize = 16 * 1024;
 /// | chunk extensions, trailers | 16 KiB each | 400 `bad_request` |
 /// | HTTP/2: unread bytes of bodies | 64 KiB a stream, 256 KiB a connection | the peer has to wait |
 /// | HTTP/2: bytes of one answer that wait in hyper | 48 KiB | the rest waits in the API, which can drop it |
+/// | an answer that stands still while memory is needed | 3 s | its rest is dropped; where that does not suffice, the connection ends |
 /// | HTTP/2: frame | 16 KiB | the connection ends |
 /// | HTTP/2: resets before a response, errors | 20, 64 | the connection ends (`ENHANCE_YOUR_CALM`) |
 /// | HTTP/2: `CONTINUATION` frames of one head | as many as [`header_bytes`](Self::header_bytes) needs | the connection ends |

@@ -1,29 +1,63 @@
+use std::time::Duration;
+
 use futures_util::FutureExt;
+use http::Version;
 use http_body_util::BodyExt;
 use tokio::time::advance;
 use uuid::Uuid;
 
+use super::ledger::{DOWNLOADS_PER_DOCUMENT, STALLED};
+use super::shares::Share;
 use super::*;
 use crate::api::response_body::{Body, UnreadResponse};
 
-/// The share of a company and of a connection. A document and unknown callers have a quarter of it.
+/// The share of a company and of a connection. A company's documents have half of it, a document and unknown callers a quarter.
 const SHARE: usize = 2 * 1024 * 1024;
+/// Too much for the reserves.
+const LARGE: usize = 64 * 1024;
 
 fn budget() -> Arc<ByteBudget> {
     Arc::new(ByteBudget::new(4 * SHARE))
 }
 
 fn company(id: u128) -> Owner {
-    Owner { connection: None, caller: Caller::Company(CompanyId(Uuid::from_u128(id))) }
+    Owner { connection: None, holder: Holder::Company(CompanyId(Uuid::from_u128(id))) }
 }
 
+/// A document of the company with this id.
 fn document(id: u128) -> Owner {
     let key = DocumentKey { company: CompanyId(Uuid::from_u128(id)), upload: Uuid::from_u128(id) };
-    Owner { connection: None, caller: Caller::Document(key) }
+    Owner { connection: None, holder: Holder::Document(key) }
+}
+
+fn another_document(id: u128) -> Owner {
+    let key = DocumentKey { company: CompanyId(Uuid::from_u128(id)), upload: Uuid::nil() };
+    Owner { connection: None, holder: Holder::Document(key) }
+}
+
+fn on(connection: &ConnectionHandle, Owner { holder, .. }: Owner) -> Owner {
+    Owner { connection: Some(connection.clone()), holder }
+}
+
+fn connection() -> (ConnectionHandle, Arc<Notify>) {
+    let close = Arc::new(Notify::new());
+    (ConnectionHandle::new(Arc::clone(&close)), close)
+}
+
+/// Whether the connection was asked to close.
+fn must_close(close: &Notify) -> bool {
+    close.notified().now_or_never().is_some()
 }
 
 fn answer(budget: &Arc<ByteBudget>, owner: Owner, bytes: usize) -> Result<Body, ApiError> {
-    Ok(Body::new(vec![0; bytes].into(), budget.admit(owner)?))
+    Ok(Body::new(vec![0; bytes].into(), budget.admit(owner)?, Version::HTTP_11))
+}
+
+/// An answer over HTTP/2 of which hyper has taken the first piece.
+fn begun(budget: &Arc<ByteBudget>, owner: Owner, bytes: usize) -> (Body, Bytes) {
+    let mut body = Body::new(vec![0; bytes].into(), budget.admit(owner).unwrap(), Version::HTTP_2);
+    let first = piece(&mut body).unwrap().unwrap();
+    (body, first)
 }
 
 fn piece(body: &mut Body) -> Option<Result<Bytes, UnreadResponse>> {
@@ -37,7 +71,7 @@ fn was_ended(body: &mut Body) -> bool {
 }
 
 fn total(budget: &ByteBudget) -> usize {
-    budget.inner.lock().total.bytes
+    budget.ledger.lock().bytes(Share::Total)
 }
 
 #[tokio::test]
@@ -55,7 +89,7 @@ async fn an_answer_leaves_in_pieces_and_counts_until_they_are_dropped() {
     drop(pieces.split_off(1));
     assert_eq!(total(&budget), PIECE);
     drop(pieces);
-    assert_eq!((total(&budget), budget.inner.lock().held.len()), (0, 0));
+    assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
 }
 
 #[tokio::test]
@@ -76,7 +110,7 @@ async fn a_body_that_is_dropped_counts_no_longer() {
     let budget = budget();
     for bytes in [PIECE, 3 * PIECE] {
         drop(answer(&budget, company(1), bytes).unwrap());
-        assert_eq!((total(&budget), budget.inner.lock().unread.len()), (0, 0));
+        assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
     }
 }
 
@@ -90,10 +124,11 @@ async fn a_company_over_its_share_loses_its_answer_that_stands_still_longest() {
     piece(&mut first).unwrap().unwrap();
     advance(STALLED / 2).await;
     piece(&mut second).unwrap().unwrap();
-    assert!(budget.admit(company(1)).is_err(), "both move");
-    assert!(budget.admit(company(2)).is_ok());
+    let next = budget.admit(company(1)).unwrap();
+    assert!(next.grow(LARGE).is_err(), "both move");
+    assert!(budget.admit(company(2)).unwrap().grow(LARGE).is_ok());
     advance(STALLED / 2).await;
-    assert!(budget.admit(company(1)).is_ok());
+    assert!(next.grow(LARGE).is_ok());
     assert_eq!([&mut first, &mut second].map(was_ended), [true, false]);
 }
 
@@ -119,22 +154,112 @@ async fn the_company_that_holds_most_gives_way_even_if_its_peers_read() {
 /// Rules: FAIR-1
 #[tokio::test(start_paused = true)]
 async fn a_connection_and_a_document_and_unknown_callers_have_a_share() {
-    let on_connection = |id| Owner { connection: Some(ConnectionId(1)), ..company(id) };
-    let unknown = Owner { connection: None, caller: Caller::Unknown };
+    let (one, _close) = connection();
+    let unknown = || Owner { connection: None, holder: Holder::Unknown };
     for (owners, share, other) in [
-        ([on_connection(1), on_connection(2)], SHARE, company(3)),
-        ([document(1); 2], SHARE / 4, company(3)),
-        ([unknown; 2], SHARE / 4, company(3)),
+        ([on(&one, company(1)), on(&one, company(2))], SHARE, company(3)),
+        ([document(1), document(1)], SHARE / 4, company(3)),
+        ([document(1), another_document(1)], SHARE / 2, company(1)),
+        ([unknown(), unknown()], SHARE / 4, company(3)),
     ] {
         let budget = budget();
         let [first, second] = owners;
         let held = budget.admit(first).unwrap();
-        held.grow(share - 1).unwrap();
-        assert!(budget.admit(second).unwrap().grow(2).is_err(), "{second:?}");
-        held.grow(1).unwrap();
-        assert!(budget.admit(second).is_err(), "{second:?}");
-        assert!(budget.admit(other).unwrap().grow(PIECE).is_ok());
+        held.grow(share - LARGE).unwrap();
+        let name = format!("{second:?}");
+        let late = budget.admit(second).unwrap();
+        late.grow(LARGE / 2).unwrap();
+        assert!(late.grow(LARGE).is_err(), "{name}");
+        assert!(budget.admit(other).unwrap().grow(LARGE).is_ok(), "{name}");
     }
+}
+
+/// Rules: FAIR-3
+#[tokio::test]
+async fn an_answer_of_any_size_is_admitted_alone_and_leaves_room_for_small_ones() {
+    let budget = budget();
+    let (one, _close) = connection();
+    let held = budget.admit(on(&one, company(1))).unwrap();
+    held.grow(SHARE + SHARE / 16).unwrap();
+    let late = budget.admit(on(&one, company(1))).unwrap();
+    assert!(late.grow(LARGE).is_err());
+    late.grow(PIECE).unwrap();
+    let large_document = budget.admit(document(2)).unwrap();
+    large_document.grow(SHARE / 2).unwrap();
+    let alone = budget.admit(document(3)).unwrap();
+    alone.grow(SHARE + LARGE).unwrap();
+}
+
+/// Rules: FAIR-4
+#[tokio::test]
+async fn the_largest_document_has_two_readers() {
+    let budget = budget();
+    let readers = [(); 3].map(|()| budget.admit(document(1)).unwrap());
+    let are_served = readers.each_ref().map(|reader| reader.grow(SHARE / 2 - LARGE).is_ok());
+    assert_eq!(are_served, [true, true, false]);
+}
+
+/// Rules: FAIR-2
+#[tokio::test(start_paused = true)]
+async fn nothing_is_ended_where_that_would_not_suffice() {
+    let budget = budget();
+    let mut small = answer(&budget, company(1), LARGE).unwrap();
+    let held = budget.admit(company(1)).unwrap();
+    held.grow(SHARE - 2 * LARGE).unwrap();
+    advance(STALLED).await;
+    assert!(budget.admit(company(1)).unwrap().grow(3 * LARGE).is_err());
+    assert!(!was_ended(&mut small));
+}
+
+/// Rules: FAIR-2
+#[tokio::test(start_paused = true)]
+async fn only_the_own_answers_or_those_of_a_larger_holder_give_way() {
+    let budget = budget();
+    let (proxy, _close) = connection();
+    let mut small = answer(&budget, on(&proxy, company(1)), LARGE).unwrap();
+    let held = budget.admit(on(&proxy, company(2))).unwrap();
+    held.grow(SHARE - LARGE).unwrap();
+    advance(STALLED).await;
+    assert!(budget.admit(on(&proxy, company(2))).unwrap().grow(LARGE).is_err());
+    let others = [3, 4, 5].map(|id| budget.admit(company(id)).unwrap());
+    for other in &others {
+        other.grow(SHARE * 13 / 16).unwrap();
+    }
+    assert!(others[0].grow(3 * LARGE).is_err());
+    assert!(!was_ended(&mut small));
+}
+
+/// Rules: FAIR-5
+#[tokio::test(start_paused = true)]
+async fn over_http_2_the_first_pieces_are_small() {
+    let budget = budget();
+    let (mut body, first) = begun(&budget, document(1), 5 * PIECE);
+    let mut sizes = vec![first.len()];
+    while let Some(piece) = piece(&mut body) {
+        sizes.push(piece.unwrap().len());
+    }
+    assert_eq!(sizes[..5], [1024, 4096, PIECE, PIECE, PIECE]);
+}
+
+/// Rules: FAIR-2, FAIR-5
+#[tokio::test(start_paused = true)]
+async fn a_connection_closes_where_only_what_it_has_taken_is_left_to_end() {
+    let budget = budget();
+    let [(stalled, close), (moving, other_close)] = [(); 2].map(|()| connection());
+    // 16 KiB and the first piece each.
+    let taken: Vec<_> = (0..40).map(|_| begun(&budget, on(&stalled, company(1)), PIECE)).collect();
+    let held = budget.admit(company(1)).unwrap();
+    held.grow(SHARE - 700 * 1024).unwrap();
+    let mut moves = begun(&budget, on(&moving, document(1)), PIECE);
+    advance(STALLED).await;
+    piece(&mut moves.0).unwrap().unwrap();
+    budget.admit(company(1)).unwrap().grow(600 * 1024).unwrap();
+    assert!(!must_close(&close), "the rests suffice");
+    let late = budget.admit(on(&moving, company(1))).unwrap();
+    late.grow(660 * 1024).unwrap();
+    assert!(must_close(&close) && !must_close(&other_close));
+    drop((taken, moves, late, held));
+    assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
 }
 
 /// Rules: FAIR-3
@@ -145,7 +270,7 @@ async fn the_last_part_of_the_budget_is_for_small_answers() {
     assert_eq!(held.each_ref().map(|held| held.grow(SHARE).is_ok()), [true, true, true, false]);
     held[3].grow(SHARE / 2).unwrap();
     let late = budget.admit(company(9)).unwrap();
-    assert!(late.grow(PIECE + 1).is_err());
+    assert!(late.grow(LARGE).is_err());
     late.grow(PIECE).unwrap();
 }
 
@@ -173,7 +298,7 @@ async fn an_answer_past_its_deadline_is_ended() {
     late.end_after(deadline);
     small.end_after(deadline);
     budget.end_overdue(deadline - Duration::from_millis(1));
-    assert_eq!(budget.inner.lock().unread.len(), 1);
+    assert_eq!(total(&budget), 2 * PIECE + 1);
     budget.end_overdue(deadline);
     assert!(was_ended(&mut late) && !was_ended(&mut small));
 }
@@ -184,14 +309,14 @@ async fn an_answer_counts_instead_of_its_reservation() {
     for (reserved, length) in [(0, 10), (10, 10), (1_000, 10), (10, 3 * PIECE), (9 * PIECE, 3 * PIECE)] {
         let reservation = budget.admit(company(1)).unwrap();
         reservation.grow(reserved).unwrap();
-        let body = Body::new(vec![0; length].into(), reservation);
+        let body = Body::new(vec![0; length].into(), reservation, Version::HTTP_11);
         assert_eq!(total(&budget), length, "{reserved} reserved");
         drop(body);
     }
 }
 
 #[tokio::test]
-async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_its_share_at_most() {
+async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_the_budget_at_most() {
     let budget = budget();
     let reservation = budget.admit(company(1)).unwrap();
     for _ in 0..2 {
@@ -203,6 +328,6 @@ async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_its_share_a
     assert!(other.cover(SHARE / 2).is_ok());
     drop((reservation, other));
     let reservation = budget.admit(company(1)).unwrap();
-    reservation.cover(3 * SHARE).unwrap();
-    assert_eq!(total(&budget), SHARE);
+    reservation.cover(5 * SHARE).unwrap();
+    assert_eq!(total(&budget), SHARE * 7 / 2);
 }

@@ -134,7 +134,7 @@ pub(super) fn block(columns: impl IntoIterator<Item = Column>, padding: f32) -> 
 /// A document that is being composed.
 pub(super) struct Composer<'f> {
     pub(super) set: Typesetter<'f>,
-    pub(super) pages: Paginator,
+    pub(super) pages: Paginator<'f>,
     pub(super) tags: Tags,
 }
 

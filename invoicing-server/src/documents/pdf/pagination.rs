@@ -162,7 +162,7 @@ pub(super) struct Page {
 
 /// Fills pages with blocks, from top to bottom.
 #[derive(Debug)]
-pub(super) struct Paginator {
+pub(super) struct Paginator<'d> {
     pages: Vec<Page>,
     y: f32,
     /// Whether the page has no block yet, apart from a repeated one.
@@ -171,11 +171,11 @@ pub(super) struct Paginator {
     chain: Vec<Block>,
     repeated: Option<Block>,
     blocks: usize,
-    deadline: RenderDeadline,
+    deadline: RenderDeadline<'d>,
 }
 
-impl Paginator {
-    pub(super) fn new(deadline: RenderDeadline) -> Self {
+impl<'d> Paginator<'d> {
+    pub(super) fn new(deadline: RenderDeadline<'d>) -> Self {
         let pages = vec![Page::default()];
         Self { pages, y: TOP, page_is_empty: true, chain: Vec::new(), repeated: None, blocks: 0, deadline }
     }

@@ -1,0 +1,247 @@
+//! What is held, for what, and since when.
+
+use std::collections::{BTreeSet, HashMap};
+use std::mem;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use super::shares::Share;
+use super::{ConnectionHandle, Holder, Owner};
+use crate::api::error::ApiError;
+use crate::documents::DocumentKey;
+
+/// An answer of which no piece was taken or sent for so long may be ended for another one of its owner. Three times as
+/// long as a reader at the lowest speed that `serve` accepts needs for a piece.
+pub(super) const STALLED: Duration = Duration::from_secs(3);
+/// Downloads of one document at once, from the check of the URL until the last piece was sent.
+pub(super) const DOWNLOADS_PER_DOCUMENT: usize = 8;
+
+pub(super) type AnswerId = u64;
+
+/// What is held.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    total: usize,
+    usage: HashMap<Share, Usage>,
+    answers: HashMap<AnswerId, Answer>,
+    next_id: AnswerId,
+    downloads: HashMap<DocumentKey, usize>,
+}
+
+/// What an answer consists of at first.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// The server takes it in pieces.
+    Unread(Bytes),
+    /// The server takes so many bytes at once.
+    Sending(usize),
+}
+
+/// What is held in one share.
+#[derive(Debug, Default)]
+struct Usage {
+    bytes: usize,
+    /// First the one that has not moved for longest.
+    answers: BTreeSet<(Instant, AnswerId)>,
+}
+
+/// An answer of which not all was sent.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) owner: Owner,
+    /// What the server has not taken.
+    rest: Bytes,
+    /// Size of what `rest` keeps in memory, as pieces are copies. 0 once the last piece was taken or the rest dropped.
+    pub(super) held: usize,
+    /// Size of the pieces that the server has taken and not sent.
+    pub(super) sending: usize,
+    last_progress: Instant,
+    deadline: Option<Instant>,
+    download: Option<DocumentKey>,
+}
+
+impl Ledger {
+    pub(super) fn add(&mut self, owner: &Owner, bytes: usize) {
+        if bytes > 0 {
+            self.total += bytes;
+            owner.shares().for_each(|share| self.usage.entry(share).or_default().bytes += bytes);
+        }
+    }
+
+    pub(super) fn subtract(&mut self, owner: &Owner, bytes: usize) {
+        self.total -= bytes;
+        for share in owner.shares() {
+            if let Some(usage) = self.usage.get_mut(&share) {
+                usage.bytes -= bytes;
+                if usage.bytes == 0 && usage.answers.is_empty() {
+                    self.usage.remove(&share);
+                }
+            }
+        }
+    }
+
+    pub(super) fn bytes(&self, share: Share) -> usize {
+        if share == Share::Total {
+            return self.total;
+        }
+        self.usage.get(&share).map_or(0, |usage| usage.bytes)
+    }
+
+    pub(super) fn usage(&self) -> impl Iterator<Item = (Share, usize)> {
+        self.usage.iter().map(|(share, usage)| (*share, usage.bytes))
+    }
+
+    /// The answers in a share, first the one that has not moved for longest.
+    pub(super) fn answers(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
+        let ids = self.usage.get(&share).into_iter().flat_map(|usage| &usage.answers);
+        ids.filter_map(|(_, id)| self.answers.get(id).map(|answer| (*id, answer)))
+    }
+
+    /// Those of them that stand still.
+    pub(super) fn stalled(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
+        let now = Instant::now();
+        self.answers(share).take_while(move |(_, answer)| answer.last_progress + STALLED <= now)
+    }
+
+    /// Counts a download of the owner's document.
+    ///
+    /// # Errors
+    /// `overloaded` where there are too many and all of them move.
+    pub(super) fn begin_download(
+        &mut self,
+        owner: &Owner,
+        ended: &mut Vec<Bytes>,
+    ) -> Result<Option<DocumentKey>, ApiError> {
+        let Holder::Document(key) = owner.holder else { return Ok(None) };
+        if self.downloads.get(&key).is_some_and(|downloads| *downloads >= DOWNLOADS_PER_DOCUMENT) {
+            let stalled = self.stalled(Share::Document(key)).find(|(_, answer)| answer.download.is_some());
+            let (id, _) = stalled.ok_or(ApiError::Overloaded)?;
+            ended.extend(self.drop_rest(id));
+        }
+        *self.downloads.entry(key).or_default() += 1;
+        Ok(Some(key))
+    }
+
+    pub(super) fn end_download(&mut self, download: Option<DocumentKey>) {
+        let Some(key) = download else { return };
+        if let Some(downloads) = self.downloads.get_mut(&key) {
+            *downloads -= 1;
+            if *downloads == 0 {
+                self.downloads.remove(&key);
+            }
+        }
+    }
+
+    /// Takes over the bytes and the download of a reservation.
+    pub(super) fn insert(
+        &mut self,
+        owner: Owner,
+        content: Content,
+        download: Option<DocumentKey>,
+    ) -> AnswerId {
+        let (rest, held, sending) = match content {
+            Content::Unread(rest) => {
+                let held = rest.len();
+                (rest, held, 0)
+            }
+            Content::Sending(bytes) => (Bytes::new(), 0, bytes),
+        };
+        let (id, last_progress) = (self.next_id, Instant::now());
+        self.next_id += 1;
+        for share in owner.shares() {
+            self.usage.entry(share).or_default().answers.insert((last_progress, id));
+        }
+        let answer = Answer { owner, rest, held, sending, last_progress, deadline: None, download };
+        self.answers.insert(id, answer);
+        id
+    }
+
+    pub(super) fn set_deadline(&mut self, id: AnswerId, deadline: Instant) {
+        if let Some(answer) = self.answers.get_mut(&id) {
+            answer.deadline = Some(deadline);
+        }
+    }
+
+    /// At most so many bytes. `None` once the rest was dropped.
+    pub(super) fn take_piece(&mut self, id: AnswerId, most: usize) -> Option<Bytes> {
+        let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
+        let piece = answer.rest.split_to(most.min(answer.rest.len()));
+        answer.sending += piece.len();
+        let held = if answer.rest.is_empty() { mem::take(&mut answer.held) } else { 0 };
+        let owner = answer.owner.clone();
+        self.add(&owner, piece.len());
+        self.subtract(&owner, held);
+        self.has_moved(id);
+        Some(piece)
+    }
+
+    /// Counts a piece no longer.
+    pub(super) fn piece_is_sent(&mut self, id: AnswerId, bytes: usize) {
+        // An answer whose connection was closed is not here any more.
+        let Some(answer) = self.answers.get_mut(&id) else { return };
+        answer.sending -= bytes;
+        let owner = answer.owner.clone();
+        self.subtract(&owner, bytes);
+        self.has_moved(id);
+        self.remove_if_sent(id);
+    }
+
+    /// Drops what the server has not taken. The answer is no download any more.
+    pub(super) fn drop_rest(&mut self, id: AnswerId) -> Option<Bytes> {
+        let answer = self.answers.get_mut(&id)?;
+        let (rest, held) = (mem::take(&mut answer.rest), mem::take(&mut answer.held));
+        let (owner, download) = (answer.owner.clone(), answer.download.take());
+        self.subtract(&owner, held);
+        self.end_download(download);
+        self.remove_if_sent(id);
+        Some(rest)
+    }
+
+    /// Ends all answers of a connection, and asks it to close.
+    pub(super) fn close(&mut self, connection: &ConnectionHandle) -> Vec<Bytes> {
+        connection.close.notify_one();
+        let ids: Vec<_> = self.answers(Share::Connection(connection.id)).map(|(id, _)| id).collect();
+        ids.into_iter().filter_map(|id| self.remove(id)).collect()
+    }
+
+    /// Drops the rests of answers past their deadline.
+    pub(super) fn end_overdue(&mut self, now: Instant) -> Vec<Bytes> {
+        let is_overdue = |answer: &Answer| answer.deadline.is_some_and(|deadline| deadline <= now);
+        let overdue: Vec<_> =
+            self.answers.iter().filter(|(_, answer)| is_overdue(answer)).map(|(id, _)| *id).collect();
+        overdue.into_iter().filter_map(|id| self.drop_rest(id)).collect()
+    }
+
+    /// Puts an answer behind all others in the order of its shares.
+    fn has_moved(&mut self, id: AnswerId) {
+        let Some(answer) = self.answers.get_mut(&id) else { return };
+        let (before, now) = (answer.last_progress, Instant::now());
+        answer.last_progress = now;
+        for share in answer.owner.shares() {
+            if let Some(usage) = self.usage.get_mut(&share) {
+                usage.answers.remove(&(before, id));
+                usage.answers.insert((now, id));
+            }
+        }
+    }
+
+    fn remove_if_sent(&mut self, id: AnswerId) {
+        if self.answers.get(&id).is_some_and(|answer| answer.held == 0 && answer.sending == 0) {
+            self.remove(id);
+        }
+    }
+
+    fn remove(&mut self, id: AnswerId) -> Option<Bytes> {
+        let answer = self.answers.remove(&id)?;
+        for share in answer.owner.shares() {
+            if let Some(usage) = self.usage.get_mut(&share) {
+                usage.answers.remove(&(answer.last_progress, id));
+            }
+        }
+        self.subtract(&answer.owner, answer.held + answer.sending);
+        self.end_download(answer.download);
+        Some(answer.rest)
+    }
+}

@@ -1,0 +1,107 @@
+//! The parts of the budget, and how large they are.
+
+use invoicing_core::CompanyId;
+
+use super::{Holder, Owner};
+use crate::config::MIN_BUFFERED_BYTES;
+use crate::documents::DocumentKey;
+
+/// Up to this size a request or an answer may use the reserves: a head over HTTP/2 and a piece.
+const SMALL: usize = 32 * 1024;
+
+/// A part of the budget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Share {
+    Document(DocumentKey),
+    /// All documents of a company.
+    Documents(CompanyId),
+    Company(CompanyId),
+    Unknown,
+    Connection(u64),
+    Total,
+}
+
+impl Share {
+    /// Whether its size decides which of two holders gives way.
+    pub(super) fn is_of_holder(self) -> bool {
+        matches!(self, Self::Company(_) | Self::Unknown)
+    }
+}
+
+impl Holder {
+    pub(super) fn share(self) -> Share {
+        match self {
+            Self::Unknown => Share::Unknown,
+            Self::Company(company) | Self::Document(DocumentKey { company, .. }) => Share::Company(company),
+        }
+    }
+}
+
+impl Owner {
+    /// The shares in which its answers are ordered: from the narrowest to the widest, so that an owner's own answers
+    /// are ended first.
+    pub(super) fn shares(&self) -> impl Iterator<Item = Share> + use<> {
+        let (document, documents) = match self.holder {
+            Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
+            Holder::Unknown | Holder::Company(_) => (None, None),
+        };
+        let connection = self.connection.as_ref().map(|connection| Share::Connection(connection.id));
+        document.into_iter().chain(documents).chain([self.holder.share()]).chain(connection)
+    }
+}
+
+/// The budget and its shares, in bytes.
+#[derive(Debug)]
+pub(super) struct Limits {
+    /// The smallest of all. While the whole service holds less, no share can be used up.
+    pub(super) smallest: usize,
+    total: usize,
+    company: usize,
+    connection: usize,
+    documents: usize,
+    document: usize,
+    unknown: usize,
+}
+
+impl Limits {
+    pub(super) fn new(total: usize) -> Self {
+        // Each share is enough for one request.
+        let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
+        Self {
+            smallest: total / 16,
+            total,
+            company: share(4),
+            connection: share(4),
+            documents: share(8),
+            document: total / 16,
+            unknown: total / 16,
+        }
+    }
+
+    /// The most that one answer can reserve.
+    pub(super) fn largest_answer(&self) -> usize {
+        self.of(Share::Total, usize::MAX)
+    }
+
+    /// For a request that has this size in all.
+    pub(super) fn of(&self, share: Share, size: usize) -> usize {
+        // A large answer leaves a reserve in the budget; a small one finds another in its company's and connection's.
+        let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
+        match share {
+            // Two readers of the largest document are served at a time.
+            Share::Document(_) => self.document.max(size.saturating_mul(2)),
+            Share::Documents(_) => self.documents.max(size.saturating_mul(2)),
+            Share::Company(_) => self.company + reserve(self.company),
+            Share::Unknown => self.unknown,
+            Share::Connection(_) => self.connection + reserve(self.connection),
+            Share::Total => {
+                (self.total - self.total / 8 + reserve(self.total)).max(MIN_BUFFERED_BYTES).min(self.total)
+            }
+        }
+    }
+
+    /// Whether an answer that is larger than the share is admitted while the share holds nothing else.
+    pub(super) fn admits_one_of_any_size(share: Share) -> bool {
+        !matches!(share, Share::Unknown | Share::Total)
+    }
+}
