@@ -2,17 +2,17 @@
 
 mod freezing;
 mod import;
+mod links;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, price_lines,
+    Changed, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
+    QuoteImport, QuoteItem, QuoteStatus, price_lines,
 };
 
 use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::page::PageQuery;
-use crate::secret::Secret;
 use crate::store::documents::DocumentRecord;
 use crate::store::quotes::InternalDetails;
 use crate::store::rows::from_json;
@@ -98,6 +98,7 @@ impl Quotes<'_> {
         self.0
             .write(async move |mut tx| {
                 let rejected = tx.quotes().find(id).await?.reject(tx.change.stamp)?;
+                links::move_end(&mut tx, &rejected.record).await?;
                 update(&mut tx, rejected).await
             })
             .await
@@ -114,22 +115,6 @@ impl Quotes<'_> {
             }
         });
         Ok(ExternalLink { id, external_id: quote.await?.summary.external_id })
-    }
-
-    /// A link with which the client can see, sign and decline the quote. Its token is shown once; each call makes
-    /// another one, and all of them stay good.
-    pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
-        let token = Secret::generate(crate::secret::SIGNING_LINK, self.0.env());
-        let hash = token.sha256();
-        let inserted = self.0.write(async move |mut tx| {
-            if tx.quotes().find(id).await?.summary.status == QuoteStatus::Draft {
-                return Err(Conflict::new("a quote in DRAFT has no signing link; send it first").into());
-            }
-            let now = tx.change.now;
-            tx.signatures().insert_link(id, &hash, now).await
-        });
-        inserted.await?;
-        Ok(token)
     }
 
     /// One quote.

@@ -330,6 +330,18 @@ impl Company {
         Ok(())
     }
 
+    /// The last day of the signing links of a quote: 30 days after its validity, or after the decision if that is later.
+    pub(crate) fn last_day_of_links(&self, place: usize, now: Millis) -> NaiveDate {
+        let quote = &self.quotes[place];
+        let decided = match quote.status {
+            "ACCEPTED" => quote.accepted,
+            "REJECTED" => Some(quote.updated.min(now)),
+            _ => None,
+        };
+        let decided = decided.map(|at| self.day(at));
+        days_after(quote.valid_until.max(decided).unwrap_or_else(|| self.day(quote.created)), 30)
+    }
+
     /// Quotes that a sweep expires on that day.
     pub(crate) fn ended_quotes(&self, today: NaiveDate) -> Vec<usize> {
         let ended =

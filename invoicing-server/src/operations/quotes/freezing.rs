@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use invoicing_core::{Changed, Conflict, Quote, QuoteId};
 
-use super::{Quotes, update};
+use super::{Quotes, links, update};
 use crate::Error;
 use crate::documents::{Frozen, Particulars};
 use crate::store::documents::DocumentRow;
@@ -134,6 +134,7 @@ impl Quotes<'_> {
                 if let Some(proof) = &proof {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
+                links::move_end(&mut tx, &changed.record).await?;
                 update(&mut tx, changed).await.map(Some)
             })
             .await
