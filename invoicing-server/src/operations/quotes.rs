@@ -83,9 +83,9 @@ impl Quotes<'_> {
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
         self.change_frozen(id, |before| async move {
             let preview = before.quote.accept(before.change.at())?.record;
-            let document = match before.quote.summary.status {
-                QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview).await?),
-                _ => None,
+            let document = match before.quote.summary.sent_at {
+                None => Some(self.freeze(before.particulars(&preview), &preview).await?),
+                Some(_) => None,
             };
             let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
             Ok(FrozenChange { document, proof: None, decide })
@@ -93,7 +93,7 @@ impl Quotes<'_> {
         .await
     }
 
-    /// Records that the client declined. No event.
+    /// Records that the client declined, or discards a draft, whose number stays taken. No event.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         self.0
             .write(async move |mut tx| {

@@ -295,7 +295,7 @@ impl Company {
     pub(crate) fn reject_quote(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
         let quote = &mut self.quotes[place];
-        if quote.status != "SENT" {
+        if !["DRAFT", "SENT"].contains(&quote.status) {
             return Err(vec![Refused::Conflict]);
         }
         quote.status = "REJECTED";

@@ -289,7 +289,7 @@ impl Run {
         let ended = last_day.is_some_and(|day| day < model.day(self.now));
         let expected = match place {
             None => Err(vec![Refused::NotFound]),
-            Some(place) if ended || model.quotes[place].status == "DRAFT" => Err(vec![Refused::Conflict]),
+            Some(place) if ended || model.quotes[place].documents == 0 => Err(vec![Refused::Conflict]),
             Some(_) => Ok(()),
         };
         agree(&answer, &expected)?;

@@ -17,14 +17,16 @@ impl Quotes<'_> {
     /// acceptance or refusal if that is later. Its token is shown once; each call makes another link.
     ///
     /// # Errors
-    /// [`Error::Conflict`] for a quote in DRAFT, and for one whose links have ended.
+    /// [`Error::Conflict`] for a quote that was never sent or accepted, and for one whose links have ended.
     pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let inserted = self.0.write(async move |mut tx| {
             let quote = tx.quotes().find(id).await?;
-            if quote.summary.status == QuoteStatus::Draft {
-                return Err(Conflict::new("a quote in DRAFT has no signing link; send it first").into());
+            if quote.summary.sent_at.is_none() && quote.summary.status != QuoteStatus::Accepted {
+                return Err(
+                    Conflict::new("a quote without a document has no signing link; send it first").into()
+                );
             }
             let (now, ends_at) = (tx.change.now, links_end(&quote, &tx.change));
             if ends_at <= now {
