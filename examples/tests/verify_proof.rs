@@ -53,6 +53,7 @@ impl Signed {
             company: &issuer,
             quote: &quote,
             client_address: None,
+            client_phone: None,
             work_site: None,
             issued_on: quote.summary.created_at.to_chrono().date_naive(),
             sent_copy: Some(SentCopy {

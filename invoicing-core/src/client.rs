@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
+use crate::address::postal_address;
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
 use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
@@ -178,6 +179,11 @@ impl ClientFields {
 }
 
 impl<T> Client<T> {
+    /// The postal address as documents print it below the name, lines separated by `\n`.
+    pub fn postal_address(&self) -> Option<String> {
+        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
+    }
+
     /// The text that `q` searches: name, e-mail and city, folded (see [`fold_for_search`]), one per line.
     pub fn search_text(&self) -> String {
         [Some(&self.name), self.email.as_ref(), self.city.as_ref()]

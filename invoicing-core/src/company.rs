@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use strum::{Display, IntoStaticStr, VariantArray};
 
+use crate::address::postal_address;
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 
@@ -57,8 +58,12 @@ pub struct NewCompany {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct CompanyIdentity {
-    /// Postal address, at most 2,000 characters.
+    /// Street address, or the whole address as one text; at most 2,000 characters.
     pub address: Option<String>,
+    /// Postal code.
+    pub zip_code: Option<String>,
+    /// Town.
+    pub city: Option<String>,
     /// E-mail.
     pub email: Option<String>,
     /// Telephone number.
@@ -133,12 +138,19 @@ impl NewCompany {
 }
 
 impl CompanyIdentity {
+    /// The postal address as documents print it below the name, lines separated by `\n`.
+    pub fn postal_address(&self) -> Option<String> {
+        postal_address(self.address.as_deref(), self.zip_code.as_deref(), self.city.as_deref())
+    }
+
     /// Trims, normalises and checks every field.
     pub fn check(&self) -> Result<Self, Invalid> {
         let short = |field, value: &Option<String>| optional_text(field, value.as_deref(), SHORT_TEXT);
         let long = |field, value: &Option<String>| optional_text(field, value.as_deref(), LONG_TEXT);
         let identity = Self {
             address: long("address", &self.address)?,
+            zip_code: short("zipCode", &self.zip_code)?,
+            city: short("city", &self.city)?,
             email: short("email", &self.email)?,
             phone: short("phone", &self.phone)?,
             siret: short("siret", &self.siret)?.map(|siret| siret.replace(char::is_whitespace, "")),

@@ -45,6 +45,7 @@
 //! | [`serde::Serialize`], [`serde::Deserialize`] | the wire form of every record |
 //! | [`strum::VariantArray`] | derived by the enums; [`QuoteStatus::ALL`] and its like need no import |
 
+mod address;
 mod client;
 mod company;
 pub mod contract;

@@ -257,9 +257,9 @@ impl Quote {
         Ok(Changed { record: quote, events: vec![event] })
     }
 
-    /// SENT → REJECTED.
+    /// SENT → REJECTED, declined. DRAFT → REJECTED, discarded: its number stays taken.
     pub fn reject(&self, stamp: Timestamp) -> Result<Changed<Self>, Conflict> {
-        self.require("rejected", &[QuoteStatus::Sent])?;
+        self.require("rejected", &[QuoteStatus::Draft, QuoteStatus::Sent])?;
         Ok(Changed::without_events(self.modified(QuoteStatus::Rejected, stamp)))
     }
 

@@ -18,8 +18,8 @@ pub enum Error {
     /// The record's state does not allow it.
     #[error(transparent)]
     Conflict(#[from] Conflict),
-    /// The quote is in DRAFT, so it has no frozen document.
-    #[error("the quote is still a draft: it has no document yet")]
+    /// The quote is in DRAFT, or was discarded there, so it has no frozen document.
+    #[error("the quote was not sent: it has no document")]
     DocumentUnavailable,
     /// The company has used up its share of the work that is done at once, such as rendering. The same call may succeed
     /// later.

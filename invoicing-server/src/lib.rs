@@ -95,7 +95,7 @@ pub use store::events::EventRecord;
 pub use store::invoices::{Payment, PaymentMethod};
 pub use store::keys::KeyRecord;
 pub use store::sealed::SealedWith;
-pub use store::signatures::ProofRecord;
+pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 

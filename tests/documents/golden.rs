@@ -98,6 +98,7 @@ fn a_quote_of_one_page() {
 #[test]
 fn eight_pages_with_lots_and_sections() {
     let mut paper = Paper::of(many_lines(130)).retained(5);
+    paper.client_phone = Some("06 12 34 56 78".to_owned());
     paper.work_site = Some("Résidence des Lilas, bâtiment B\n8 impasse du Moulin\n44300 Nantes".to_owned());
     check("eight_pages", &paper, 8..=8);
 }

@@ -16,6 +16,7 @@ use crate::support::{refused, signature};
 struct Seen {
     company: CompanyIdentity,
     client_address: Option<String>,
+    client_phone: Option<String>,
     work_site: Option<String>,
     issued_on: String,
     signed: bool,
@@ -33,6 +34,7 @@ impl DocumentRenderer for Recording {
         let seen = Seen {
             company: input.company.identity.clone(),
             client_address: input.client_address.map(str::to_owned),
+            client_phone: input.client_phone.map(str::to_owned),
             work_site: input.work_site.map(str::to_owned),
             issued_on: input.issued_on.to_string(),
             signed: input.quote.detail.signature.is_some(),
@@ -80,18 +82,25 @@ async fn shop() -> Shop {
     Shop { invoicing, company, renderer, _place: place }
 }
 
-/// Rules: EVIDENCE-6
+/// Rules: EVIDENCE-6, DOCUMENT-18
 #[on_each_database]
 async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
     let Shop { invoicing, company, renderer, _place } = shop().await;
-    let client = NewClient { address: Some("2 rue Haute".into()), ..NewClient::named("Lefèvre") };
+    let client = NewClient {
+        address: Some("2 rue Haute".into()),
+        zip_code: Some("44000".into()),
+        city: Some("Nantes".into()),
+        phone: Some("06 12 34 56 78".into()),
+        ..NewClient::named("Lefèvre")
+    };
     let client = company.clients().create(&client).await.unwrap().client;
     let new = NewQuote { work_site: Some("Chantier, 3 quai Bas".into()), ..new_quote(client.id) };
     let quote = company.quotes().create(&new).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
     let sent = renderer.last();
     assert_eq!(sent.work_site.as_deref(), Some("Chantier, 3 quai Bas"));
-    assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute"));
+    assert_eq!(sent.client_address.as_deref(), Some("2 rue Haute\n44000 Nantes"));
+    assert_eq!(sent.client_phone.as_deref(), Some("06 12 34 56 78"));
     assert_eq!((sent.signed, &sent.sent_copy), (false, &None));
 
     // Everything moves between sending and signing.

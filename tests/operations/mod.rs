@@ -7,4 +7,5 @@ mod numbers_and_money;
 mod projects;
 mod quotes;
 mod schema;
+mod signing_links;
 mod sweep;

@@ -217,12 +217,12 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
         if !matches!(status, Draft | Sent | Rejected | Expired) {
             conflict(&world, &format!("accept {status}"), quotes.accept(id)).await;
         }
-        if *status != Sent {
+        if !matches!(status, Draft | Sent) {
             conflict(&world, &format!("reject {status}"), quotes.reject(id)).await;
-            if let Some(token) = &token {
-                conflict(&world, &format!("sign {status}"), links.sign(token.reveal(), &signature())).await;
-                conflict(&world, &format!("decline {status}"), links.decline(token.reveal())).await;
-            }
+        }
+        if let (Some(token), Draft | Accepted | Rejected | Expired) = (&token, status) {
+            conflict(&world, &format!("sign {status}"), links.sign(token.reveal(), &signature())).await;
+            conflict(&world, &format!("decline {status}"), links.decline(token.reveal())).await;
         }
         if *status == Draft {
             conflict(&world, "link to a draft", quotes.signing_link(id)).await;
@@ -510,6 +510,27 @@ async fn a_signature_that_is_submitted_in_time_is_good_though_its_document_takes
     assert_eq!(signed.summary.status, QuoteStatus::Accepted);
     assert_eq!(signed.summary.signed_at, Some(submitted_at));
     assert!(signed.summary.updated_at > world.now(), "the sweep has used that instant");
+}
+
+/// Rules: QUOTE-18, DOCUMENT-3, DOCUMENT-10
+#[on_each_database]
+async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_or_accepted() {
+    let world = World::new().await;
+    let quotes = world.company.quotes();
+    for accepted in [true, false] {
+        let draft = world.draft().await.summary;
+        let seen = events(&world.company).await.len();
+        let discarded = quotes.reject(draft.id).await.unwrap().summary;
+        assert_eq!((discarded.status, &discarded.number), (QuoteStatus::Rejected, &draft.number));
+        assert_eq!((discarded.sent_at, events(&world.company).await.len()), (None, seen));
+        let document = refused(&world, "its document", quotes.document(draft.id)).await;
+        assert!(matches!(document, Error::DocumentUnavailable), "{document:?}");
+        conflict(&world, "a link", quotes.signing_link(draft.id)).await;
+        let again = if accepted { quotes.accept(draft.id).await } else { quotes.send(draft.id, None).await };
+        assert_eq!(again.unwrap().summary.number, draft.number);
+        assert_eq!(quotes.documents(draft.id).await.unwrap().len(), 1);
+        quotes.signing_link(draft.id).await.unwrap();
+    }
 }
 
 /// Rules: QUOTE-10

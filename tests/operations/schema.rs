@@ -33,6 +33,34 @@ async fn a_database_of_a_development_state_is_refused_in_words_that_say_so() {
     assert_eq!(newest_version(&mut behind).await, newest, "the database is left as it was");
 }
 
+/// Runs those statements of the migration that are about a table.
+async fn migrate_books(world: &World, behind: &mut Behind, table: &str) {
+    let migration = world.database().either(
+        include_str!("../../invoicing-server/migrations/sqlite/0003_books.sql"),
+        include_str!("../../invoicing-server/migrations/postgres/0003_books.sql"),
+    );
+    for statement in migration.split_inclusive(';').filter(|statement| statement.contains(table)) {
+        behind.run(statement, &[]).await;
+    }
+}
+
+/// Rules: QUOTE-16
+#[on_each_database]
+async fn the_signing_links_of_an_older_version_end_too() {
+    let world = World::new().await;
+    let sent = world.sent().await.summary;
+    assert_eq!(sent.valid_until, Some(date("2026-10-14")));
+    world.company.quotes().signing_link(sent.id).await.unwrap();
+    let mut behind = world.behind().await;
+    behind.run("DROP INDEX signing_link_quote", &[]).await;
+    for column in ["ends_at", "revoked_at"] {
+        behind.run(&format!("ALTER TABLE signing_link DROP COLUMN {column}"), &[]).await;
+    }
+    migrate_books(&world, &mut behind, "signing_link").await;
+    let links = world.company.quotes().signing_links(sent.id).await.unwrap();
+    assert_eq!(links[0].ends_at, Some("2026-11-15T00:00:00Z".parse().unwrap()));
+}
+
 /// Rules: NUMBER-6
 #[on_each_database]
 async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
@@ -44,13 +72,7 @@ async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
     world.clock.set(right);
     let mut behind = world.behind().await;
     behind.run("ALTER TABLE series DROP COLUMN last_date", &[]).await;
-    let migration = world.database().either(
-        include_str!("../../invoicing-server/migrations/sqlite/0003_books.sql"),
-        include_str!("../../invoicing-server/migrations/postgres/0003_books.sql"),
-    );
-    for statement in migration.split_inclusive(';').filter(|statement| statement.contains("series")) {
-        behind.run(statement, &[]).await;
-    }
+    migrate_books(&world, &mut behind, "series").await;
     let next = issued_over(&world.company, "100").await.summary;
     assert_eq!(next.issue_date, Some(date("2026-09-17")));
 }

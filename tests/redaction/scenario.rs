@@ -308,6 +308,7 @@ async fn documents(
     printed.failure("signed twice", links.sign(token.reveal(), &signature).await);
     printed.failure("declined late", links.decline(token.reveal()).await);
     printed.failure("a cut token", links.open(&token.reveal()[..40]).await);
+    printed.value("SigningLinkRecord", &quotes.signing_links(quote).await.unwrap());
     printed.value("ProofRecord", &quotes.proof(quote).await.unwrap().unwrap());
     printed.value("DocumentRecord", &quotes.documents(quote).await.unwrap());
     quote

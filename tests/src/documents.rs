@@ -23,6 +23,8 @@ pub struct Paper {
     pub quote: Quote,
     /// Where the client lives.
     pub client_address: Option<String>,
+    /// The client's telephone number.
+    pub client_phone: Option<String>,
     /// Where the work is done.
     pub work_site: Option<String>,
     /// The document that was signed.
@@ -32,8 +34,14 @@ pub struct Paper {
 impl Paper {
     /// A quote of these lines, as a house painter in Nantes sends it.
     pub fn of(lines: Vec<Line>) -> Self {
-        let client_address = Some("3 place Royale\n44000 Nantes".to_owned());
-        Self { company: company(), quote: quote(lines), client_address, work_site: None, sent_copy: None }
+        Self {
+            company: company(),
+            quote: quote(lines),
+            client_address: Some("3 place Royale\n44000 Nantes".to_owned()),
+            client_phone: None,
+            work_site: None,
+            sent_copy: None,
+        }
     }
 
     /// With a retention of some percent.
@@ -81,6 +89,7 @@ impl Paper {
             company: &self.company,
             quote: &self.quote,
             client_address: self.client_address.as_deref(),
+            client_phone: self.client_phone.as_deref(),
             work_site: self.work_site.as_deref(),
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).expect("a day"),
             sent_copy: copy.map(|bytes| SentCopy {
@@ -166,7 +175,9 @@ pub fn many_lines(count: usize) -> Vec<Line> {
 
 fn company() -> Company {
     let identity = CompanyIdentity {
-        address: Some("12 rue des Métiers\n44000 Nantes".into()),
+        address: Some("12 rue des Métiers".into()),
+        zip_code: Some("44000".into()),
+        city: Some("Nantes".into()),
         email: Some("contact@martin-peinture.example".into()),
         phone: Some("02 40 00 00 00".into()),
         siret: Some("73282932000074".into()),

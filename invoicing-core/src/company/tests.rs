@@ -53,6 +53,8 @@ fn each_field_is_checked_and_named() {
     }
     assert_eq!(field(&refused(|new| new.identity.email = Some("no-at-sign".into()))), "email");
     assert_eq!(field(&refused(|new| new.identity.phone = Some("x".repeat(256)))), "phone");
+    assert_eq!(field(&refused(|new| new.identity.zip_code = Some("x".repeat(256)))), "zipCode");
+    assert_eq!(field(&refused(|new| new.identity.city = Some("x".repeat(256)))), "city");
     assert_eq!(field(&refused(|new| new.identity.vat_number = Some("a\nb".into()))), "vatNumber");
     assert_eq!(field(&refused(|new| new.identity.address = Some("x".repeat(2_001)))), "address");
     assert_eq!(field(&refused(|new| new.identity.insurance = Some("x".repeat(2_001)))), "insurance");
@@ -70,4 +72,12 @@ fn a_siret_has_14_digits_however_it_is_spaced() {
         assert_eq!(identity(bad).check().unwrap_err().field, "siret", "{bad}");
     }
     assert_eq!(identity(" ").check().unwrap(), CompanyIdentity::default());
+}
+
+/// Rules: DOCUMENT-18
+#[test]
+fn an_identity_that_was_stored_with_its_address_as_one_text_is_read() {
+    let stored = r#"{"address": "12 rue des Métiers\n44000 Nantes", "phone": null}"#;
+    let identity: CompanyIdentity = serde_json::from_str(stored).unwrap();
+    assert_eq!(identity.postal_address().as_deref(), Some("12 rue des Métiers\n44000 Nantes"));
 }

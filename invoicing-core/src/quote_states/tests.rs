@@ -50,7 +50,7 @@ fn allowed(from: QuoteStatus, operation: Operation) -> Option<(QuoteStatus, &'st
         (Operation::Send, Draft | Expired | Rejected) => Some((Sent, &[])),
         (Operation::Sign, Sent) => Some((Accepted, &["quote.signed", "quote.accepted"])),
         (Operation::Accept, Draft | Sent | Rejected | Expired) => Some((Accepted, &["quote.accepted"])),
-        (Operation::Reject, Sent) => Some((Rejected, &[])),
+        (Operation::Reject, Draft | Sent) => Some((Rejected, &[])),
         (Operation::Expire, Sent) => Some((Expired, &[])),
         (Operation::Link, any) => Some((any, &[])),
         _ => None,

@@ -9,3 +9,15 @@ UPDATE series SET last_date = (
 DROP INDEX payment_reference;
 CREATE UNIQUE INDEX payment_reference ON payment (company_id, invoice_id, reference)
     WHERE reference IS NOT NULL AND reversed_at IS NULL;
+
+-- A signing link ends 30 days after the validity of its quote, or after the decision if that is later. The links of
+-- before end after 32 days, as the time zones of companies are not known here.
+ALTER TABLE signing_link ADD COLUMN ends_at INTEGER;
+ALTER TABLE signing_link ADD COLUMN revoked_at INTEGER;
+UPDATE signing_link SET ends_at = 2764800000 + (
+    SELECT max(
+        coalesce(unixepoch(valid_until) * 1000, updated_at),
+        CASE WHEN status IN ('ACCEPTED', 'REJECTED') THEN updated_at ELSE 0 END
+    ) FROM quote WHERE quote.company_id = signing_link.company_id AND quote.id = signing_link.quote_id
+);
+CREATE INDEX signing_link_quote ON signing_link (company_id, quote_id);

@@ -98,7 +98,7 @@ impl ApiError {
             Self::Operation(Error::Invalid(invalid)) => invalid.to_string().into(),
             Self::Operation(Error::Conflict(conflict)) => conflict.message.clone(),
             Self::Operation(Error::DocumentUnavailable) => {
-                "The quote is still a draft: it has no document yet".into()
+                "The quote was not sent: it has no document".into()
             }
             Self::Operation(Error::StorageUnavailable(_)) => {
                 "Storage is unavailable at the moment; try again later".into()

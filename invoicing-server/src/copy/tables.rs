@@ -138,7 +138,14 @@ pub(super) const TABLES: [Table; 19] = [
     Table {
         name: "signing_link",
         key: 2,
-        columns: &[id("company_id"), bytes("token_hash"), id("quote_id"), number("created_at")],
+        columns: &[
+            id("company_id"),
+            bytes("token_hash"),
+            id("quote_id"),
+            number("created_at"),
+            number("ends_at"),
+            number("revoked_at"),
+        ],
     },
     Table {
         name: "proof",

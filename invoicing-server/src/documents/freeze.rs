@@ -125,6 +125,7 @@ fn render(
         company: &particulars.company,
         quote,
         client_address: particulars.client_address.as_deref(),
+        client_phone: particulars.client_phone.as_deref(),
         work_site: particulars.work_site.as_deref(),
         issued_on: particulars.issued_on,
         sent_copy,
@@ -228,6 +229,7 @@ mod tests {
         let particulars = Particulars {
             company,
             client_address: Some("1 rue Haute".into()),
+            client_phone: None,
             work_site: None,
             issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         };

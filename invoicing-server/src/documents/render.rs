@@ -20,6 +20,8 @@ use crate::Error;
 pub(crate) struct Particulars {
     pub(crate) company: Company,
     pub(crate) client_address: Option<String>,
+    #[serde(default)]
+    pub(crate) client_phone: Option<String>,
     pub(crate) work_site: Option<String>,
     pub(crate) issued_on: NaiveDate,
 }
@@ -31,8 +33,10 @@ pub struct DocumentInput<'a> {
     pub company: &'a Company,
     /// The quote. Once it is signed, `quote.detail.signature` holds the signature to show.
     pub quote: &'a Quote,
-    /// The client's postal address as printed, lines separated by `\n`.
+    /// The client's postal address as printed below the name: street, postal code and town. Lines separated by `\n`.
     pub client_address: Option<&'a str>,
+    /// The client's telephone number.
+    pub client_phone: Option<&'a str>,
     /// The work site, if it is not the client's address; lines separated by `\n`.
     pub work_site: Option<&'a str>,
     /// Date of the document: the local date of sending, in the company's time zone.

@@ -28,7 +28,7 @@ impl Quotes<'_> {
     /// A signed URL to the frozen document, good for 5 minutes.
     ///
     /// # Errors
-    /// [`Error::DocumentUnavailable`] while the quote is in DRAFT, [`Error::StorageUnavailable`] when the store does
+    /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
         let services = &self.0.services;
@@ -99,7 +99,10 @@ impl Services {
     ) -> Result<(StoredDocument, u64), Error> {
         let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
         let DocumentRow { upload, sha256, size_bytes, file_name } = match latest {
-            (QuoteStatus::Draft, _) => return Err(Error::DocumentUnavailable),
+            // A draft, also one that was discarded.
+            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => {
+                return Err(Error::DocumentUnavailable);
+            }
             (_, Some(row)) => row,
             (status, None) => {
                 let cause = format!("{status} without a frozen document");

@@ -2,17 +2,17 @@
 
 mod freezing;
 mod import;
+mod links;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
-    QuoteId, QuoteImport, QuoteItem, QuoteStatus, price_lines,
+    Changed, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
+    QuoteImport, QuoteItem, QuoteStatus, price_lines,
 };
 
 use super::{CompanyHandle, missing_client};
 use crate::Error;
 use crate::page::PageQuery;
-use crate::secret::Secret;
 use crate::store::documents::DocumentRecord;
 use crate::store::page::Reserve;
 use crate::store::quotes::InternalDetails;
@@ -85,9 +85,9 @@ impl Quotes<'_> {
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
         self.change_frozen(id, |before| async move {
             let preview = before.quote.accept(before.change.at())?.record;
-            let document = match before.quote.summary.status {
-                QuoteStatus::Draft => Some(self.freeze(before.particulars(&preview), &preview).await?),
-                _ => None,
+            let document = match before.quote.summary.sent_at {
+                None => Some(self.freeze(before.particulars(&preview), &preview).await?),
+                Some(_) => None,
             };
             let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
             Ok(FrozenChange { document, proof: None, decide })
@@ -95,12 +95,13 @@ impl Quotes<'_> {
         .await
     }
 
-    /// Records that the client declined. No event.
+    /// Records that the client declined, or discards a draft, whose number stays taken. No event.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         let known = self.get(id).await?;
         self.0
             .write(async move |mut tx| {
                 let rejected = tx.quotes().refresh(known).await?.reject(tx.change.stamp)?;
+                links::move_end(&mut tx, &rejected.record).await?;
                 update(&mut tx, rejected).await
             })
             .await
@@ -119,22 +120,6 @@ impl Quotes<'_> {
             Ok(linked.external_id)
         });
         Ok(ExternalLink { id, external_id: external_id.await? })
-    }
-
-    /// A link with which the client can see, sign and decline the quote. Its token is shown once; each call makes
-    /// another one, and all of them stay good.
-    pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
-        let token = Secret::generate(crate::secret::SIGNING_LINK, self.0.env());
-        let hash = token.sha256();
-        let inserted = self.0.write(async move |mut tx| {
-            if tx.quotes().find_summary(id).await?.status == QuoteStatus::Draft {
-                return Err(Conflict::new("a quote in DRAFT has no signing link; send it first").into());
-            }
-            let now = tx.change.now;
-            tx.signatures().insert_link(id, &hash, now).await
-        });
-        inserted.await?;
-        Ok(token)
     }
 
     /// One quote.

@@ -21,7 +21,7 @@ use crate::store::{CompanyChange, ServiceTables, Tables};
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
 
-/// What the holder of a signing link can do.
+/// What the holder of a signing link can do. A link that has ended or was revoked is [`Error::NotFound`], like an unknown one.
 #[derive(Debug, Clone)]
 pub struct SigningLinks(pub(crate) Arc<Services>);
 
@@ -121,9 +121,9 @@ impl SigningLinks {
     }
 
     async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
-        let hash = sha256(token);
+        let (hash, now) = (sha256(token), self.0.env.now());
         let (company, quote) =
-            self.0.store.read_service(async move |tx| tx.signing_links().find(&hash).await).await?;
+            self.0.store.read_service(async move |tx| tx.signing_links().find(&hash, now).await).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
 }

@@ -42,6 +42,40 @@ struct ProofRow {
     signed_at: i64,
 }
 
+/// A signing link as its company sees it: the token itself is known to its holder only.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SigningLinkRecord {
+    /// SHA-256 of the token; [`ProofRecord::token_hash`] of a signature that was made with it.
+    pub token_hash: Vec<u8>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it is answered like an unknown one. `None` until the next change of state, if a node of an older version
+    /// made it during an upgrade.
+    pub ends_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+}
+
+impl std::fmt::Debug for SigningLinkRecord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { created_at, ends_at, revoked_at, .. } = self;
+        f.debug_struct("SigningLinkRecord")
+            .field("created_at", created_at)
+            .field("ends_at", ends_at)
+            .field("revoked_at", revoked_at)
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(FromRow)]
+struct LinkRecordRow {
+    token_hash: Vec<u8>,
+    created_at: i64,
+    ends_at: Option<i64>,
+    revoked_at: Option<i64>,
+}
+
 /// The signing links and signatures of a company's quotes.
 pub(crate) struct SignatureTable<'c>(pub(super) Scope<'c>);
 
@@ -52,11 +86,56 @@ impl SignatureTable<'_> {
         quote: QuoteId,
         token_hash: &[u8; 32],
         at: Timestamp,
+        ends_at: Timestamp,
     ) -> Result<(), Error> {
         const INSERT: &str = "
-            INSERT INTO signing_link (company_id, token_hash, quote_id, created_at) VALUES ($1, $2, $3, $4)";
-        self.0.query(INSERT, &[token_hash, &quote, &at]).execute().await?;
+            INSERT INTO signing_link (company_id, token_hash, quote_id, created_at, ends_at)
+            VALUES ($1, $2, $3, $4, $5)";
+        self.0.query(INSERT, &[token_hash, &quote, &at, &ends_at]).execute().await?;
         Ok(())
+    }
+
+    /// The signing links of a quote, oldest first.
+    pub(crate) async fn links(&mut self, quote: QuoteId) -> Result<Vec<SigningLinkRecord>, Error> {
+        const LINKS: &str = "
+            SELECT token_hash, created_at, ends_at, revoked_at FROM signing_link
+            WHERE company_id = $1 AND quote_id = $2 ORDER BY created_at, token_hash";
+        let rows: Vec<LinkRecordRow> = self.0.query(LINKS, &[&quote]).fetch_all().await?;
+        let record = |row: LinkRecordRow| SigningLinkRecord {
+            token_hash: row.token_hash,
+            created_at: Timestamp::from_millis(row.created_at),
+            ends_at: row.ends_at.map(Timestamp::from_millis),
+            revoked_at: row.revoked_at.map(Timestamp::from_millis),
+        };
+        Ok(rows.into_iter().map(record).collect())
+    }
+
+    /// Gives those links of a quote that have not ended another end.
+    pub(crate) async fn set_links_end(
+        &mut self,
+        quote: QuoteId,
+        ends_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        const SET_END: &str = "
+            UPDATE signing_link SET ends_at = $3
+            WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)";
+        self.0.query(SET_END, &[&quote, &ends_at, &now]).execute().await?;
+        Ok(())
+    }
+
+    /// Revokes a link for good. Revoking it again changes nothing.
+    pub(crate) async fn revoke_link(
+        &mut self,
+        quote: QuoteId,
+        token_hash: &[u8; 32],
+        at: Timestamp,
+    ) -> Result<(), Error> {
+        const REVOKE: &str = "
+            UPDATE signing_link SET revoked_at = coalesce(revoked_at, $4)
+            WHERE company_id = $1 AND quote_id = $2 AND token_hash = $3";
+        let done = self.0.query(REVOKE, &[&quote, token_hash, &at]).execute().await?;
+        if done == 0 { Err(Error::NotFound) } else { Ok(()) }
     }
 
     pub(crate) async fn insert_proof(&mut self, quote: QuoteId, proof: &ProofRecord) -> Result<(), Error> {
@@ -98,10 +177,17 @@ struct LinkRow {
 pub(crate) struct AllSigningLinks<'c>(pub(super) &'c mut Connection);
 
 impl AllSigningLinks<'_> {
-    /// The company and the quote of a link. The token itself is the proof that its holder may see them.
-    pub(crate) async fn find(&mut self, token_hash: &[u8; 32]) -> Result<(CompanyId, QuoteId), Error> {
-        const FIND: &str = "SELECT company_id, quote_id FROM signing_link WHERE token_hash = $1";
-        let row: Option<LinkRow> = self.0.query(FIND, &[token_hash]).fetch_optional().await?;
+    /// The company and the quote of a link that is good at an instant. The token itself is the proof that its holder may
+    /// see them.
+    pub(crate) async fn find(
+        &mut self,
+        token_hash: &[u8; 32],
+        at: Timestamp,
+    ) -> Result<(CompanyId, QuoteId), Error> {
+        const FIND: &str = "
+            SELECT company_id, quote_id FROM signing_link
+            WHERE token_hash = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $2)";
+        let row: Option<LinkRow> = self.0.query(FIND, &[token_hash, &at]).fetch_optional().await?;
         let row = row.ok_or(Error::NotFound)?;
         Ok((CompanyId(row.company_id), QuoteId(row.quote_id)))
     }

@@ -300,7 +300,7 @@ impl Company {
     pub(crate) fn reject_quote(&mut self, place: Option<usize>, seen: &Seen<'_>) -> Outcome {
         let place = place.ok_or_else(|| vec![Refused::NotFound])?;
         let quote = &mut self.quotes[place];
-        if quote.status != "SENT" {
+        if !["DRAFT", "SENT"].contains(&quote.status) {
             return Err(vec![Refused::Conflict]);
         }
         quote.status = "REJECTED";
@@ -333,6 +333,18 @@ impl Company {
             self.last_stamp = seen.at;
         }
         Ok(())
+    }
+
+    /// The last day of the signing links of a quote: 30 days after its validity, or after the decision if that is later.
+    pub(crate) fn last_day_of_links(&self, place: usize, now: Millis) -> NaiveDate {
+        let quote = &self.quotes[place];
+        let decided = match quote.status {
+            "ACCEPTED" => quote.accepted,
+            "REJECTED" => Some(quote.updated.min(now)),
+            _ => None,
+        };
+        let decided = decided.map(|at| self.day(at));
+        days_after(quote.valid_until.max(decided).unwrap_or_else(|| self.day(quote.created)), 30)
     }
 
     /// Quotes that a sweep expires on that day.

@@ -205,7 +205,7 @@ impl Run {
         let path = format!("/quotes/{quote}/document?type=pdf");
         let Some(answer) = self.call(who.through, "GET", &path, None).await? else { return Ok(()) };
         let Some(place) = place else { return refused(&answer, &[Refused::NotFound]) };
-        if self.sides[who.through].model.quotes[place].status == "DRAFT" {
+        if self.sides[who.through].model.quotes[place].documents == 0 {
             return refused(&answer, &[Refused::NoDocument]);
         }
         same(&path, &answer.status.as_u16(), &200)?;

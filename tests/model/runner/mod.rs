@@ -52,6 +52,7 @@ struct Link {
     token: String,
     company: usize,
     quote: usize,
+    last_day: chrono::NaiveDate,
 }
 
 /// A case under way.

@@ -270,7 +270,13 @@ impl Run {
             Step::Convert(..) => Some((Kind::Invoice, model.invoices.len().saturating_sub(1))),
             _ => place.map(|place| (Kind::Quote, place)),
         };
-        self.settle(who.through, &answer, &expected, record).await
+        self.settle(who.through, &answer, &expected, record).await?;
+        if let (Step::Send(..) | Step::Accept(..) | Step::Reject(..), Some(place), Ok(_)) =
+            (step, place, &answer)
+        {
+            self.move_links(who.through, place);
+        }
+        Ok(())
     }
 
     async fn signing_link(&mut self, who: Who, nth: Nth) -> Verdict {
@@ -278,18 +284,30 @@ impl Run {
         let link = self.handle(who).quotes().signing_link(id(&quote)).await;
         let token = link.as_ref().ok().map(|link| link.reveal().to_owned());
         let answer = answered(link.map(|_| ()))?;
+        let model = &self.sides[who.through].model;
+        let last_day = place.map(|place| model.last_day_of_links(place, self.now));
+        let ended = last_day.is_some_and(|day| day < model.day(self.now));
         let expected = match place {
             None => Err(vec![Refused::NotFound]),
-            Some(place) if self.sides[who.through].model.quotes[place].status == "DRAFT" => {
-                Err(vec![Refused::Conflict])
-            }
+            Some(place) if ended || model.quotes[place].documents == 0 => Err(vec![Refused::Conflict]),
             Some(_) => Ok(()),
         };
         agree(&answer, &expected)?;
-        if let (Some(token), Some(quote)) = (token, place) {
-            self.links.push(Link { token, company: who.through, quote });
+        if let (Some(token), Some(quote), Some(last_day)) = (token, place, last_day) {
+            self.links.push(Link { token, company: who.through, quote, last_day });
         }
         Ok(())
+    }
+
+    /// A quote whose state was changed: its links that are still good get another end.
+    fn move_links(&mut self, company: usize, quote: usize) {
+        let model = &self.sides[company].model;
+        let (today, last_day) = (model.day(self.now), model.last_day_of_links(quote, self.now));
+        for link in &mut self.links {
+            if (link.company, link.quote) == (company, quote) && link.last_day >= today {
+                link.last_day = last_day;
+            }
+        }
     }
 
     async fn signed(&mut self, step: &Step) -> Verdict {
@@ -298,7 +316,9 @@ impl Run {
         // With few links, the token is sometimes one that was never issued.
         let link = self.links.len().checked_sub(1 + usize::from(*n)).map(|place| &self.links[place]);
         let token = link.map_or_else(|| format!("sgn_{}", "x".repeat(43)), |link| link.token.clone());
-        let (company, place) = link.map_or((0, None), |link| (link.company, Some(link.quote)));
+        let is_good = |link: &Link| link.last_day >= self.sides[link.company].model.day(self.now);
+        let (company, place) =
+            link.map_or((0, None), |link| (link.company, is_good(link).then_some(link.quote)));
         let answer = match step {
             Step::Sign(_, signer) => {
                 let Signer { name, email, text, .. } = SIGNERS[usize::from(*signer)];
@@ -321,6 +341,9 @@ impl Run {
         };
         let record = place.map(|place| (Kind::Quote, place));
         self.settle(company, &answer, &expected, record).await?;
+        if let (Some(place), Ok(_)) = (place, &answer) {
+            self.move_links(company, place);
+        }
         match (step, place, &answer) {
             (Step::Sign(..), Some(place), Ok(_)) => self.check_proof(company, place).await,
             _ => Ok(()),

@@ -16,6 +16,7 @@ use invoicing_server::{
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::support::proptest_runner::{for_all, runtime};
@@ -31,6 +32,8 @@ struct Ids {
     webhook: WebhookId,
     key: KeyId,
     event: EventId,
+    /// A quote with a signing link, and the hash of its token.
+    linked: (QuoteId, [u8; 32]),
 }
 
 impl Ids {
@@ -46,6 +49,7 @@ impl Ids {
             webhook: WebhookId(beside(self.webhook.0)),
             key: KeyId(beside(self.key.0)),
             event: EventId(beside(self.event.0)),
+            linked: (QuoteId(beside(self.linked.0.0)), self.linked.1.map(|byte| !byte)),
         }
     }
 
@@ -104,6 +108,9 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "quotes.link" => company.quotes().link(other.quote, Some("stolen"));
     "quotes.link" => company.quotes().link(other.quote, None);
     "quotes.signing_link" => company.quotes().signing_link(other.quote);
+    "quotes.signing_links" => company.quotes().signing_links(other.quote);
+    "quotes.revoke_signing_link" => company.quotes().revoke_signing_link(other.linked.0, &other.linked.1);
+    "quotes.revoke_signing_link" => company.quotes().revoke_signing_link(own.linked.0, &other.linked.1);
     "quotes.get" => company.quotes().get(other.quote);
     "quotes.detail" => company.quotes().detail(other.quote);
     "quotes.costings" => company.quotes().costings(other.quote);
@@ -178,6 +185,8 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     let (quotes, invoices) = (company.quotes(), company.invoices());
     let accepted = quotes.create(&new_quote(client)).await.unwrap().summary.id;
     quotes.accept(accepted).await.unwrap();
+    let link = quotes.signing_link(accepted).await.unwrap();
+    let linked = (accepted, Sha256::digest(link.reveal()).into());
     let invoice = invoices.convert(accepted).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let payment = invoices.pay(invoice, &payment()).await.unwrap().payment.id;
@@ -195,7 +204,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
         company.webhooks().disable(webhook).await.unwrap();
         company.webhooks().enable(webhook).await.unwrap();
     }
-    (company, Ids { client, quote, invoice, payment, project, webhook, key, event })
+    (company, Ids { client, quote, invoice, payment, project, webhook, key, event, linked })
 }
 
 /// The outcome without the ids, so that two of them can be compared.

@@ -67,9 +67,9 @@ fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) 
     column.space(6.0);
     to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent)?;
     column.space(3.0);
-    let siret = identity.siret.as_deref().map(french::siret);
+    let (address, siret) = (identity.postal_address(), identity.siret.as_deref().map(french::siret));
     let details = [
-        ("company.address", "", identity.address.as_deref()),
+        ("company.address", "", address.as_deref()),
         ("company.phone", "Tél. : ", identity.phone.as_deref()),
         ("company.email", "E-mail : ", identity.email.as_deref()),
         ("company.siret", "SIRET : ", siret.as_deref()),
@@ -102,10 +102,14 @@ fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> R
     if let Some(address) = input.client_address {
         to.put_in(&mut column, (Field::Named("client.address"), address), VALUE, parent)?;
     }
-    if let Some(email) = &head.client_email {
-        column.space(2.0);
-        let text = format!("E-mail : {email}");
-        to.put_in(&mut column, (Field::Named("clientEmail"), &text), DETAIL, parent)?;
+    column.space(2.0);
+    let details = [
+        ("client.phone", "Tél. : ", input.client_phone),
+        ("clientEmail", "E-mail : ", head.client_email.as_deref()),
+    ];
+    for (field, label, value) in details {
+        let Some(value) = value else { continue };
+        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent)?;
     }
     Ok(column)
 }

@@ -17,7 +17,9 @@ use crate::documents::{ContentHash, RenderDeadline, SentCopy};
 
 pub(in crate::documents) fn company() -> Company {
     let identity = CompanyIdentity {
-        address: Some("12 rue des Métiers\n44000 Nantes".into()),
+        address: Some("12 rue des Métiers".into()),
+        zip_code: Some("44000".into()),
+        city: Some("Nantes".into()),
         email: Some("contact@atelier.example".into()),
         phone: Some("02 40 00 00 00".into()),
         siret: Some("12345678901234".into()),
@@ -104,6 +106,7 @@ fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
         company,
         quote,
         client_address: Some("3 place Royale\n75001 Paris"),
+        client_phone: Some("06 12 34 56 78"),
         work_site: None,
         issued_on: NaiveDate::from_ymd_opt(2026, 9, 14).unwrap(),
         sent_copy: None,
@@ -176,7 +179,7 @@ fn a_quote_shows_all_its_data() {
         "Atelier Léa Martin\n12 rue des Métiers\n44000 Nantes\nTél. : 02 40 00 00 00\n",
         "E-mail : contact@atelier.example\nSIRET : 123 456 789 01234\nN° TVA : FR12345678901\n",
         "Date\n14 septembre 2026\nValable jusqu’au\n14 octobre 2026\n",
-        "Client\nJean Lefèvre\n3 place Royale\n75001 Paris\nE-mail : jean@client.example\n",
+        "Client\nJean Lefèvre\n3 place Royale\n75001 Paris\nTél. : 06 12 34 56 78\nE-mail : jean@client.example\n",
         "Peinture des murs (deux couches)\n12,5\nm²\n1 024,40 €\n10 %\n12 805,00 €\n",
         "Total HT\n64 025,00 €\nTVA 5,5 % sur 12 805,00 €\n704,28 €\nTVA 10 % sur 25 610,00 €\n2 561,00 €\n",
         "Total TTC\n72 412,28 €\nRetenue de garantie 5 %\n−3 620,61 €\nNet à payer hors retenue\n68 791,67 €\n",

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{Changed, Conflict, Quote, QuoteId};
+use invoicing_core::{Changed, Client, Conflict, Quote, QuoteId};
 
-use super::{Quotes, update};
+use super::{Quotes, links, update};
 use crate::Error;
 use crate::documents::{Frozen, Particulars};
 use crate::store::documents::DocumentRow;
@@ -22,25 +22,31 @@ pub(super) const ATTEMPTS: usize = 8;
 pub(in crate::operations) struct Snapshot {
     pub(in crate::operations) change: CompanyChange,
     pub(in crate::operations) quote: Quote,
-    client_address: Option<String>,
+    client: Client,
     work_site: Option<String>,
 }
 
 impl Snapshot {
     /// What a document that is frozen now says besides the quote.
     pub(super) fn particulars(&self, quote: &Quote) -> Particulars {
-        particulars(&self.change, quote, self.client_address.clone(), self.work_site.clone())
+        particulars(&self.change, quote, &self.client, self.work_site.clone())
     }
 }
 
 pub(super) fn particulars(
     change: &CompanyChange,
     quote: &Quote,
-    client_address: Option<String>,
+    client: &Client,
     work_site: Option<String>,
 ) -> Particulars {
     let issued_on = quote.summary.sent_at.map_or_else(|| change.today(), |at| change.date_of(at));
-    Particulars { company: change.company.clone(), client_address, work_site, issued_on }
+    Particulars {
+        company: change.company.clone(),
+        client_address: client.postal_address(),
+        client_phone: client.phone.clone(),
+        work_site,
+        issued_on,
+    }
 }
 
 /// A change whose document is stored, and that is to be committed.
@@ -95,7 +101,7 @@ impl Quotes<'_> {
                 let change = CompanyChange::new(company, last_stamp, now)?;
                 let client = tx.clients().find(quote.summary.client_id).await?;
                 let work_site = tx.quotes().find_work_site(id).await?;
-                Ok(Snapshot { change, quote, client_address: client.address, work_site })
+                Ok(Snapshot { change, quote, client, work_site })
             })
             .await
     }
@@ -134,6 +140,7 @@ impl Quotes<'_> {
                 if let Some(proof) = &proof {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
+                links::move_end(&mut tx, &changed.record).await?;
                 update(&mut tx, changed).await.map(Some)
             })
             .await
@@ -145,7 +152,8 @@ async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) 
     let client = tx.clients().find(quote.summary.client_id).await?;
     let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
     Ok(shown.company == tx.change.company
-        && shown.client_address == client.address
+        && shown.client_address == client.postal_address()
+        && shown.client_phone == client.phone
         && shown.work_site == work_site)
 }
 

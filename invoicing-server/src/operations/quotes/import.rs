@@ -133,8 +133,8 @@ impl Quotes<'_> {
         let (then, number) = self.next_number().await?;
         let client = self.0.clients().get(incoming.client_id).await.map_err(missing_client)?;
         let preview = incoming.quote(id, &then, &client, &number)?;
-        let (address, work_site) = (client.address.clone(), incoming.internal.work_site.clone());
-        let particulars = particulars(&then, &preview.record, address, work_site);
+        let work_site = incoming.internal.work_site.clone();
+        let particulars = particulars(&then, &preview.record, &client, work_site);
         let frozen = self.freeze(particulars, &preview.record).await?;
         let internal = incoming.internal.clone();
         self.0

@@ -1,0 +1,83 @@
+//! The signing links of a quote: made, listed, revoked, and when they end.
+
+use chrono::{Days, NaiveDate};
+use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, Timestamp};
+
+use super::Quotes;
+use crate::Error;
+use crate::secret::{SIGNING_LINK, Secret};
+use crate::store::signatures::SigningLinkRecord;
+use crate::store::{CompanyChange, CompanyTx, Tables};
+
+/// Days for which links outlive the validity, or the decision if that is later.
+const DAYS: Days = Days::new(30);
+
+impl Quotes<'_> {
+    /// A link with which the client can see, sign and decline the quote. It ends 30 days after `validUntil`, or after the
+    /// acceptance or refusal if that is later. Its token is shown once; each call makes another link.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] for a quote that was never sent or accepted, and for one whose links have ended.
+    pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
+        let token = Secret::generate(SIGNING_LINK, self.0.env());
+        let hash = token.sha256();
+        let inserted = self.0.write(async move |mut tx| {
+            let quote = tx.quotes().find(id).await?;
+            if quote.summary.sent_at.is_none() && quote.summary.status != QuoteStatus::Accepted {
+                return Err(
+                    Conflict::new("a quote without a document has no signing link; send it first").into()
+                );
+            }
+            let (now, ends_at) = (tx.change.now, links_end(&quote, &tx.change));
+            if ends_at <= now {
+                return Err(Conflict::new("the signing links of the quote have ended").into());
+            }
+            tx.signatures().insert_link(id, &hash, now, ends_at).await
+        });
+        inserted.await?;
+        Ok(token)
+    }
+
+    /// The signing links of a quote, oldest first; also those that have ended or were revoked.
+    pub async fn signing_links(&self, id: QuoteId) -> Result<Vec<SigningLinkRecord>, Error> {
+        self.0
+            .read(async move |mut tx| {
+                tx.quotes().check_exists(id).await?;
+                tx.signatures().links(id).await
+            })
+            .await
+    }
+
+    /// Revokes a signing link for good, by [`SigningLinkRecord::token_hash`]. A signature that was submitted before still
+    /// counts. Revoking it again changes nothing.
+    pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
+        let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
+        self.0
+            .write(async move |mut tx| {
+                let now = tx.change.now;
+                tx.signatures().revoke_link(id, &token_hash, now).await
+            })
+            .await
+    }
+}
+
+/// Moves the end of the links of a quote whose state is changed. Links that have ended stay so.
+pub(super) async fn move_end(tx: &mut CompanyTx<'_>, changed: &Quote) -> Result<(), Error> {
+    let (now, ends_at) = (tx.change.now, links_end(changed, &tx.change));
+    tx.signatures().set_links_end(changed.summary.id, ends_at, now).await
+}
+
+/// When links of the quote end: see [`DAYS`].
+fn links_end(quote: &Quote, change: &CompanyChange) -> Timestamp {
+    let summary = &quote.summary;
+    let decided_at = match summary.status {
+        QuoteStatus::Accepted => summary.accepted_at,
+        // No record says when it was refused. A later change can only lengthen links that are made after it.
+        QuoteStatus::Rejected => Some(summary.updated_at.min(change.now)),
+        _ => None,
+    };
+    let decided_on = decided_at.map(|at| change.date_of(at));
+    // An imported quote may have neither.
+    let last_day = summary.valid_until.max(decided_on).unwrap_or_else(|| change.date_of(summary.created_at));
+    change.end_of(last_day.checked_add_days(DAYS).unwrap_or(NaiveDate::MAX))
+}
