@@ -1,7 +1,7 @@
 //! The signing links of a quote: made, listed, revoked, and when they end.
 
 use chrono::{Days, NaiveDate};
-use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, Timestamp};
+use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::Quotes;
 use crate::Error;
@@ -22,8 +22,8 @@ impl Quotes<'_> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
         let inserted = self.0.write(async move |mut tx| {
-            let quote = tx.quotes().find(id).await?;
-            if quote.summary.sent_at.is_none() && quote.summary.status != QuoteStatus::Accepted {
+            let quote = tx.quotes().find_summary(id).await?;
+            if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
                 return Err(
                     Conflict::new("a quote without a document has no signing link; send it first").into()
                 );
@@ -63,21 +63,20 @@ impl Quotes<'_> {
 
 /// Moves the end of the links of a quote whose state is changed. Links that have ended stay so.
 pub(super) async fn move_end(tx: &mut CompanyTx<'_>, changed: &Quote) -> Result<(), Error> {
-    let (now, ends_at) = (tx.change.now, links_end(changed, &tx.change));
+    let (now, ends_at) = (tx.change.now, links_end(&changed.summary, &tx.change));
     tx.signatures().set_links_end(changed.summary.id, ends_at, now).await
 }
 
 /// When links of the quote end: see [`DAYS`].
-fn links_end(quote: &Quote, change: &CompanyChange) -> Timestamp {
-    let summary = &quote.summary;
-    let decided_at = match summary.status {
-        QuoteStatus::Accepted => summary.accepted_at,
+fn links_end(quote: &QuoteSummary, change: &CompanyChange) -> Timestamp {
+    let decided_at = match quote.status {
+        QuoteStatus::Accepted => quote.accepted_at,
         // No record says when it was refused. A later change can only lengthen links that are made after it.
-        QuoteStatus::Rejected => Some(summary.updated_at.min(change.now)),
+        QuoteStatus::Rejected => Some(quote.updated_at.min(change.now)),
         _ => None,
     };
     let decided_on = decided_at.map(|at| change.date_of(at));
     // An imported quote may have neither.
-    let last_day = summary.valid_until.max(decided_on).unwrap_or_else(|| change.date_of(summary.created_at));
+    let last_day = quote.valid_until.max(decided_on).unwrap_or_else(|| change.date_of(quote.created_at));
     change.end_of(last_day.checked_add_days(DAYS).unwrap_or(NaiveDate::MAX))
 }
