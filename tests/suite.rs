@@ -11,6 +11,7 @@ mod documents;
 mod model;
 mod operations;
 mod postgres;
+mod released;
 mod security;
 mod serving;
 mod support;

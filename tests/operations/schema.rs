@@ -77,6 +77,7 @@ async fn the_dates_of_series_are_taken_from_the_invoices_of_an_older_version() {
     assert_eq!(next.issue_date, Some(date("2026-09-17")));
 }
 
+/// Rules: STORED-4
 #[on_each_database]
 async fn a_database_of_a_newer_version_is_refused_and_one_of_this_version_opened() {
     let place = Place::empty().await;

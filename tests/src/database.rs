@@ -1,7 +1,7 @@
 //! On which database a test runs, and a place of its own there for a service.
 
 use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use invoicing_server::{Builder, Invoicing, PostgresSettings};
 use sqlx::postgres::Postgres;
@@ -96,6 +96,23 @@ impl Place {
             Database::Sqlite => Self::new().await,
             Database::Postgres => Self(Kind::Postgres(postgres::fresh(true).await)),
         }
+    }
+
+    /// A copy of the database that a release recorded in a folder.
+    pub async fn of_release(folder: &Path) -> Self {
+        let place = Self::empty().await;
+        match &place.0 {
+            Kind::Sqlite(_) => {
+                std::fs::copy(folder.join("sqlite/invoicing.db"), place.file()).expect("a database file");
+            }
+            Kind::Postgres(_) => {
+                let dump = std::fs::read_to_string(folder.join("postgres/dump.sql")).expect("a dump");
+                let mut connection = PgConnection::connect(place.url()).await.expect("the server answers");
+                sqlx::raw_sql(AssertSqlSafe(dump)).execute(&mut connection).await.expect("the dump runs");
+                connection.close().await.expect("the server answers");
+            }
+        }
+        place
     }
 
     /// Which kind it is.

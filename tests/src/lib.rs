@@ -11,14 +11,18 @@ mod database;
 pub mod documents;
 pub mod hostile;
 mod ledger;
+#[cfg(test)]
+mod operations;
 pub mod postgres;
 mod receiver;
+mod release;
 mod running_dispatcher;
 mod world;
 
 pub use database::{Argument, Behind, Database, Place, Scalar};
 pub use invoicing_tests_macros::{on_each_database, on_postgres};
 pub use receiver::{Received, Receiver, Reply};
+pub use release::Release;
 pub use running_dispatcher::RunningDispatcher;
 pub use world::{Answer, CANARY, World, new_quote};
 

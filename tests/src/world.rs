@@ -8,15 +8,19 @@ use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{ClientId, Company, NewClient, NewCompany, NewQuote, Percent, Plan, Quote, Timestamp};
 use invoicing_server::{
-    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, Settings,
-    TargetPolicy,
+    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, SealingKeys,
+    Settings, TargetPolicy,
 };
 use serde_json::Value;
 
 use crate::database::{Argument, Behind, Database, Place};
+use crate::release::Release;
 
 /// Never appears in anything that is sent anywhere: planted in every private field.
 pub const CANARY: &str = "c4n4ry";
+
+/// Receivers are on loopback.
+const ANY_TARGET: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };
 
 /// A service under test.
 pub struct World {
@@ -91,6 +95,22 @@ impl World {
         Self::start(env, clock, adjust, documents, store).await
     }
 
+    /// A service on a copy of a release's database, with the clock as it stood.
+    pub async fn of_release(release: &Release) -> Self {
+        let place = Place::of_release(release.folder()).await;
+        let clock = ManualClock::at(release.fact("/now"));
+        let documents = Arc::new(MemoryStore::new());
+        release.restore_documents(&documents).await;
+        let store: Arc<dyn DocumentStore> = documents.clone();
+        let settings = Settings { target: ANY_TARGET, quota: 0, ..Settings::default() };
+        let env = Env::system().with_clock(clock.clone());
+        let builder = place.builder().sealing_keys(SealingKeys::new(release.sealing_key()));
+        let invoicing = open(builder, env, &store, settings).await;
+        let company = invoicing.company(release.fact("/company"));
+        let (key, service) = (release.fact("/key"), invoicing.service());
+        Self { invoicing, clock, documents, store, company, key, service, place }
+    }
+
     async fn start(
         env: Env,
         clock: Arc<ManualClock>,
@@ -99,10 +119,7 @@ impl World {
         store: Arc<dyn DocumentStore>,
     ) -> Self {
         let place = Place::new().await;
-        let mut settings = Settings {
-            target: TargetPolicy { allow_http: true, allow_private: true },
-            ..Settings::default()
-        };
+        let mut settings = Settings { target: ANY_TARGET, ..Settings::default() };
         adjust(&mut settings);
         let invoicing = open(place.builder(), env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;

@@ -59,7 +59,11 @@ const fn day(name: &'static str) -> Column {
 /// In the order in which they are copied. What a column computes from others is left to PostgreSQL.
 pub(super) const TABLES: [Table; 19] = [
     Table { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
-    Table { name: "company", key: 1, columns: &[id("id"), number("last_stamp"), text("record")] },
+    Table {
+        name: "company",
+        key: 1,
+        columns: &[id("id"), number("last_stamp"), text("record"), number("version")],
+    },
     Table {
         name: "series",
         key: 3,
@@ -91,6 +95,7 @@ pub(super) const TABLES: [Table; 19] = [
             number("updated_at"),
             text("search"),
             text("record"),
+            number("version"),
         ],
     },
     Table {
@@ -112,6 +117,7 @@ pub(super) const TABLES: [Table; 19] = [
             },
             text("detail"),
             text("work_site"),
+            number("version"),
         ],
     },
     Table { name: "quote_costing", key: 2, columns: &[id("company_id"), id("quote_id"), text("costings")] },
@@ -180,6 +186,7 @@ pub(super) const TABLES: [Table; 19] = [
                     WHERE l.company_id = invoice.company_id AND l.document_id = invoice.id), lines)",
             },
             text("detail"),
+            number("version"),
         ],
     },
     Table {
@@ -192,9 +199,14 @@ pub(super) const TABLES: [Table; 19] = [
             text("reference"),
             number("reversed_at"),
             text("record"),
+            number("version"),
         ],
     },
-    Table { name: "project", key: 2, columns: &[id("company_id"), id("id"), text("record")] },
+    Table {
+        name: "project",
+        key: 2,
+        columns: &[id("company_id"), id("id"), text("record"), number("version")],
+    },
     Table {
         name: "webhook",
         key: 2,

@@ -5,11 +5,12 @@
 
 mod due;
 mod orphans;
+mod rewrite;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
+use invoicing_core::{ClientId, CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
@@ -39,6 +40,8 @@ pub struct SweepReport {
     pub wiped_secrets: u64,
     /// Documents that were deleted because no record had come to refer to them within an hour.
     pub swept_documents: u64,
+    /// Records of older versions that were rewritten in today's shape. Their `updatedAt` did not move.
+    pub rewritten_records: u64,
     /// Another node on the same database is sweeping, so this one did nothing.
     pub elsewhere: bool,
     /// What cannot be read and was passed over. The log says why, and the next sweep tries it again.
@@ -51,9 +54,11 @@ pub struct SweepReport {
 pub enum UnreadableRecord {
     /// A company. Its records were not swept.
     Company(CompanyId),
-    /// A quote whose validity has ended.
+    /// A client whose record is of an older version.
+    Client(CompanyId, ClientId),
+    /// A quote whose validity has ended, or whose record is of an older version.
     Quote(CompanyId, QuoteId),
-    /// An invoice that is overdue.
+    /// An invoice that is overdue, or whose record is of an older version.
     Invoice(CompanyId, InvoiceId),
     /// An API key that is idle.
     Key(CompanyId, KeyId),
@@ -128,6 +133,7 @@ impl Sweeper {
         let store = &self.services.store;
         progress.report.wiped_secrets += store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
         progress.report.pruned_attempts += self.prune_attempts(id).await?;
+        self.rewrite_older(id, progress).await?;
         Ok(())
     }
 

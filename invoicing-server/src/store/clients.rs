@@ -3,25 +3,28 @@
 use invoicing_core::{Client, ClientId};
 
 use super::query::Sql;
-use super::rows::{from_json, to_json};
+use super::rows::to_json;
 use super::scope::Scope;
+use super::versions::{RecordRow, StoredRecord};
 use crate::Error;
 use crate::page::{ClientQuery, NOWHERE};
 
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND instr(search, $5) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND strpos(search, $5) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -29,17 +32,19 @@ const PAGE_BY_CREATION: Sql = Sql {
 const PAGE_BY_MODIFICATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $5) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $5) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -48,17 +53,19 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
 const PAGE_BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND instr(search, $5) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item FROM client
+            SELECT record AS item, version FROM client
             WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND strpos(search, $5) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -69,15 +76,16 @@ pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
 
 impl ClientTable<'_> {
     pub(crate) async fn find(&mut self, id: ClientId) -> Result<Client, Error> {
-        const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND id = $2";
-        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
-        from_json(&json.ok_or(Error::NotFound)?, "client", id)
+        const FIND: &str = "SELECT record, version FROM client WHERE company_id = $1 AND id = $2";
+        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        row.ok_or(Error::NotFound)?.read(id)
     }
 
     pub(crate) async fn find_by_external_id(&mut self, external_id: &str) -> Result<Option<Client>, Error> {
-        const FIND: &str = "SELECT record FROM client WHERE company_id = $1 AND external_id = $2";
-        let json: Option<String> = self.0.query(FIND, &[&external_id]).optional_scalar().await?;
-        json.map(|json| from_json(&json, "client", external_id)).transpose()
+        const FIND: &str = "
+            SELECT record, version FROM client WHERE company_id = $1 AND external_id = $2";
+        let row: Option<RecordRow> = self.0.query(FIND, &[&external_id]).fetch_optional().await?;
+        row.map(|row| row.read(external_id)).transpose()
     }
 
     pub(crate) async fn page(&mut self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
@@ -89,26 +97,35 @@ impl ClientTable<'_> {
         };
         // PostgreSQL refuses an argument with a NUL.
         let external_id = query.external_id.as_deref().map(|id| if id.contains('\0') { NOWHERE } else { id });
-        self.0.page(window, statement, &[&query.folded(), &external_id]).await
+        self.0.page::<Client>(window, statement, &[&query.folded(), &external_id]).await
     }
 
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {
         const INSERT: &str = "
-            INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record)
-            VALUES ($1, $2, $3, $4, $5, $6, $7)";
+            INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
         let Client { id, external_id, created_at, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
-        let insert = self.0.query(INSERT, &[id, external_id, created_at, updated_at, &search, &record]);
-        insert.execute().await?;
+        self.0
+            .query(INSERT, &[id, external_id, created_at, updated_at, &search, &record, &Client::VERSION])
+            .execute()
+            .await?;
         Ok(())
     }
 
     pub(crate) async fn update(&mut self, client: &Client) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6
-            WHERE company_id = $1 AND id = $2";
+            UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7
+            WHERE company_id = $1 AND id = $2 AND version <= $7";
         let Client { id, external_id, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
-        self.0.query(UPDATE, &[id, external_id, updated_at, &search, &record]).change_one("client").await
+        let update = self.0.query(UPDATE, &[id, external_id, updated_at, &search, &record, &Client::VERSION]);
+        update.replace_record::<Client>().await
+    }
+
+    /// Rewrites a client of an older version in today's shape. `updatedAt` stays.
+    pub(super) async fn rewrite(&mut self, id: ClientId) -> Result<(), Error> {
+        let client = self.find(id).await?;
+        self.update(&client).await
     }
 }

@@ -5,8 +5,9 @@ use sqlx::FromRow;
 
 use super::connection::Connection;
 use super::query::Sql;
-use super::rows::{from_json, to_json};
+use super::rows::to_json;
 use super::scope::Scope;
+use super::versions::{self, RecordRow, StoredRecord};
 use crate::Error;
 
 /// The row of one company.
@@ -16,35 +17,39 @@ pub(crate) struct CompanyRow<'c>(pub(super) Scope<'c>);
 #[derive(FromRow)]
 struct Stored {
     record: String,
+    version: i64,
     last_stamp: i64,
 }
 
 impl CompanyRow<'_> {
     /// The company and its last stamp.
     pub(crate) async fn find(&mut self) -> Result<(Company, Timestamp), Error> {
-        const FIND: &str = "SELECT record, last_stamp FROM company WHERE id = $1";
+        const FIND: &str = "SELECT record, version, last_stamp FROM company WHERE id = $1";
         self.read(FIND.into()).await
     }
 
     /// As [`Self::find`]; no other transaction changes the company or its records before the end of this one.
     pub(super) async fn lock(&mut self) -> Result<(Company, Timestamp), Error> {
         const LOCK: Sql = Sql {
-            sqlite: "SELECT record, last_stamp FROM company WHERE id = $1",
-            postgres: "SELECT record, last_stamp FROM company WHERE id = $1 FOR UPDATE",
+            sqlite: "SELECT record, version, last_stamp FROM company WHERE id = $1",
+            postgres: "SELECT record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",
         };
         self.read(LOCK).await
     }
 
     async fn read(&mut self, statement: Sql) -> Result<(Company, Timestamp), Error> {
         let row: Option<Stored> = self.0.query(statement, &[]).fetch_optional().await?;
-        let Stored { record, last_stamp } = row.ok_or(Error::NotFound)?;
-        Ok((from_json(&record, "company", self.0.company)?, Timestamp::from_millis(last_stamp)))
+        let Stored { record, version, last_stamp } = row.ok_or(Error::NotFound)?;
+        let company = versions::read(record.as_bytes(), version, self.0.company)?;
+        Ok((company, Timestamp::from_millis(last_stamp)))
     }
 
     pub(crate) async fn set_record(&mut self, record: &Company) -> Result<(), Error> {
-        const SET_RECORD: &str = "UPDATE company SET record = $2 WHERE id = $1";
+        const SET_RECORD: &str = "
+            UPDATE company SET record = $2, version = $3 WHERE id = $1 AND version <= $3";
         self.0.forget();
-        self.0.query(SET_RECORD, &[&to_json(record)?]).change_one("company").await
+        let set = self.0.query(SET_RECORD, &[&to_json(record)?, &Company::VERSION]);
+        set.replace_record::<Company>().await
     }
 
     pub(super) async fn set_stamp(&mut self, stamp: Timestamp) -> Result<(), Error> {
@@ -59,9 +64,9 @@ pub(crate) struct CompanyTable<'c>(pub(super) &'c mut Connection);
 impl CompanyTable<'_> {
     /// All companies, oldest first.
     pub(crate) async fn list(&mut self) -> Result<Vec<Company>, Error> {
-        const LIST: &str = "SELECT record FROM company ORDER BY id";
-        let rows: Vec<String> = self.0.query(LIST, &[]).all_scalars().await?;
-        rows.iter().map(|record| from_json(record, "company", "of the list")).collect()
+        const LIST: &str = "SELECT record, version FROM company ORDER BY id";
+        let rows: Vec<RecordRow> = self.0.query(LIST, &[]).fetch_all().await?;
+        rows.iter().map(|row| row.read("of the list")).collect()
     }
 
     pub(crate) async fn ids(&mut self) -> Result<Vec<CompanyId>, Error> {
@@ -71,8 +76,10 @@ impl CompanyTable<'_> {
     }
 
     pub(crate) async fn insert(&mut self, company: &Company) -> Result<(), Error> {
-        const INSERT: &str = "INSERT INTO company (id, last_stamp, record) VALUES ($1, $2, $3)";
-        self.0.query(INSERT, &[&company.id, &company.created_at, &to_json(company)?]).execute().await?;
+        const INSERT: &str = "
+            INSERT INTO company (id, last_stamp, record, version) VALUES ($1, $2, $3, $4)";
+        let Company { id, created_at, .. } = company;
+        self.0.query(INSERT, &[id, created_at, &to_json(company)?, &Company::VERSION]).execute().await?;
         Ok(())
     }
 }

@@ -1,26 +1,28 @@
 //! Invoices and their payments.
 
 use invoicing_core::{
-    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
+    Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::arguments::Argument;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
 use super::rows::Detail;
-use super::rows::{JsonParts, detail_to_json, from_json, summary_from_json, summary_to_json, to_json};
+use super::rows::{JsonParts, detail_to_json, summary_to_json, to_json};
 use super::scope::Scope;
+use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageQuery;
 
 const FIND: Sql = Sql {
     sqlite: "
-        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail FROM invoice d
+        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
         LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
         WHERE d.company_id = $1 AND d.id = $2",
-    postgres: "SELECT summary, lines, detail FROM invoice WHERE company_id = $1 AND id = $2",
+    postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
 };
 
 /// The lines of a version of a record, where they are large.
@@ -35,31 +37,34 @@ const LARGE_LINES: Sql = Sql {
 const PAGES: PageStatements = PageStatements {
     newest: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM invoice
+            END ELSE '' END || '}' AS item, version FROM invoice
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM invoice
+            END ELSE '' END || '}' AS item, version FROM invoice
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM invoice
+            END ELSE '' END || '}' AS item, version FROM invoice
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -88,6 +93,11 @@ pub struct Payment {
     pub reversed_at: Option<Timestamp>,
 }
 
+impl StoredRecord for Payment {
+    const TABLE: &'static str = "payment";
+    const VERSION: i64 = 1;
+}
+
 /// How a payment came in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -109,15 +119,15 @@ pub(crate) struct InvoiceTable<'c>(pub(super) Scope<'c>);
 impl InvoiceTable<'_> {
     /// The invoice as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<Vec<u8>, Error> {
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        Ok(parts.ok_or(Error::NotFound)?.detail())
+        let parts = self.parts(id).await?;
+        in_todays_shape::<Invoice>(parts.detail(), parts.version, id)
     }
 
     /// As [`Self::detail`], but only where the lines are not large.
     #[cfg(feature = "postgres")]
     pub(crate) async fn detail_unless_large(&mut self, id: InvoiceId) -> Result<Detail, Error> {
         const FIND: &str = "
-            SELECT summary, detail,
+            SELECT summary, detail, version,
                 CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
             FROM invoice WHERE company_id = $1 AND id = $2";
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
@@ -125,20 +135,21 @@ impl InvoiceTable<'_> {
     }
 
     pub(crate) async fn find(&mut self, id: InvoiceId) -> Result<Invoice, Error> {
-        let mut invoice: Invoice = from_json(self.detail(id).await?, "invoice", id)?;
-        // The row may be of before `retentionDue` existed.
-        invoice.summary.update_amounts()?;
-        Ok(invoice)
+        let parts = self.parts(id).await?;
+        versions::read(&parts.detail(), parts.version, id)
+    }
+
+    async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        parts.ok_or(Error::NotFound)
     }
 
     /// The invoice without lines and detail.
     pub(crate) async fn find_summary(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
-        const FIND: &str = "SELECT summary FROM invoice WHERE company_id = $1 AND id = $2";
-        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
-        let mut summary: InvoiceSummary = summary_from_json(json.ok_or(Error::NotFound)?, "invoice", id)?;
-        // As in `find`.
-        summary.update_amounts()?;
-        Ok(summary)
+        const FIND: &str = "
+            SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2";
+        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        row.ok_or(Error::NotFound)?.read(id)
     }
 
     /// The invoice as it stands. `known` is an earlier state: lines and detail never change, so they are not read again.
@@ -162,31 +173,33 @@ impl InvoiceTable<'_> {
         query: &PageQuery<InvoiceStatus>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        self.0.document_page(query, &PAGES, InvoiceStatus::as_str, reserve).await
+        self.0.document_page::<InvoiceItem, _>(query, &PAGES, InvoiceStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
         const INSERT: Sql = Sql {
             sqlite: "
                 INSERT INTO invoice
-                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
+                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
+                    version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-                    CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10);
+                    CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10, $11);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $9 WHERE octet_length($9) > 8192",
             postgres: "
                 INSERT INTO invoice
-                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                    (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
+                    version)
+                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
         };
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
         let lines = to_json(&invoice.lines)?;
         let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
         let due = overdue_after(&invoice.summary);
-        self.0
-            .query(INSERT, &[id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail])
-            .execute()
-            .await?;
+        let version = &Invoice::VERSION;
+        let arguments: [&dyn Argument; 10] =
+            [id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail, version];
+        self.0.query(INSERT, &arguments).execute().await?;
         Ok(())
     }
 
@@ -194,11 +207,52 @@ impl InvoiceTable<'_> {
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         const UPDATE: &str = "
             UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6
-            WHERE company_id = $1 AND id = $2";
+            WHERE company_id = $1 AND id = $2 AND version = $7";
         let json = summary_to_json(summary)?;
         let InvoiceSummary { id, status, updated_at, .. } = summary;
-        let update = self.0.query(UPDATE, &[id, status, &overdue_after(summary), updated_at, &json]);
-        update.change_one("invoice").await
+        let due = overdue_after(summary);
+        self.change(*id, UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
+    }
+
+    /// Runs an UPDATE that leaves parts of a row as they are; its condition is that all parts have today's shape. A row of
+    /// an older version is rewritten first.
+    async fn change(
+        &mut self,
+        id: InvoiceId,
+        statement: &'static str,
+        arguments: &[&dyn Argument],
+    ) -> Result<(), Error> {
+        if self.0.query(statement, arguments).execute().await? == 1 {
+            return Ok(());
+        }
+        self.rewrite(id).await?;
+        self.0.query(statement, arguments).change_one(Invoice::TABLE).await
+    }
+
+    /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
+    pub(super) async fn rewrite(&mut self, id: InvoiceId) -> Result<(), Error> {
+        const REWRITE: &str = "
+            UPDATE invoice SET summary = $3, detail = $4, version = $5
+            WHERE company_id = $1 AND id = $2 AND version < $5";
+        let invoice = self.find(id).await?;
+        let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
+        let rewrite = self.0.query(REWRITE, &[&id, &summary, &detail, &Invoice::VERSION]);
+        rewrite.replace_record::<Invoice>().await?;
+        self.update_lines(&invoice).await
+    }
+
+    async fn update_lines(&mut self, invoice: &Invoice) -> Result<(), Error> {
+        const UPDATE_LINES: Sql = Sql {
+            sqlite: "
+                DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
+                INSERT INTO large_lines (company_id, document_id, lines)
+                SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
+                UPDATE invoice SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 ELSE octet_length($3) END
+                WHERE company_id = $1 AND id = $2",
+            postgres: "UPDATE invoice SET lines = $3 WHERE company_id = $1 AND id = $2",
+        };
+        self.0.query(UPDATE_LINES, &[&invoice.summary.id, &to_json(&invoice.lines)?]).execute().await?;
+        Ok(())
     }
 
     /// Issued invoices that were due before `today`, with something still due.
@@ -212,18 +266,19 @@ impl InvoiceTable<'_> {
 
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         const INSERT: &str = "
-            INSERT INTO payment (company_id, invoice_id, id, reference, record) VALUES ($1, $2, $3, $4, $5)";
-        self.0
-            .query(INSERT, &[&payment.invoice_id, &payment.id, &payment.reference, &to_json(payment)?])
-            .execute()
-            .await?;
+            INSERT INTO payment (company_id, invoice_id, id, reference, record, version)
+            VALUES ($1, $2, $3, $4, $5, $6)";
+        let Payment { invoice_id, id, reference, .. } = payment;
+        let record = to_json(payment)?;
+        self.0.query(INSERT, &[invoice_id, id, reference, &record, &Payment::VERSION]).execute().await?;
         Ok(())
     }
 
     pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
-        const FIND: &str = "SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
-        let json: Option<String> = self.0.query(FIND, &[&invoice, &id]).optional_scalar().await?;
-        from_json(&json.ok_or(Error::NotFound)?, "payment", id)
+        const FIND: &str = "
+            SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
+        let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &id]).fetch_optional().await?;
+        row.ok_or(Error::NotFound)?.read(id)
     }
 
     /// The payment with a reference that was not reversed.
@@ -233,29 +288,29 @@ impl InvoiceTable<'_> {
         reference: &str,
     ) -> Result<Option<Payment>, Error> {
         const FIND: &str = "
-            SELECT record FROM payment
+            SELECT record, version FROM payment
             WHERE company_id = $1 AND invoice_id = $2 AND reference = $3 AND reversed_at IS NULL";
-        let json: Option<String> = self.0.query(FIND, &[&invoice, &reference]).optional_scalar().await?;
-        json.map(|json| from_json(&json, "payment", invoice)).transpose()
+        let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &reference]).fetch_optional().await?;
+        row.map(|row| row.read(invoice)).transpose()
     }
 
     /// The payments on an invoice, oldest first.
     pub(crate) async fn payments(&mut self, invoice: InvoiceId) -> Result<Vec<Payment>, Error> {
         const LIST: &str = "
-            SELECT record FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
-        let rows: Vec<String> = self.0.query(LIST, &[&invoice]).all_scalars().await?;
-        rows.iter().map(|json| from_json(json, "payment", invoice)).collect()
+            SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
+        let rows: Vec<RecordRow> = self.0.query(LIST, &[&invoice]).fetch_all().await?;
+        rows.iter().map(|row| row.read(invoice)).collect()
     }
 
     /// Stores that a payment was reversed, at `payment.reversed_at`.
     pub(crate) async fn reverse_payment(&mut self, payment: &Payment) -> Result<(), Error> {
         const REVERSE: &str = "
-            UPDATE payment SET reversed_at = $4, record = $5
-            WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND reversed_at IS NULL";
-        self.0
-            .query(REVERSE, &[&payment.invoice_id, &payment.id, &payment.reversed_at, &to_json(payment)?])
-            .change_one("payment")
-            .await
+            UPDATE payment SET reversed_at = $4, record = $5, version = $6
+            WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND version <= $6 AND reversed_at IS NULL";
+        let Payment { invoice_id, id, reversed_at, .. } = payment;
+        let record = to_json(payment)?;
+        let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &Payment::VERSION]);
+        reverse.replace_record::<Payment>().await
     }
 }
 

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use super::connection::Connection;
 use super::query::Sql;
-use super::rows::from_json;
 use super::scope::Scope;
+use super::versions;
 use crate::Error;
 
 /// An API key as its owner sees it. The key itself was shown once, when it was issued.
@@ -122,6 +122,7 @@ pub(crate) struct ActiveKeyRow {
     last_used: i64,
     quota_log: String,
     record: String,
+    version: i64,
 }
 
 impl ActiveKeyRow {
@@ -132,7 +133,7 @@ impl ActiveKeyRow {
 
     pub(crate) fn parse(self) -> Result<ActiveKey, Error> {
         Ok(ActiveKey {
-            company: from_json(&self.record, "company", self.company_id)?,
+            company: versions::read(self.record.as_bytes(), self.version, self.company_id)?,
             id: KeyId(self.id),
             last_used: Timestamp::from_millis(self.last_used),
             quota_log: self.quota_log,
@@ -156,14 +157,14 @@ impl AllKeys<'_> {
         const FIND: Sql = Sql {
             sqlite: "
                 SELECT k.hash, k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used, k.quota_log,
-                    c.record
+                    c.record, c.version
                 FROM json_each($1) h
                 CROSS JOIN api_key k ON k.hash = unhex(h.value)
                 JOIN company c ON c.id = k.company_id
                 WHERE k.revoked_at IS NULL",
             postgres: "
                 SELECT k.hash, k.company_id, k.id, coalesce(k.last_used_at, k.created_at) AS last_used,
-                    '[]' AS quota_log, c.record
+                    '[]' AS quota_log, c.record, c.version
                 FROM api_key k JOIN company c ON c.id = k.company_id
                 WHERE k.hash = ANY($1) AND k.revoked_at IS NULL",
         };

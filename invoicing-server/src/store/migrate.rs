@@ -3,18 +3,20 @@
 use super::DatabaseError;
 
 /// In order. Never edited once released.
-const SQLITE: &[&str] = &[
+pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0001_initial.sql"),
     include_str!("../../migrations/sqlite/0002_webhooks.sql"),
     include_str!("../../migrations/sqlite/0003_books.sql"),
     include_str!("../../migrations/sqlite/0004_lines.sql"),
+    include_str!("../../migrations/sqlite/0005_versions.sql"),
 ];
 #[cfg(feature = "postgres")]
-const POSTGRES: &[&str] = &[
+pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0001_initial.sql"),
     include_str!("../../migrations/postgres/0002_webhooks.sql"),
     include_str!("../../migrations/postgres/0003_books.sql"),
     include_str!("../../migrations/postgres/0004_lines.sql"),
+    include_str!("../../migrations/postgres/0005_versions.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

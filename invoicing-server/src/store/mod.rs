@@ -32,6 +32,7 @@ pub(crate) mod postgres;
 pub(crate) mod projects;
 mod query;
 pub(crate) mod quotes;
+pub(crate) mod rewrite;
 pub(crate) mod rows;
 mod scope;
 pub(crate) mod sealed;
@@ -45,12 +46,13 @@ pub(crate) mod skipping;
 pub(crate) mod sqlite;
 mod subscriber;
 mod tx;
+mod versions;
 mod webhook_secrets;
 pub(crate) mod webhooks;
 mod write_cache;
 
 use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, InvoiceId, QuoteId, WebhookId};
+use invoicing_core::{CompanyId, Invoice, InvoiceId, Quote, QuoteId, WebhookId};
 
 use crate::Error;
 pub(crate) use change::CompanyChange;
@@ -127,7 +129,7 @@ impl Store {
             }
         };
         match found {
-            Detail::Whole(json) => Ok(json),
+            Detail::Whole { json, version } => versions::in_todays_shape::<Quote>(json, version, id),
             Detail::Large { bytes } => {
                 reserve(bytes)?;
                 self.read(company, async move |mut tx| tx.quotes().detail(id).await).await
@@ -150,7 +152,7 @@ impl Store {
             }
         };
         match found {
-            Detail::Whole(json) => Ok(json),
+            Detail::Whole { json, version } => versions::in_todays_shape::<Invoice>(json, version, id),
             Detail::Large { bytes } => {
                 reserve(bytes)?;
                 self.read(company, async move |mut tx| tx.invoices().detail(id).await).await

@@ -9,6 +9,7 @@ use super::arguments::Argument;
 use super::query::Sql;
 use super::rows::from_json;
 use super::scope::Scope;
+use super::versions::{StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::{PageQuery, PageWindow};
 
@@ -20,7 +21,7 @@ pub(crate) type Reserve<'r> = &'r (dyn Fn(usize) -> Result<(), Error> + Sync);
 const ATTEMPTS: usize = 8;
 
 /// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
-/// there is one, how many these are, and the company's last stamp.
+/// there is one, how many these are, the versions of their shapes, and the company's last stamp.
 ///
 /// Lines of more than 8 KiB are large: in their place stands their size in bytes, so that no statement reads more than
 /// is allowed. Both databases know it without reading the lines: `octet_length` of a column looks at the row only.
@@ -45,7 +46,7 @@ impl Scope<'_> {
     ///
     /// # Errors
     /// [`Error::Invalid`] about `limit` where the page would be too large.
-    pub(super) async fn document_page<S: Copy>(
+    pub(super) async fn document_page<T: StoredRecord, S: Copy>(
         &mut self,
         query: &PageQuery<S>,
         statements: &PageStatements,
@@ -61,23 +62,23 @@ impl Scope<'_> {
         for _ in 0..ATTEMPTS {
             let page = self.page_row(query.window, statement, &[&status, &query.include_lines]).await?;
             if !query.include_lines || !page.items().any(|item| large_bytes(item) > 0) {
-                return Ok(page.envelope(query.window));
+                return Ok(page.in_todays_shape::<T>()?.envelope(query.window));
             }
             if let Some(page) = self.with_large_lines(page, statements.large_lines, reserve).await? {
-                return Ok(page.envelope(query.window));
+                return Ok(page.in_todays_shape::<T>()?.envelope(query.window));
             }
         }
         Err(Error::unavailable("a record of the page keeps changing"))
     }
 
-    /// A page as the JSON envelope of the API. `filters` are the arguments from `$5` on.
-    pub(super) async fn page(
+    /// A page as the JSON envelope of the API, with items `T`. `filters` are the arguments from `$5` on.
+    pub(super) async fn page<T: StoredRecord>(
         &mut self,
         window: PageWindow,
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
     ) -> Result<Vec<u8>, Error> {
-        Ok(self.page_row(window, statement, filters).await?.envelope(window))
+        Ok(self.page_row(window, statement, filters).await?.in_todays_shape::<T>()?.envelope(window))
     }
 
     async fn page_row(
@@ -157,12 +158,14 @@ const START: &[u8] = br#"{"data":["#;
 /// Room for what stands around the items.
 const AROUND: usize = 160;
 
-/// One page as the database gives it: the items and one more if there is one, how many these are, and the company's
-/// last stamp (none where there is no such company).
+/// One page as the database gives it: the items and one more if there is one, how many these are, the versions of their
+/// shapes, and the company's last stamp (none where there is no such company).
 struct PageRow {
     /// The envelope up to the last item.
     json: Vec<u8>,
     count: i64,
+    /// In the order of the items, separated by commas.
+    versions: String,
     last_stamp: Option<i64>,
 }
 
@@ -172,6 +175,7 @@ where
     &'r [u8]: Decode<'r, R::Database>,
     i64: Decode<'r, R::Database> + Type<R::Database>,
     Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
+    String: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
         // The items are read as bytes, unchecked: they are copied once and never parsed.
@@ -179,21 +183,22 @@ where
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);
         json.extend_from_slice(items);
-        Ok(Self { json, count: row.try_get("count")?, last_stamp: row.try_get("last_stamp")? })
+        let (count, versions) = (row.try_get("count")?, row.try_get("versions")?);
+        Ok(Self { json, count, versions, last_stamp: row.try_get("last_stamp")? })
     }
 }
 
 impl PageRow {
     /// Leaves the one more out.
     fn page(self, limit: u32) -> Result<Page, Error> {
-        let Self { mut json, count, last_stamp } = self;
+        let Self { mut json, count, versions, last_stamp } = self;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(limit);
         if has_more {
             let last = json.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
-        Ok(Page { json, has_more, as_of })
+        Ok(Page { json, versions, has_more, as_of })
     }
 }
 
@@ -201,11 +206,29 @@ impl PageRow {
 struct Page {
     /// The envelope up to the last item.
     json: Vec<u8>,
+    /// As in [`PageRow`].
+    versions: String,
     has_more: bool,
     as_of: Timestamp,
 }
 
 impl Page {
+    /// Prints items of older versions in today's shape. Without any, nothing is parsed.
+    fn in_todays_shape<T: StoredRecord>(self) -> Result<Self, Error> {
+        let versions = || self.versions.split(',').filter_map(|version| version.parse::<i64>().ok());
+        if versions().all(|version| version >= T::VERSION) {
+            return Ok(self);
+        }
+        let mut json = START.to_vec();
+        for (item, version) in self.items().zip(versions()) {
+            if json.len() > START.len() {
+                json.extend_from_slice(BETWEEN);
+            }
+            json.append(&mut in_todays_shape::<T>(item.to_vec(), version, "of a page")?);
+        }
+        Ok(Self { json, ..self })
+    }
+
     fn items(&self) -> impl Iterator<Item = &[u8]> {
         let items = &self.json[START.len()..];
         let ends = memchr::memchr_iter(BETWEEN[1], items).map(|end| end + 1).chain([items.len()]);
@@ -218,7 +241,7 @@ impl Page {
     }
 
     fn envelope(self, PageWindow { limit, offset, .. }: PageWindow) -> Vec<u8> {
-        let Self { mut json, has_more, as_of } = self;
+        let Self { mut json, has_more, as_of, .. } = self;
         let tail = format!(
             r#"],"pagination":{{"limit":{limit},"offset":{offset},"hasMore":{has_more}}},"asOf":"{as_of}"}}"#
         );

@@ -8,6 +8,7 @@ use super::arguments::PostgresQuery;
 use super::arguments::SqliteQuery;
 #[cfg(feature = "postgres")]
 use super::session::Session;
+use super::versions::{StoredRecord, newer};
 use crate::Error;
 
 /// A statement that the databases spell differently.
@@ -69,6 +70,14 @@ impl Query<'_> {
         match self.execute().await? {
             1 => Ok(()),
             changed => Err(Error::internal(format!("table {table}: an update of one row changed {changed}"))),
+        }
+    }
+
+    /// For a statement that replaces the record of one row, unless a newer version wrote it.
+    pub(super) async fn replace_record<T: StoredRecord>(self) -> Result<(), Error> {
+        match self.execute().await? {
+            0 => Err(newer(T::TABLE)),
+            _ => Ok(()),
         }
     }
 

@@ -1,23 +1,25 @@
 //! Quotes, and their internal details.
 
-use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
+use invoicing_core::{Costing, Quote, QuoteId, QuoteItem, QuoteStatus, QuoteSummary};
 use uuid::Uuid;
 
+use super::arguments::Argument;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
 use super::rows::Detail;
-use super::rows::{JsonParts, detail_to_json, from_json, summary_from_json, summary_to_json, to_json};
+use super::rows::{JsonParts, detail_to_json, from_json, summary_to_json, to_json};
 use super::scope::Scope;
+use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageQuery;
 
 const FIND: Sql = Sql {
     sqlite: "
-        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail FROM quote d
+        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM quote d
         LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
         WHERE d.company_id = $1 AND d.id = $2",
-    postgres: "SELECT summary, lines, detail FROM quote WHERE company_id = $1 AND id = $2",
+    postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
 };
 
 /// The lines of a version of a record, where they are large.
@@ -32,31 +34,34 @@ const LARGE_LINES: Sql = Sql {
 const PAGES: PageStatements = PageStatements {
     newest: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM quote
+            END ELSE '' END || '}' AS item, version FROM quote
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM quote
+            END ELSE '' END || '}' AS item, version FROM quote
             WHERE company_id = $1 AND status = $5
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
+            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
             SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
                 WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item FROM quote
+            END ELSE '' END || '}' AS item, version FROM quote
             WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -78,15 +83,15 @@ pub(crate) struct QuoteTable<'c>(pub(super) Scope<'c>);
 impl QuoteTable<'_> {
     /// The quote as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<Vec<u8>, Error> {
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
-        Ok(parts.ok_or(Error::NotFound)?.detail())
+        let parts = self.parts(id).await?;
+        in_todays_shape::<Quote>(parts.detail(), parts.version, id)
     }
 
     /// As [`Self::detail`], but only where the lines are not large.
     #[cfg(feature = "postgres")]
     pub(crate) async fn detail_unless_large(&mut self, id: QuoteId) -> Result<Detail, Error> {
         const FIND: &str = "
-            SELECT summary, detail,
+            SELECT summary, detail, version,
                 CASE WHEN octet_length(lines) <= 8192 THEN lines ELSE octet_length(lines)::text END AS lines
             FROM quote WHERE company_id = $1 AND id = $2";
         let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
@@ -94,14 +99,21 @@ impl QuoteTable<'_> {
     }
 
     pub(crate) async fn find(&mut self, id: QuoteId) -> Result<Quote, Error> {
-        from_json(self.detail(id).await?, "quote", id)
+        let parts = self.parts(id).await?;
+        versions::read(&parts.detail(), parts.version, id)
+    }
+
+    async fn parts(&mut self, id: QuoteId) -> Result<JsonParts, Error> {
+        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        parts.ok_or(Error::NotFound)
     }
 
     /// The quote without lines and detail.
     pub(crate) async fn find_summary(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
-        const FIND: &str = "SELECT summary FROM quote WHERE company_id = $1 AND id = $2";
-        let json: Option<String> = self.0.query(FIND, &[&id]).optional_scalar().await?;
-        summary_from_json(json.ok_or(Error::NotFound)?, "quote", id)
+        const FIND: &str = "
+            SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2";
+        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        row.ok_or(Error::NotFound)?.read(id)
     }
 
     /// The quote as it stands. `known` is an earlier state: where it has not changed, its lines are not read again, which
@@ -129,24 +141,26 @@ impl QuoteTable<'_> {
         query: &PageQuery<QuoteStatus>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        self.0.document_page(query, &PAGES, QuoteStatus::as_str, reserve).await
+        self.0.document_page::<QuoteItem, _>(query, &PAGES, QuoteStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
         const INSERT: Sql = Sql {
             sqlite: "
                 INSERT INTO quote
-                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site)
+                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
+                    version)
                 VALUES ($1, $2, $3, $4, $5, $6, $7,
-                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11);
+                    CASE WHEN octet_length($8) <= 8192 THEN $8 ELSE octet_length($8) END, $9, $11, $12);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
             postgres: "
                 WITH inserted AS (
                     INSERT INTO quote
-                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site)
-                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11)
+                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
+                        version)
+                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12)
                 )
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
         };
@@ -168,6 +182,7 @@ impl QuoteTable<'_> {
                 &detail,
                 &costings,
                 work_site,
+                &Quote::VERSION,
             ],
         );
         insert.execute().await?;
@@ -178,21 +193,49 @@ impl QuoteTable<'_> {
     pub(crate) async fn update(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE: &str = "
             UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7
-            WHERE company_id = $1 AND id = $2";
+            WHERE company_id = $1 AND id = $2 AND version = $8";
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
-        let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &summary, &detail]);
-        update.change_one("quote").await
+        let arguments: [&dyn Argument; 7] =
+            [id, status, valid_until, updated_at, &summary, &detail, &Quote::VERSION];
+        self.change(*id, UPDATE, &arguments).await
     }
 
     /// Stores a change of the summary only.
     pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
         const UPDATE: &str = "
             UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6
-            WHERE company_id = $1 AND id = $2";
+            WHERE company_id = $1 AND id = $2 AND version = $7";
         let json = summary_to_json(summary)?;
         let QuoteSummary { id, status, valid_until, updated_at, .. } = summary;
-        self.0.query(UPDATE, &[id, status, valid_until, updated_at, &json]).change_one("quote").await
+        self.change(*id, UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]).await
+    }
+
+    /// Runs an UPDATE that leaves parts of a row as they are; its condition is that all parts have today's shape. A row of
+    /// an older version is rewritten first.
+    async fn change(
+        &mut self,
+        id: QuoteId,
+        statement: &'static str,
+        arguments: &[&dyn Argument],
+    ) -> Result<(), Error> {
+        if self.0.query(statement, arguments).execute().await? == 1 {
+            return Ok(());
+        }
+        self.rewrite(id).await?;
+        self.0.query(statement, arguments).change_one(Quote::TABLE).await
+    }
+
+    /// Rewrites a quote of an older version in today's shape. `updatedAt` stays.
+    pub(super) async fn rewrite(&mut self, id: QuoteId) -> Result<(), Error> {
+        const REWRITE: &str = "
+            UPDATE quote SET summary = $3, detail = $4, version = $5
+            WHERE company_id = $1 AND id = $2 AND version < $5";
+        let quote = self.find(id).await?;
+        let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
+        let rewrite = self.0.query(REWRITE, &[&id, &summary, &detail, &Quote::VERSION]);
+        rewrite.replace_record::<Quote>().await?;
+        self.update_lines(&quote).await
     }
 
     /// Stores the lines. [`Self::update`] checks that there is such a quote.
@@ -217,10 +260,12 @@ impl QuoteTable<'_> {
     ) -> Result<(), Error> {
         const SET_COSTINGS: &str =
             "UPDATE quote_costing SET costings = $3 WHERE company_id = $1 AND quote_id = $2";
-        const SET_WORK_SITE: &str = "UPDATE quote SET work_site = $3 WHERE company_id = $1 AND id = $2";
+        const SET_WORK_SITE: &str = "
+            UPDATE quote SET work_site = $3 WHERE company_id = $1 AND id = $2 AND version <= $4";
         let costings = to_json(&internal.costings)?;
         self.0.query(SET_COSTINGS, &[&id, &costings]).change_one("quote_costing").await?;
-        self.0.query(SET_WORK_SITE, &[&id, &internal.work_site]).change_one("quote").await
+        let set_work_site = self.0.query(SET_WORK_SITE, &[&id, &internal.work_site, &Quote::VERSION]);
+        set_work_site.replace_record::<Quote>().await
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {

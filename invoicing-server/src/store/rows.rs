@@ -28,6 +28,8 @@ pub(crate) struct JsonParts {
     pub(crate) lines: String,
     /// The rest of the detail's object without its opening brace.
     pub(crate) detail: String,
+    /// Of the shape: see `StoredRecord`.
+    pub(super) version: i64,
 }
 
 /// The part of a row that a list item shows.
@@ -35,15 +37,6 @@ pub(super) fn summary_to_json(summary: &impl Serialize) -> Result<String, Error>
     let mut json = to_json(summary)?;
     json.pop();
     Ok(json)
-}
-
-/// Reads what [`summary_to_json`] made.
-pub(super) fn summary_from_json<T: DeserializeOwned>(
-    json: String,
-    table: &'static str,
-    id: impl std::fmt::Display,
-) -> Result<T, Error> {
-    from_json(json + "}", table, id)
 }
 
 /// The part of a row that only the detail shows.
@@ -62,7 +55,8 @@ impl JsonParts {
     /// The whole detail, unless the lines are left out.
     #[cfg(feature = "postgres")]
     pub(super) fn detail_unless_large(&self) -> Detail {
-        self.lines.parse().map_or_else(|_| Detail::Whole(self.detail()), |bytes| Detail::Large { bytes })
+        let whole = |_| Detail::Whole { json: self.detail(), version: self.version };
+        self.lines.parse().map_or_else(whole, |bytes| Detail::Large { bytes })
     }
 }
 
@@ -70,7 +64,12 @@ impl JsonParts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Detail {
     /// The object.
-    Whole(Vec<u8>),
+    Whole {
+        /// As it is stored.
+        json: Vec<u8>,
+        /// Of the shape.
+        version: i64,
+    },
     /// Its lines are large. Room for them is to be reserved before they are read.
     Large {
         /// Size of the lines.

@@ -45,10 +45,10 @@ const COPY: [&str; 7] = [
     "INSERT INTO document (company_id, quote_id, number, upload_id, sha256, size_bytes, file_name, created_at, \
      particulars) SELECT k.company, growth.id(quoted_at - older, place + numbers), number, upload_id, sha256, size_bytes, \
      file_name, o.created_at - older, particulars FROM growth.copy k, growth.document o ORDER BY 1, 2",
-    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail) \
+    "INSERT INTO invoice (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail, version) \
      SELECT k.company, growth.id(o.created_at - older, place + numbers), \
      growth.id(quoted_at - older, place + numbers), status, due_date, o.created_at - older, o.updated_at - older, \
-     summary, lines, detail FROM growth.copy k, growth.invoice o ORDER BY 1, 2",
+     summary, lines, detail, version FROM growth.copy k, growth.invoice o ORDER BY 1, 2",
     "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT k.company, \
      growth.id(timestamp - older, place + numbers), kind, timestamp - older, body \
      FROM growth.copy k, growth.event o ORDER BY 1, 2",

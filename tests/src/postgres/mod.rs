@@ -53,6 +53,11 @@ pub fn is_installed() -> bool {
     found().is_some()
 }
 
+/// Where a program of the server is; `None` where there are none.
+pub fn program(name: &str) -> Option<PathBuf> {
+    found().map(|programs| programs.path(name))
+}
+
 fn found() -> Option<&'static programs::Programs> {
     programs::Programs::find().inspect_err(|why| suite::did_not_run(why)).ok()
 }

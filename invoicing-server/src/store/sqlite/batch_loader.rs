@@ -24,7 +24,7 @@ const SEPARATOR: u8 = 0x1e;
 pub(super) const QUOTES: &str = "
     SELECT coalesce(group_concat(CASE
         WHEN d.lines < '[' THEN concat(k.key, ' ', d.lines)
-        ELSE concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail)
+        ELSE concat(k.key, ':', d.version, d.summary, ',\"lines\":', d.lines, ',', d.detail)
     END, char(30)), '')
     FROM json_each($1) k
     CROSS JOIN quote d
@@ -34,7 +34,7 @@ pub(super) const QUOTES: &str = "
 pub(super) const INVOICES: &str = "
     SELECT coalesce(group_concat(CASE
         WHEN d.lines < '[' THEN concat(k.key, ' ', d.lines)
-        ELSE concat(k.key, d.summary, ',\"lines\":', d.lines, ',', d.detail)
+        ELSE concat(k.key, ':', d.version, d.summary, ',\"lines\":', d.lines, ',', d.detail)
     END, char(30)), '')
     FROM json_each($1) k
     CROSS JOIN invoice d
@@ -51,8 +51,8 @@ pub(in crate::store) struct Request {
 pub(in crate::store) type BatchLoader = Worker<Request>;
 
 /// Starts the task. `$1` of the statement is a JSON array; each item is a company and an id as one hexadecimal text. The
-/// records that exist come in any order, each after its index in the array. In the place of one with large lines comes a
-/// space and their size. `CROSS JOIN` makes SQLite look the records up by key.
+/// records that exist come in any order, each after its index in the array, a colon and its version. In the place of one
+/// with large lines come its index, a space and their size. `CROSS JOIN` makes SQLite look the records up by key.
 pub(super) fn start(connection: SqliteConnection, statement: &'static str) -> BatchLoader {
     Worker::start("batch loader", |requests| work(connection, statement, requests))
 }
@@ -123,26 +123,27 @@ async fn fetch(
     let mut records = vec![None; batch.len()];
     let mut start = 0;
     for end in memchr::memchr_iter(SEPARATOR, text).chain(std::iter::once(text.len())) {
-        let (index, record) = split_index(&text[start..end]);
-        if let Some(slot) = records.get_mut(index) {
-            *slot = Some(detail(record));
+        // The empty text of a read that found nothing has no index.
+        if let Some((index, detail)) = split(&text[start..end])
+            && let Some(slot) = records.get_mut(index)
+        {
+            *slot = Some(detail);
         }
         start = end + 1;
     }
     Ok(records)
 }
 
-fn detail(record: &[u8]) -> Detail {
-    let size = record.strip_prefix(b" ").and_then(|size| str::from_utf8(size).ok()?.parse().ok());
-    size.map_or_else(|| Detail::Whole(record.to_vec()), |bytes| Detail::Large { bytes })
-}
-
-/// Splits the index off a record. The empty text of a read that found nothing has none.
-fn split_index(text: &[u8]) -> (usize, &[u8]) {
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let (index, record) = text.split_at(digits);
-    let index = str::from_utf8(index).ok().and_then(|index| index.parse().ok());
-    (index.unwrap_or(usize::MAX), record)
+/// Splits the index off a record.
+fn split(text: &[u8]) -> Option<(usize, Detail)> {
+    let (head, json) = text.split_at(memchr::memchr(b'{', text).unwrap_or(text.len()));
+    let head = str::from_utf8(head).ok()?;
+    if let Some((index, version)) = head.split_once(':') {
+        let whole = Detail::Whole { json: json.to_vec(), version: version.parse().ok()? };
+        return Some((index.parse().ok()?, whole));
+    }
+    let (index, bytes) = head.split_once(' ')?;
+    Some((index.parse().ok()?, Detail::Large { bytes: bytes.parse().ok()? }))
 }
 
 #[cfg(test)]
@@ -161,10 +162,10 @@ mod tests {
 
     async fn loader() -> BatchLoader {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        let create = "CREATE TABLE quote (company_id, id, summary, lines, detail)";
+        let create = "CREATE TABLE quote (company_id, id, summary, lines, detail, version)";
         sqlx::raw_sql(create).execute(&mut connection).await.unwrap();
         for id in (0..100_u128).step_by(2) {
-            sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, $4, '}')")
+            sqlx::query("INSERT INTO quote VALUES ($1, $2, '{' || $3, $4, '}', 7)")
                 .bind(COMPANY.0)
                 .bind(Uuid::from_u128(id))
                 .bind(format!("\"id\":{id}"))
@@ -179,8 +180,9 @@ mod tests {
     async fn check(loader: &BatchLoader, id: u128) {
         let found = loader.load(COMPANY, Uuid::from_u128(id)).await;
         if id < 100 && id.is_multiple_of(2) {
-            let whole = format!("{{\"id\":{id},\"lines\":[],}}").into_bytes();
-            let expected = if id == LARGE { Detail::Large { bytes: 9_000 } } else { Detail::Whole(whole) };
+            let json = format!("{{\"id\":{id},\"lines\":[],}}").into_bytes();
+            let whole = Detail::Whole { json, version: 7 };
+            let expected = if id == LARGE { Detail::Large { bytes: 9_000 } } else { whole };
             assert_eq!(found.unwrap(), expected);
         } else {
             assert!(matches!(found, Err(Error::NotFound)), "{id}");

@@ -1,0 +1,138 @@
+//! Versions of the stored shapes.
+//!
+//! A row holds finished JSON, so a field that a release adds is missing in every row from before. Each row therefore
+//! names the version of its shape. An older row is completed when it is read and rewritten by the sweep. A newer row was
+//! written by a newer node during a rolling upgrade: it is copied as it is, and a change of it is refused.
+//!
+//! A release that adds a field to a record counts its version up, gives the field a default, and renews the index of
+//! older rows in a migration, where the record has one: see `rewrite`.
+
+use std::fmt::Display;
+
+use invoicing_core::{
+    Client, Company, Invalid, Invoice, InvoiceItem, InvoiceSummary, Project, Quote, QuoteItem, QuoteSummary,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::FromRow;
+
+use super::rows::to_json;
+use crate::Error;
+
+const QUOTE: i64 = 1;
+/// 2: `retentionDue`, on which the other amounts depend.
+const INVOICE: i64 = 2;
+const CLIENT: i64 = 1;
+const PROJECT: i64 = 1;
+const COMPANY: i64 = 1;
+
+/// A record that is stored as JSON.
+pub(crate) trait StoredRecord: Serialize + DeserializeOwned {
+    /// The table that holds it.
+    const TABLE: &'static str;
+    /// Version of the shape that this code writes.
+    const VERSION: i64;
+
+    /// Computes what older versions did not store, as far as serde's defaults do not do.
+    fn complete(&mut self) -> Result<(), Invalid> {
+        Ok(())
+    }
+}
+
+impl StoredRecord for Quote {
+    const TABLE: &'static str = "quote";
+    const VERSION: i64 = QUOTE;
+}
+
+impl StoredRecord for QuoteSummary {
+    const TABLE: &'static str = Quote::TABLE;
+    const VERSION: i64 = QUOTE;
+}
+
+impl StoredRecord for QuoteItem {
+    const TABLE: &'static str = Quote::TABLE;
+    const VERSION: i64 = QUOTE;
+}
+
+impl StoredRecord for Invoice {
+    const TABLE: &'static str = "invoice";
+    const VERSION: i64 = INVOICE;
+
+    fn complete(&mut self) -> Result<(), Invalid> {
+        self.summary.complete()
+    }
+}
+
+impl StoredRecord for InvoiceSummary {
+    const TABLE: &'static str = Invoice::TABLE;
+    const VERSION: i64 = INVOICE;
+
+    fn complete(&mut self) -> Result<(), Invalid> {
+        self.update_amounts()
+    }
+}
+
+impl StoredRecord for InvoiceItem {
+    const TABLE: &'static str = Invoice::TABLE;
+    const VERSION: i64 = INVOICE;
+
+    fn complete(&mut self) -> Result<(), Invalid> {
+        self.summary.complete()
+    }
+}
+
+impl StoredRecord for Client {
+    const TABLE: &'static str = "client";
+    const VERSION: i64 = CLIENT;
+}
+
+impl StoredRecord for Project {
+    const TABLE: &'static str = "project";
+    const VERSION: i64 = PROJECT;
+}
+
+impl StoredRecord for Company {
+    const TABLE: &'static str = "company";
+    const VERSION: i64 = COMPANY;
+}
+
+/// A record whose JSON is in one column.
+#[derive(FromRow)]
+pub(super) struct RecordRow {
+    record: String,
+    version: i64,
+}
+
+impl RecordRow {
+    pub(super) fn read<T: StoredRecord>(&self, id: impl Display) -> Result<T, Error> {
+        read(self.record.as_bytes(), self.version, id)
+    }
+}
+
+/// Reads a row's JSON, of whatever version.
+pub(super) fn read<T: StoredRecord>(json: &[u8], version: i64, id: impl Display) -> Result<T, Error> {
+    let mut record: T = serde_json::from_slice(json).map_err(|cause| {
+        if version > T::VERSION { newer(T::TABLE) } else { Error::bad_row(T::TABLE, "record", &id, cause) }
+    })?;
+    if version < T::VERSION {
+        record.complete().map_err(|cause| Error::bad_row(T::TABLE, "record", id, cause))?;
+    }
+    Ok(record)
+}
+
+/// A row's JSON in today's shape. That of a newer row stays as it is.
+pub(super) fn in_todays_shape<T: StoredRecord>(
+    json: Vec<u8>,
+    version: i64,
+    id: impl Display,
+) -> Result<Vec<u8>, Error> {
+    if version >= T::VERSION {
+        return Ok(json);
+    }
+    Ok(to_json(&read::<T>(&json, version, id)?)?.into_bytes())
+}
+
+/// A change of a row that a newer version of the service wrote. This version would drop its new fields.
+pub(super) fn newer(table: &'static str) -> Error {
+    Error::unavailable(format!("table {table}: the row was written by a newer version of the service"))
+}

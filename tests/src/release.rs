@@ -1,0 +1,67 @@
+//! What earlier versions recorded: see `released/record.rs` and `data/releases`.
+
+use std::path::{Path, PathBuf};
+
+use invoicing_core::CompanyId;
+use invoicing_server::{DocumentFile, DocumentKey, DocumentStore, MemoryStore, SealingKey};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::database::Database;
+
+/// Databases that an earlier version recorded.
+#[derive(Debug)]
+pub struct Release {
+    folder: PathBuf,
+    facts: Value,
+}
+
+impl Release {
+    /// Every release, oldest first, with the facts of the database that this thread has chosen.
+    pub fn all() -> Vec<Self> {
+        let releases = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/releases");
+        let entries =
+            std::fs::read_dir(releases).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let mut folders: Vec<PathBuf> = entries.filter(|path| path.is_dir()).collect();
+        folders.sort();
+        assert!(!folders.is_empty(), "no release is recorded");
+        folders.into_iter().map(Self::read).collect()
+    }
+
+    fn read(folder: PathBuf) -> Self {
+        let database = Database::chosen().either("sqlite", "postgres");
+        let facts = std::fs::read_to_string(folder.join(database).join("facts.json")).expect("facts");
+        Self { facts: serde_json::from_str(&facts).expect("JSON"), folder }
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// A fact, by its JSON pointer.
+    pub fn fact<T: DeserializeOwned>(&self, pointer: &str) -> T {
+        let fact = self.facts.pointer(pointer).unwrap_or_else(|| panic!("{pointer} is not recorded"));
+        serde_json::from_value(fact.clone()).unwrap_or_else(|error| panic!("{pointer}: {error}"))
+    }
+
+    /// What the API answered, by path.
+    pub fn answers(&self) -> Map<String, Value> {
+        self.fact("/answers")
+    }
+
+    /// The key of its sealed secrets.
+    pub fn sealing_key(&self) -> SealingKey {
+        SealingKey::new("release", [7; 32]).expect("a key")
+    }
+
+    pub(crate) async fn restore_documents(&self, store: &MemoryStore) {
+        for (key, text) in self.fact::<Map<String, Value>>("/documents") {
+            let (company, upload) = key.split_once('/').expect("a key");
+            let id = |text: &str| text.parse::<Uuid>().expect("an id");
+            let key = DocumentKey { company: CompanyId(id(company)), upload: id(upload) };
+            let bytes = text.as_str().expect("text").to_owned().into();
+            store.put(key, DocumentFile { bytes, file_name: String::new() }).await.expect("a document");
+        }
+    }
+}
