@@ -55,8 +55,10 @@ pub struct NewCompany {
 }
 
 /// The text about a company on its documents, besides its name. Customers see all of it.
+///
+/// Unknown fields are ignored when it is read: it is stored, and a newer version may have added some.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct CompanyIdentity {
     /// Street address, or the whole address as one text; at most 2,000 characters.
     pub address: Option<String>,

@@ -47,7 +47,8 @@ async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once() {
 
 /// Makes a text the key of the world's company behind the service's back: a look-up would find it.
 async fn plant(world: &World, text: &str) {
-    let hash: String = Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash =
+        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     let hash = world.database().either(format!("X'{hash}'"), format!("'\\x{hash}'"));
     assert_eq!(world.run(&format!("UPDATE api_key SET hash = {hash}"), &[]).await, 1);
 }

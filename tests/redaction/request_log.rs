@@ -22,7 +22,7 @@ fn logged<F: Future<Output = ()>>(requests: impl FnOnce(World) -> F) -> String {
 }
 
 fn percent_encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect::<Vec<_>>().concat()
 }
 
 #[test]

@@ -30,7 +30,7 @@ async fn call(world: &World, release: &Release, endpoint: Endpoint) {
     let quote = |name: &str| format!("/api/v1/quotes/{}", release.fact::<String>(&format!("/quotes/{name}")));
     match endpoint {
         Endpoint::ListQuotes => {
-            lists_by_status(world, "quotes", QuoteStatus::ALL.iter().map(ToString::to_string)).await
+            lists_by_status(world, "quotes", QuoteStatus::ALL.iter().map(ToString::to_string)).await;
         }
         Endpoint::ListInvoices => {
             lists_by_status(world, "invoices", InvoiceStatus::ALL.iter().map(ToString::to_string)).await;
@@ -94,6 +94,7 @@ async fn download(world: &World, quote: &str) {
     let path = &url[url.find("/api/").unwrap()..];
     let document = world.call("GET", path, None, &[], bytes::Bytes::new()).await;
     assert_eq!(document.status, 200);
-    let hash: String = Sha256::digest(&document.bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash =
+        Sha256::digest(&document.bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     assert_eq!(link["sha256"], *hash);
 }

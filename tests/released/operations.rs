@@ -162,6 +162,10 @@ async fn quotes_are_signed(world: &World, release: &Release) {
     let token: String = release.fact("/signingToken");
     let quote: QuoteId = release.fact("/quotes/sent");
     assert_eq!(signing_links.open(&token).await.unwrap().quote.summary.id, quote);
+    quotes.signing_link(quote).await.unwrap();
+    let links = quotes.signing_links(quote).await.unwrap();
+    assert!(links[0].ends_at.is_some(), "{links:?}");
+    quotes.revoke_signing_link(quote, &links[1].token_hash).await.unwrap();
     let shown = signing_links.document(&token).await.unwrap();
     assert_eq!(shown.sha256, quotes.documents(quote).await.unwrap()[0].sha256);
     assert!(signing_links.sign(&token, &signature()).await.unwrap().detail.signature.is_some());

@@ -113,7 +113,9 @@ async fn open() -> Recorded {
         .await
         .expect("the service opens");
     let identity = CompanyIdentity {
-        address: Some("12 rue des Lilas\n69003 Lyon".into()),
+        address: Some("12 rue des Lilas".into()),
+        zip_code: Some("69003".into()),
+        city: Some("Lyon".into()),
         email: Some("contact@exemple.fr".into()),
         phone: Some("04 00 00 00 00".into()),
         siret: Some("73282932000074".into()),

@@ -74,6 +74,14 @@ fn a_siret_has_14_digits_however_it_is_spaced() {
     assert_eq!(identity(" ").check().unwrap(), CompanyIdentity::default());
 }
 
+/// Rules: STORED-3
+#[test]
+fn an_identity_of_a_newer_version_is_read() {
+    let stored = r#"{"city": "Nantes", "country": "FR"}"#;
+    let identity: CompanyIdentity = serde_json::from_str(stored).unwrap();
+    assert_eq!(identity, CompanyIdentity { city: Some("Nantes".into()), ..CompanyIdentity::default() });
+}
+
 /// Rules: DOCUMENT-18
 #[test]
 fn an_identity_that_was_stored_with_its_address_as_one_text_is_read() {

@@ -46,10 +46,9 @@ impl Rounds {
     /// The order in which the classes get free slots. Those with a backlog take turns.
     pub(super) fn order(&mut self) -> [Class; 4] {
         self.slow_first = !self.slow_first;
-        match self.slow_first {
-            true => [Class::Sparse, Class::Untried, Class::Slow, Class::Busy],
-            false => [Class::Sparse, Class::Untried, Class::Busy, Class::Slow],
-        }
+        let (third, last) =
+            if self.slow_first { (Class::Slow, Class::Busy) } else { (Class::Busy, Class::Slow) };
+        [Class::Sparse, Class::Untried, third, last]
     }
 
     pub(super) fn is_empty(&self) -> bool {
