@@ -102,7 +102,7 @@ async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
 /// Rules: FAIR-1
 #[on_each_database]
 async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota() {
-    let world = World::with(|settings| settings.requests.in_flight = 4).await;
+    let world = World::alone(|settings| settings.requests.in_flight = 4).await;
     let (_, other_key) = world.another("Other", Plan::Team).await;
     // Known keys are found without the database.
     for key in [&world.key, &other_key] {

@@ -29,7 +29,7 @@ fn get(world: &World) -> Request<Full<Bytes>> {
 /// Rules: ERROR-15
 #[on_each_database]
 async fn work_beyond_the_limit_is_503_overloaded_and_counts_in_no_quota() {
-    let world = World::with(|settings| settings.requests.in_flight = 1).await;
+    let world = World::alone(|settings| settings.requests.in_flight = 1).await;
     // A known key is found without the database.
     assert_eq!(world.get("/api/v1/clients").await.headers["ratelimit-remaining"], "29");
     let mut first = pin!(world.invoicing.service().answer(get(&world)));

@@ -80,10 +80,25 @@ impl World {
         adjust: impl FnOnce(&mut Settings),
         store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
     ) -> Self {
-        let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
+        let clock = manual_clock();
         let documents = Arc::new(MemoryStore::new());
         let store = store(Arc::clone(&documents));
-        Self::start(Env::system().with_clock(clock.clone()), clock, adjust, documents, store).await
+        let env = Env::system().with_clock(clock.clone());
+        Self::start(Place::builder, env, clock, adjust, documents, store).await
+    }
+
+    /// A service with adjusted settings that does not listen for other nodes. So it forgets no key that it knows, as one
+    /// that listens does once more soon after its start.
+    pub async fn alone(adjust: impl FnOnce(&mut Settings)) -> Self {
+        let builder = match Database::chosen() {
+            Database::Sqlite => Place::builder,
+            Database::Postgres => Place::deaf,
+        };
+        let clock = manual_clock();
+        let documents = Arc::new(MemoryStore::new());
+        let store = Arc::clone(&documents);
+        let env = Env::system().with_clock(clock.clone());
+        Self::start(builder, env, clock, adjust, documents, store).await
     }
 
     /// A service with adjusted settings on the system's clock: `clock` and `advance` do not move it.
@@ -92,7 +107,7 @@ impl World {
         let clock = ManualClock::at(env.now());
         let documents = Arc::new(MemoryStore::new());
         let store = Arc::clone(&documents);
-        Self::start(env, clock, adjust, documents, store).await
+        Self::start(Place::builder, env, clock, adjust, documents, store).await
     }
 
     /// A service on a copy of a release's database, with the clock as it stood.
@@ -112,6 +127,7 @@ impl World {
     }
 
     async fn start(
+        builder: fn(&Place) -> Builder,
         env: Env,
         clock: Arc<ManualClock>,
         adjust: impl FnOnce(&mut Settings),
@@ -121,7 +137,7 @@ impl World {
         let place = Place::new().await;
         let mut settings = Settings { target: ANY_TARGET, ..Settings::default() };
         adjust(&mut settings);
-        let invoicing = open(place.builder(), env, &store, settings).await;
+        let invoicing = open(builder(&place), env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
         Self { invoicing, clock, documents, store, company, key, service, place }
@@ -249,6 +265,10 @@ impl World {
         check_everywhere(method, path, &answer);
         answer
     }
+}
+
+fn manual_clock() -> Arc<ManualClock> {
+    ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"))
 }
 
 async fn open(builder: Builder, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
