@@ -111,12 +111,17 @@ async fn a_company_takes_half_of_the_slots_and_what_is_beyond_counts_in_no_quota
     let mut requests: Vec<_> = (0..8).map(|_| Box::pin(page(&world, &world.key))).collect();
     let answers: Vec<_> = requests.iter_mut().map(FutureExt::now_or_never).collect();
     assert_eq!(answers.iter().filter(|answer| answer.is_none()).count(), 2, "they wait for the database");
-    assert!(answers.into_iter().flatten().all(|refused| refused.status() == 503));
+    let (refused, served): (Vec<_>, Vec<_>) =
+        answers.into_iter().flatten().partition(|answer| answer.status() == 503);
+    assert!(!refused.is_empty());
+    // The database may answer before a request is polled for the first time.
+    assert!(served.iter().all(|answer| answer.status() == 200));
     assert_eq!(page(&world, &other_key).await.status(), 200);
     requests.clear();
     let next = page(&world, &world.key).await;
     let left: u32 = next.headers()["ratelimit-remaining"].to_str().unwrap().parse().unwrap();
-    assert!(left >= 30 - 4, "{left}");
+    let counted = 4 + u32::try_from(served.len()).unwrap();
+    assert!(left >= 30 - counted, "{left} after {counted}");
 }
 
 /// Rules: FAIR-4
