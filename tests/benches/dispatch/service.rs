@@ -169,7 +169,7 @@ impl Service {
             calls.spawn(async move {
                 let at = nanoseconds();
                 let quote: Quote = company.quotes().create(&new_quote(client)).await.expect("a quote");
-                (quote.summary.created_at.to_string(), at)
+                (quote.summary.updated_at.to_string(), at)
             });
         }
         let calls: HashMap<String, i64> = calls.join_all().await.into_iter().collect();
