@@ -1,35 +1,110 @@
-//! Carries out what a change of a webhook has left to be done to its deliveries, in batches beside all other work.
+//! What changes of webhooks have left to be done to their deliveries, in batches beside all other work.
 //!
-//! Every poll does a batch per webhook, and a batch that leaves work asks for another poll. So any dispatcher takes up
-//! what an operation, or a process that died, has left.
+//! Each poll reads which webhooks have work left. So any dispatcher takes up what an operation, or a process that died, has
+//! left. One batch is under way at a time, and the webhooks take turns.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use invoicing_core::WebhookId;
 
 use super::DispatchContext;
-use crate::store::ServiceTables;
+use crate::Error;
 use crate::store::bulk_changes::NotedWebhook;
 
-/// Carries out a batch for each webhook. Those whose deliveries are still being skipped: claiming them is in vain.
-pub(super) async fn carry_on(context: &DispatchContext) -> HashSet<WebhookId> {
-    let noted = context.store.read_service(async |tx| tx.bulk_changes().list().await).await;
-    let noted = noted.unwrap_or_else(|error| {
-        tracing::warn!(error = &error as &dyn std::error::Error, "bulk changes cannot be read");
-        Vec::new()
-    });
-    let mut skipping = HashSet::new();
-    for NotedWebhook { company, webhook, skips } in noted {
+/// The webhook of a batch, and whether nothing is left.
+pub(super) type EndedBatch = (NotedWebhook, Result<bool, Error>);
+
+/// See the module's text.
+pub(super) struct BulkWork<'a> {
+    noted: VecDeque<NotedWebhook>,
+    last: Option<WebhookId>,
+    pub(super) batch: Fuse<BoxFuture<'a, EndedBatch>>,
+}
+
+impl<'a> BulkWork<'a> {
+    pub(super) fn new() -> Self {
+        Self { noted: VecDeque::new(), last: None, batch: Fuse::terminated() }
+    }
+
+    /// Replaces the webhooks with work left, which are ordered by id, without losing whose turn it is.
+    pub(super) fn set_noted(&mut self, noted: Vec<NotedWebhook>) {
+        let next = noted.partition_point(|noted| Some(noted.webhook) <= self.last);
+        self.noted = noted.into();
+        self.noted.rotate_left(next);
+    }
+
+    pub(super) fn start(&mut self, context: &'a DispatchContext) {
+        if !self.batch.is_terminated() {
+            return;
+        }
+        let Some(noted) = self.noted.pop_front() else { return };
+        let NotedWebhook { company, webhook, .. } = noted;
+        self.last = Some(webhook);
         let batch =
             context.store.write_service(async move |tx| tx.continue_bulk_change(company, webhook).await);
-        let is_done = batch.await.unwrap_or_else(|error| {
-            let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, %webhook, "a bulk change waits for the next poll");
-            false
-        });
-        if skips && !is_done {
-            skipping.insert(webhook);
+        self.batch = batch.map(move |ended| (noted, ended)).boxed().fuse();
+    }
+
+    pub(super) fn ended(&mut self, (noted, ended): EndedBatch) {
+        match ended {
+            Ok(true) => {}
+            Ok(false) => self.noted.push_back(noted),
+            Err(error) => {
+                let error = &error as &dyn std::error::Error;
+                tracing::warn!(error, webhook = %noted.webhook, "bulk changes wait for the next poll");
+                self.noted.clear();
+            }
         }
     }
-    skipping
+
+    /// Whether nothing is known to be left.
+    pub(super) fn is_done(&self) -> bool {
+        self.noted.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::CompanyId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn noted(ids: &[u128]) -> Vec<NotedWebhook> {
+        let noted = |id: &u128| NotedWebhook {
+            company: CompanyId(Uuid::nil()),
+            webhook: WebhookId(Uuid::from_u128(*id)),
+            skips: true,
+        };
+        ids.iter().map(noted).collect()
+    }
+
+    fn order(work: &BulkWork<'_>) -> Vec<u128> {
+        work.noted.iter().map(|noted| noted.webhook.0.as_u128()).collect()
+    }
+
+    #[test]
+    fn a_poll_does_not_change_whose_turn_it_is() {
+        let mut work = BulkWork::new();
+        work.set_noted(noted(&[1, 2, 3]));
+        assert_eq!(order(&work), [1, 2, 3]);
+        for (last, expected) in [(1, [2, 4, 1]), (3, [4, 1, 2]), (4, [1, 2, 4])] {
+            work.last = Some(WebhookId(Uuid::from_u128(last)));
+            work.set_noted(noted(&[1, 2, 4]));
+            assert_eq!(order(&work), expected);
+        }
+    }
+
+    #[test]
+    fn an_error_leaves_all_to_the_next_poll() {
+        let mut work = BulkWork::new();
+        work.set_noted(noted(&[1, 2]));
+        let first = work.noted.pop_front().unwrap();
+        work.ended((first, Ok(false)));
+        assert_eq!(order(&work), [2, 1]);
+        work.ended((first, Err(Error::unavailable("closed"))));
+        assert!(work.is_done());
+    }
 }

@@ -1,5 +1,6 @@
 //! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,11 +10,11 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
-use super::bulk::carry_on;
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
 use crate::store::ServiceTables;
+use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::Claimant;
 
 /// How long a dispatcher that stops goes on trying to record, from the first failure on.
@@ -33,14 +34,27 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
         .await
 }
 
-/// Carries on with [bulk changes](super::bulk). Then every webhook with deliveries that wait to be attempted, and when the
-/// next of them can be claimed.
-pub(super) async fn next_due(context: &DispatchContext) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
-    let skipping = carry_on(context).await;
+/// What a poll of the table finds.
+pub(super) struct Polled {
+    /// Every webhook with deliveries that wait to be attempted, and when the next of them can be claimed.
+    pub(super) due: Vec<(WebhookId, Timestamp)>,
+    /// The webhooks with [bulk work](super::bulk), ordered by id.
+    pub(super) noted: Vec<NotedWebhook>,
+}
+
+pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     let now = context.env.now();
-    let mut due = context.store.read_service(async move |tx| tx.deliveries().next_due(now).await).await?;
+    let (noted, mut due) = context
+        .store
+        .read_service(async move |tx| {
+            let noted = tx.bulk_changes().list().await?;
+            Ok((noted, tx.deliveries().next_due(now).await?))
+        })
+        .await?;
+    // Claiming what is being skipped is in vain.
+    let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     due.retain(|(webhook, _)| !skipping.contains(webhook));
-    Ok(due)
+    Ok(Polled { due, noted })
 }
 
 /// Result of a claim for one webhook: the room that was reserved for it, the deliveries, when the next falls due.

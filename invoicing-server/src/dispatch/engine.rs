@@ -1,7 +1,8 @@
-//! The loop: one lane per webhook, attempts in flight, one recording, one claim, one poll of the table.
+//! The loop: one lane per webhook, attempts in flight, one recording, one claim, one batch of bulk work, one
+//! poll of the table.
 //!
-//! All of it runs in the one future that the host polls. The loop itself never waits for the database: recording, claim
-//! and poll are futures beside the attempts.
+//! All of it runs in the one future that the host polls. The loop itself never waits for the database: these are
+//! futures beside the attempts.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -17,7 +18,8 @@ use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestam
 
 use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
 use super::backlog::Backlog;
-use super::delivery_queue::{ClaimResult, claim, next_due, record, recover, release};
+use super::bulk::BulkWork;
+use super::delivery_queue::{ClaimResult, Polled, claim, poll, record, recover, release};
 use super::lane::{Lane, longest_idle};
 use super::pace::Speed;
 use super::record::BatchOutcome;
@@ -47,7 +49,6 @@ const CLAIM: usize = LANE_ROOM / 2;
 const MAX_REMEMBERED: usize = 16_384;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
-type NextDue = Result<Vec<(WebhookId, Timestamp)>, Error>;
 
 /// See the module's text.
 pub(super) struct Engine<'a> {
@@ -64,7 +65,8 @@ pub(super) struct Engine<'a> {
     next_recording: Instant,
     recording: Fuse<BoxFuture<'a, RecordedBatch>>,
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
-    polling: Fuse<BoxFuture<'a, NextDue>>,
+    bulk_work: BulkWork<'a>,
+    polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
     next_poll: Timestamp,
     /// Shared with the recording under way, which does not go on for long once this is set.
     stopping: Arc<AtomicBool>,
@@ -85,6 +87,7 @@ impl<'a> Engine<'a> {
             next_recording: Instant::now(),
             recording: Fuse::terminated(),
             claiming: Fuse::terminated(),
+            bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
             next_poll: context.env.now(),
             stopping: Arc::default(),
@@ -109,6 +112,7 @@ impl<'a> Engine<'a> {
             if !self.is_stopping() {
                 self.start_poll();
                 self.start_claim();
+                self.bulk_work.start(self.context);
                 self.start_attempts();
             }
             self.start_recording();
@@ -121,7 +125,8 @@ impl<'a> Engine<'a> {
                 () = &mut stop => self.stopping.store(true, Ordering::Relaxed),
                 Some(finished) = self.attempts.next() => self.finished(finished),
                 (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
-                next_due = &mut self.polling => self.polled(next_due),
+                polled = &mut self.polling => self.polled(polled),
+                ended = &mut self.bulk_work.batch => self.bulk_work.ended(ended),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
@@ -137,16 +142,17 @@ impl<'a> Engine<'a> {
         // Also where the clock was set back, so that the instant lies far ahead.
         let is_time = until_poll.is_zero() || until_poll > POLL;
         if self.polling.is_terminated() && (self.context.queue.take_poll_request() || is_time) {
-            self.polling = next_due(self.context).boxed().fuse();
+            self.polling = poll(self.context).boxed().fuse();
         }
     }
 
-    fn polled(&mut self, next_due: NextDue) {
+    fn polled(&mut self, polled: Result<Polled, Error>) {
         self.next_poll = self.now().plus_millis(POLL_MS);
         self.forget_longest_idle();
-        match next_due {
-            Ok(next_due) => {
-                for (webhook, at) in next_due {
+        match polled {
+            Ok(Polled { due, noted }) => {
+                self.bulk_work.set_noted(noted);
+                for (webhook, at) in due {
                     // Its place may have been freed by an operation that was rolled back.
                     self.backlog.has_room(webhook, self.speed(webhook));
                     self.backlog.due_at(webhook, at);
@@ -378,13 +384,17 @@ impl<'a> Engine<'a> {
         self.attempts.is_empty()
             && self.recording.is_terminated()
             && self.claiming.is_terminated()
+            && self.bulk_work.batch.is_terminated()
             && self.polling.is_terminated()
     }
 
     /// Whether nothing is due.
     fn idle(&self) -> bool {
         let now = self.now();
-        self.results.is_empty() && self.rounds.is_empty() && self.backlog.next_due().is_none_or(|at| at > now)
+        self.results.is_empty()
+            && self.bulk_work.is_done()
+            && self.rounds.is_empty()
+            && self.backlog.next_due().is_none_or(|at| at > now)
     }
 
     /// How long until the loop has something to do by itself.

@@ -36,7 +36,7 @@ impl Tx {
     ) -> Result<bool, Error> {
         let now = self.env().now();
         self.of_company(company).bulk_changes().note(webhook, now).await?;
-        self.continue_bulk_change(company, webhook).await
+        self.begin_bulk_change(company, webhook).await
     }
 
     /// Queues the skipped and failed deliveries of a webhook again: a batch now, the rest by the dispatchers. How many in
@@ -56,7 +56,7 @@ impl Tx {
         let queued = tables.deliveries().count_replayable(webhook, since, earlier).await?;
         if queued > 0 {
             tables.bulk_changes().note_replay(webhook, now, since).await?;
-            self.continue_bulk_change(company, webhook).await?;
+            self.begin_bulk_change(company, webhook).await?;
         }
         Ok(queued)
     }
@@ -73,6 +73,12 @@ impl Tx {
         if !skips {
             self.push_new([NewDelivery::Pending(webhook)]);
         }
+        Ok(is_done)
+    }
+
+    /// A first batch. A dispatcher of this process learns of the rest at once.
+    async fn begin_bulk_change(&mut self, company: CompanyId, webhook: WebhookId) -> Result<bool, Error> {
+        let is_done = self.continue_bulk_change(company, webhook).await?;
         if !is_done {
             let queue = Arc::clone(self.queue());
             self.on_commit(move || queue.request_poll());

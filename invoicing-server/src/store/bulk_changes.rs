@@ -117,10 +117,12 @@ struct NotedRow {
 }
 
 impl AllBulkChanges<'_> {
+    /// Ordered by webhook.
     pub(crate) async fn list(&mut self) -> Result<Vec<NotedWebhook>, Error> {
         const LIST: &str = "
             SELECT b.company_id, b.webhook_id, w.disabled_at IS NOT NULL OR w.removed_at IS NOT NULL AS skips
-            FROM bulk_change b JOIN webhook w ON w.company_id = b.company_id AND w.id = b.webhook_id";
+            FROM bulk_change b JOIN webhook w ON w.company_id = b.company_id AND w.id = b.webhook_id
+            ORDER BY b.webhook_id";
         let rows: Vec<NotedRow> = self.0.query(LIST, &[]).fetch_all().await?;
         let noted = |row: NotedRow| NotedWebhook {
             company: CompanyId(row.company_id),
