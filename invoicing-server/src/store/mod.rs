@@ -51,6 +51,8 @@ mod webhook_secrets;
 pub(crate) mod webhooks;
 mod write_cache;
 
+use std::fmt::Display;
+
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, Invoice, InvoiceId, Quote, QuoteId, WebhookId};
 
@@ -69,6 +71,7 @@ use rows::Detail;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
 use sqlite::Sqlite;
 pub(crate) use tx::Tx;
+use versions::StoredRecord;
 
 /// An open database: the same operations on either.
 pub(crate) enum Store {
@@ -128,13 +131,8 @@ impl Store {
                 self.read(company, async move |mut tx| tx.quotes().detail_unless_large(id).await).await?
             }
         };
-        match found {
-            Detail::Whole { json, version } => versions::in_todays_shape::<Quote>(json, version, id),
-            Detail::Large { bytes } => {
-                reserve(bytes)?;
-                self.read(company, async move |mut tx| tx.quotes().detail(id).await).await
-            }
-        }
+        let with_large_lines = self.read(company, async move |mut tx| tx.quotes().detail(id).await);
+        detail_json::<Quote>(found, id, reserve, with_large_lines).await
     }
 
     /// An invoice as the JSON of the API. `reserve` is asked before large lines are read.
@@ -151,13 +149,8 @@ impl Store {
                 self.read(company, async move |mut tx| tx.invoices().detail_unless_large(id).await).await?
             }
         };
-        match found {
-            Detail::Whole { json, version } => versions::in_todays_shape::<Invoice>(json, version, id),
-            Detail::Large { bytes } => {
-                reserve(bytes)?;
-                self.read(company, async move |mut tx| tx.invoices().detail(id).await).await
-            }
-        }
+        let with_large_lines = self.read(company, async move |mut tx| tx.invoices().detail(id).await);
+        detail_json::<Invoice>(found, id, reserve, with_large_lines).await
     }
 
     /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
@@ -274,6 +267,22 @@ impl Store {
             Self::Sqlite(database) => database.close().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(database) => database.close().await,
+        }
+    }
+}
+
+/// A detail as the JSON of the API. Where its lines are large, `reserve` is asked before `with_large_lines` reads them.
+async fn detail_json<T: StoredRecord>(
+    found: Detail,
+    id: impl Display,
+    reserve: Reserve<'_>,
+    with_large_lines: impl Future<Output = Result<Vec<u8>, Error>>,
+) -> Result<Vec<u8>, Error> {
+    match found {
+        Detail::Whole { json, version } => versions::in_todays_shape::<T>(json, version, id),
+        Detail::Large { bytes } => {
+            reserve(bytes)?;
+            with_large_lines.await
         }
     }
 }
