@@ -185,8 +185,8 @@ struct KeyState {
     stored_at: Option<Timestamp>,
     /// When the key was read from the database.
     read_at: Instant,
-    /// Until when requests are refused for the quota, as far as the database has said it. Stays true whatever other
-    /// nodes accept, as requests leave the window with time only.
+    /// Until when requests are refused for the quota, as far as the database has said it. Requests that other nodes
+    /// accept cannot make it earlier, since requests leave the window with time only.
     refused_until: Option<Timestamp>,
 }
 

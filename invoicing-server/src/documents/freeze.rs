@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(renderer.most.load(Ordering::SeqCst), available_parallelism().unwrap().get().max(2));
     }
 
-    /// Renders until it is let go, whatever the deadline says, for one company; for others at once.
+    /// Renders until it is let go, past any deadline, for one company; for others at once.
     struct Stuck {
         company: CompanyId,
         open: std::sync::Mutex<std::sync::mpsc::Receiver<()>>,

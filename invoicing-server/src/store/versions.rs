@@ -109,7 +109,7 @@ impl RecordRow {
     }
 }
 
-/// Reads a row's JSON, of whatever version.
+/// Reads a row's JSON, of any version.
 pub(super) fn read<T: StoredRecord>(json: &[u8], version: i64, id: impl Display) -> Result<T, Error> {
     let mut record: T = serde_json::from_slice(json).map_err(|cause| {
         if version > T::VERSION { newer(T::TABLE) } else { Error::bad_row(T::TABLE, "record", &id, cause) }
