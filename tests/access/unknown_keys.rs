@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use invoicing_core::sha256_hex;
 use invoicing_server::Invoicing;
 use invoicing_tests::{World, on_each_database};
-use sha2::{Digest, Sha256};
 use tokio::task::JoinSet;
 
 /// More than there are places for requests.
@@ -47,8 +47,7 @@ async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once() {
 
 /// Makes a text the key of the world's company behind the service's back: a look-up would find it.
 async fn plant(world: &World, text: &str) {
-    let hash =
-        Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+    let hash = sha256_hex(text.as_bytes());
     let hash = world.database().either(format!("X'{hash}'"), format!("'\\x{hash}'"));
     assert_eq!(world.run(&format!("UPDATE api_key SET hash = {hash}"), &[]).await, 1);
 }

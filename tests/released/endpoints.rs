@@ -1,10 +1,9 @@
 //! Every endpoint on an older database.
 
-use invoicing_core::{InvoiceStatus, QuoteStatus};
+use invoicing_core::{InvoiceStatus, QuoteStatus, sha256_hex};
 use invoicing_server::{Endpoint, ROUTES};
 use invoicing_tests::{Answer, Release, World, on_each_database};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 async fn ok(world: &World, path: &str) -> Value {
     let answer = world.get(path).await;
@@ -94,7 +93,5 @@ async fn download(world: &World, quote: &str) {
     let path = &url[url.find("/api/").unwrap()..];
     let document = world.call("GET", path, None, &[], bytes::Bytes::new()).await;
     assert_eq!(document.status, 200);
-    let hash =
-        Sha256::digest(&document.bytes).iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
-    assert_eq!(link["sha256"], *hash);
+    assert_eq!(link["sha256"], sha256_hex(&document.bytes));
 }

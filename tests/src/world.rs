@@ -80,11 +80,7 @@ impl World {
         adjust: impl FnOnce(&mut Settings),
         store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
     ) -> Self {
-        let clock = manual_clock();
-        let documents = Arc::new(MemoryStore::new());
-        let store = store(Arc::clone(&documents));
-        let env = Env::system().with_clock(clock.clone());
-        Self::start(Place::builder, env, clock, adjust, documents, store).await
+        Self::on_manual_clock(Place::builder, adjust, store).await
     }
 
     /// A service with adjusted settings that does not listen for other nodes. So it forgets no key that it knows, as one
@@ -94,9 +90,17 @@ impl World {
             Database::Sqlite => Place::builder,
             Database::Postgres => Place::deaf,
         };
-        let clock = manual_clock();
+        Self::on_manual_clock(builder, adjust, |memory| memory).await
+    }
+
+    async fn on_manual_clock<S: DocumentStore + 'static>(
+        builder: fn(&Place) -> Builder,
+        adjust: impl FnOnce(&mut Settings),
+        store: impl FnOnce(Arc<MemoryStore>) -> Arc<S>,
+    ) -> Self {
+        let clock = ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"));
         let documents = Arc::new(MemoryStore::new());
-        let store = Arc::clone(&documents);
+        let store = store(Arc::clone(&documents));
         let env = Env::system().with_clock(clock.clone());
         Self::start(builder, env, clock, adjust, documents, store).await
     }
@@ -265,10 +269,6 @@ impl World {
         check_everywhere(method, path, &answer);
         answer
     }
-}
-
-fn manual_clock() -> Arc<ManualClock> {
-    ManualClock::at("2026-09-14T09:41:07.123Z".parse().expect("an instant"))
 }
 
 async fn open(builder: Builder, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
