@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use invoicing_core::{MAX_LINES, NewLine, NewQuote, Plan, QuoteId};
 use invoicing_server::{CompanyHandle, Error};
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{World, on_each_database, tell};
 use serde_json::json;
 use tokio::time::sleep;
 
@@ -107,6 +107,10 @@ async fn large_documents_of_one_company_do_not_delay_those_of_another() {
         (begun.elapsed(), sent.load(Ordering::SeqCst))
     };
     let (_, (elapsed, sent)) = tokio::join!(large, beside);
-    println!("sent after {elapsed:?}; {count} quotes of {PAGES} pages took {:?}", begun.elapsed());
+    let took = begun.elapsed();
+    tell(
+        "another company's document",
+        &format_args!("{elapsed:?} beside {count} of {PAGES} pages, which took {took:?}"),
+    );
     assert!(sent < count / 2, "it waited for {sent} of {count} large ones");
 }

@@ -12,8 +12,9 @@ mod process;
 mod receivers;
 mod workload;
 
-use std::io::Write as _;
 use std::time::Duration;
+
+use invoicing_tests::tell;
 
 /// The contract's quota and its window.
 const QUOTA: usize = 30;
@@ -27,10 +28,4 @@ fn random(limit: u64) -> u64 {
 /// What the environment says, or else.
 fn times(name: &str, otherwise: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
-/// Tells the figures of a test, past what the test harness holds back.
-fn tell(test: &str, figures: &dyn std::fmt::Display) {
-    // A closed standard error is no failure.
-    let _ = writeln!(std::io::stderr().lock(), "faults: {test}: {figures}");
 }

@@ -11,6 +11,7 @@ mod unread;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use invoicing_tests::tell;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -109,8 +110,12 @@ async fn well_served(server: &Server) {
         }
     }
     times.sort_unstable();
-    println!("{REQUESTS} answers: median {:?}, slowest {:?}", times[REQUESTS / 2], times[REQUESTS - 1]);
-    assert!(times[REQUESTS - 1] < SLOWEST, "{:?}", times[REQUESTS - 1]);
+    let (median, slowest) = (times[REQUESTS / 2], times[REQUESTS - 1]);
+    tell(
+        "a client that means well",
+        &format_args!("{REQUESTS} answers, median {median:?}, slowest {slowest:?}"),
+    );
+    assert!(slowest < SLOWEST, "{slowest:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -124,7 +129,7 @@ async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
     let idle = idle(&server, idle_count).await;
     let with_idle = server.memory();
     let slow = slow(&server, SLOW).await;
-    println!("{idle_count} idle and {SLOW} slow connections after {:?}", begun.elapsed());
+    tell("idle and slow connections", &format_args!("{idle_count} and {SLOW} after {:?}", begun.elapsed()));
     well_served(&server).await;
     let Some(((before, with_idle), (after, sockets))) =
         before.zip(with_idle).zip(server.memory().zip(server.sockets()))
@@ -132,7 +137,9 @@ async fn a_client_is_served_beside_5000_idle_and_500_slow_connections() {
         return println!("memory is not measured on this system");
     };
     let each = (after - before) / (idle_count + SLOW);
-    println!("memory: {before} KiB before, {with_idle} KiB with idle, {after} KiB with all: {each} KiB each");
+    let memory =
+        format_args!("{before} KiB before, {with_idle} KiB with idle, {after} KiB with all: {each} KiB each");
+    tell("memory of idle and slow connections", &memory);
     assert!(sockets > idle_count + SLOW, "the server holds only {sockets} sockets: nothing was measured");
     assert!(each <= PER_CONNECTION, "{each} KiB for a connection");
     drop((idle, slow));
@@ -169,7 +176,7 @@ async fn a_process_without_file_descriptors_lets_idle_connections_go() {
     if let Some(before) = server.ticks() {
         sleep(Duration::from_secs(1)).await;
         let used = server.ticks().unwrap() - before;
-        println!("{used} ticks of 100 while nothing happened");
+        tell("no file descriptors", &format_args!("{used} ticks of 100 while nothing happened"));
         assert!(used < 30, "it runs in circles: {used} ticks of 100");
     }
     drop(streams);
@@ -207,7 +214,7 @@ async fn unread_answers_have_a_limit_in_bytes() {
     let streams = ask_and_do_not_read(&server, 300, 40).await;
     sleep(Duration::from_secs(1)).await;
     if let Some((before, after)) = before.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with unread answers");
+        tell("memory of unread answers", &format_args!("{before} KiB before, {after} KiB with them"));
         // What an allocator keeps may double it.
         let most = 2 * (HELD_KIB + IN_FLIGHT * ANSWER_KIB) + streams.len() * PER_CONNECTION;
         assert!(after - before < most, "{} KiB more, not {most}", after - before);
@@ -258,7 +265,10 @@ async fn unread_answers_without_a_body_have_a_limit_too() {
         }
     }
     if let Some((before, after)) = before.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with unread answers without a body");
+        tell(
+            "memory of unread answers without a body",
+            &format_args!("{before} KiB before, {after} KiB with them"),
+        );
         assert!(after < before + MOST_KIB, "{} KiB more", after - before);
     }
     drop(stream);
@@ -284,7 +294,7 @@ async fn heads_of_many_small_fields_are_not_kept_for_their_bodies() {
     }
     server.is_quiet().await;
     if let Some((before, after)) = before.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with heads of {FIELDS} fields");
+        tell("memory of heads", &format_args!("{before} KiB before, {after} KiB with {FIELDS} fields each"));
         let most = CONNECTIONS * (PER_CONNECTION + STREAMS * PER_STREAM);
         assert!(after < before + most, "{} KiB more, not {most}", after - before);
     }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use invoicing_tests::tell;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -74,7 +75,7 @@ async fn unread_over_http_1(server: &Server) -> Vec<TcpStream> {
 }
 
 /// Asks as the other company for some seconds: each request is answered, and in time.
-async fn served_beside(server: &Server, memory: Option<usize>) {
+async fn served_beside(what: &str, server: &Server, memory: Option<usize>) {
     // Until every answer that can be made is there and unread.
     server.is_quiet().await;
     let request =
@@ -89,13 +90,13 @@ async fn served_beside(server: &Server, memory: Option<usize>) {
         sleep(PAUSE).await;
     }
     times.sort_unstable();
-    let (count, slowest) = (times.len(), times[times.len() - 1]);
-    println!(
-        "{refused} of {count} requests of another company refused; median {:?}, slowest {slowest:?}",
-        times[count / 2]
+    let (count, median, slowest) = (times.len(), times[times.len() / 2], times[times.len() - 1]);
+    let served = format_args!(
+        "{refused} of {count} requests of another company refused, median {median:?}, slowest {slowest:?}"
     );
+    tell(what, &served);
     if let Some((before, after)) = memory.zip(server.memory()) {
-        println!("memory: {before} KiB before, {after} KiB with unread answers");
+        tell(what, &format_args!("memory {before} KiB before, {after} KiB with unread answers"));
         assert!(after < before + MOST_KIB, "{} KiB more", after - before);
     }
     assert_eq!(refused, 0, "of {count} requests");
@@ -107,7 +108,7 @@ async fn unread_answers_of_a_key_over_http_1_delay_no_other_company() {
     let server = server().await;
     let memory = server.memory();
     let streams = unread_over_http_1(&server).await;
-    served_beside(&server, memory).await;
+    served_beside("unread answers of a key, HTTP/1", &server, memory).await;
     drop(streams);
 }
 
@@ -117,7 +118,7 @@ async fn unread_answers_of_a_key_over_http_2_delay_no_other_company() {
     let memory = server.memory();
     let gets = UnreadGets { key: Some(&server.key), ..UnreadGets::default() };
     let streams = unread_over_http_2(&server, CONNECTIONS, STREAMS, gets, &[PAGE.to_owned()]).await;
-    served_beside(&server, memory).await;
+    served_beside("unread answers of a key, HTTP/2", &server, memory).await;
     drop(streams);
 }
 
@@ -127,7 +128,7 @@ async fn unread_downloads_of_a_document_delay_no_other_company() {
     let memory = server.memory();
     let gets = UnreadGets::default();
     let streams = unread_over_http_2(&server, CONNECTIONS, STREAMS, gets, &server.documents[..1]).await;
-    served_beside(&server, memory).await;
+    served_beside("unread downloads of a document", &server, memory).await;
     drop(streams);
 }
 
@@ -136,11 +137,11 @@ async fn unread_downloads_of_a_document_delay_no_other_company() {
 async fn unread_parts_of_many_documents_delay_no_other_company() {
     let server = server().await;
     for (range, window) in [(Some("bytes=0-16383"), 0), (None, 1)] {
-        println!("range {range:?}, window {window}:");
+        let what = format!("unread parts of many documents, range {range:?}, window {window}");
         let memory = server.memory();
         let gets = UnreadGets { range, window, ..UnreadGets::default() };
         let streams = unread_over_http_2(&server, PART_CONNECTIONS, 64, gets, &server.documents).await;
-        served_beside(&server, memory).await;
+        served_beside(&what, &server, memory).await;
         drop(streams);
     }
 }

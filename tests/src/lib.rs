@@ -9,6 +9,7 @@ pub mod bench;
 mod contract;
 mod database;
 pub mod documents;
+mod figures;
 pub mod hostile;
 mod ledger;
 #[cfg(test)]
@@ -20,6 +21,7 @@ mod running_dispatcher;
 mod world;
 
 pub use database::{Argument, Behind, Database, Place, Scalar};
+pub use figures::tell;
 pub use invoicing_tests_macros::{on_each_database, on_postgres};
 pub use receiver::{Received, Receiver, Reply};
 pub use release::Release;
