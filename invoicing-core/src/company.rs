@@ -62,9 +62,12 @@ pub struct NewCompany {
 pub struct CompanyIdentity {
     /// Street address, or the whole address as one text; at most 2,000 characters.
     pub address: Option<String>,
-    /// Postal code.
+    /// Postal code. Left out where there is none, as the town is: a first version of the service refuses fields that it
+    /// does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub zip_code: Option<String>,
     /// Town.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub city: Option<String>,
     /// E-mail.
     pub email: Option<String>,

@@ -82,6 +82,15 @@ fn an_identity_of_a_newer_version_is_read() {
     assert_eq!(identity, CompanyIdentity { city: Some("Nantes".into()), ..CompanyIdentity::default() });
 }
 
+/// Nodes of the first release read it during an upgrade; they refuse fields that they do not know.
+#[test]
+fn an_identity_without_a_town_is_stored_as_the_first_release_stored_it() {
+    let stored = serde_json::to_string(&CompanyIdentity::default()).unwrap();
+    let names = ["address", "email", "phone", "siret", "vatNumber", "insurance", "terms"];
+    let expected = names.map(|name| format!("\"{name}\":null")).join(",");
+    assert_eq!(stored, format!("{{{expected}}}"));
+}
+
 /// Rules: DOCUMENT-18
 #[test]
 fn an_identity_that_was_stored_with_its_address_as_one_text_is_read() {
