@@ -13,9 +13,9 @@ CREATE TABLE bulk_change (
 );
 
 -- With the company, so that a replay counts and finds its deliveries in the index alone.
-DROP INDEX delivery_replayable;
-CREATE INDEX delivery_replayable ON delivery (company_id, webhook_id, event_id, status, ended_at)
+CREATE INDEX delivery_replay ON delivery (company_id, webhook_id, event_id, status, ended_at)
     WHERE status IN ('failed', 'skipped');
+DROP INDEX delivery_replayable;
 
 -- The secret before the last rotation, sealed like the other one. Attempts are signed with it as well until that instant.
 ALTER TABLE webhook ADD COLUMN previous_secret TEXT;

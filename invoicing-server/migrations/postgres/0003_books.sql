@@ -21,3 +21,11 @@ UPDATE signing_link SET ends_at = 2764800000 + (
     ) FROM quote WHERE quote.company_id = signing_link.company_id AND quote.id = signing_link.quote_id
 );
 CREATE INDEX signing_link_quote ON signing_link (company_id, quote_id);
+-- A node of the version before gives its links no end: the sweep does.
+CREATE INDEX signing_link_endless ON signing_link (company_id, quote_id) WHERE ends_at IS NULL;
+
+-- With the id, so that the sweep reads what is due in pages.
+CREATE INDEX quote_last_day ON quote (company_id, valid_until, id) WHERE status = 'SENT';
+DROP INDEX quote_validity;
+CREATE INDEX invoice_last_day ON invoice (company_id, due_date, id) WHERE status = 'SENT';
+DROP INDEX invoice_due;
