@@ -372,10 +372,11 @@ impl Invoicing {
     /// attempts and documents that nothing came of are deleted. [`run`](Self::run) calls it every hour; a host without it calls
     /// it at least as often.
     ///
-    /// A record that cannot be read keeps no other from being swept: the report names it.
+    /// A record that cannot be read keeps no other from being swept: the report names it. So it does with a company of which
+    /// something failed for now.
     ///
     /// # Errors
-    /// The first failure of the database or the document store. What it did not concern was swept.
+    /// [`Error::StorageUnavailable`] where the database does not answer, or another node takes over the sweep.
     pub async fn sweep(&self) -> Result<SweepReport, Error> {
         self.0.sweeper.sweep().await
     }

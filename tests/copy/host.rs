@@ -17,7 +17,9 @@ use invoicing_server::{
 };
 use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_quote};
 
-use crate::support::{DAY, accepted_of, date, draft_of, emit_for, evidence, hook_for, issued_over, payment};
+use crate::support::{
+    DAY, accepted_of, client_of, date, draft_of, emit_for, evidence, hook_for, issued_over, payment,
+};
 
 /// Requests of a key in 60 s.
 pub(super) const QUOTA: u32 = 30;
@@ -208,6 +210,7 @@ async fn invoices(company: &CompanyHandle) {
     invoices.reverse(paid, wrong.payment.id).await.unwrap();
     invoices.pay(paid, &payment("60", Some("VIR-2"))).await.unwrap();
     let projects = company.projects();
+    large(company).await;
     for completed in [false, true] {
         let quote_ids = vec![accepted_of(company).await.summary.id];
         let new = NewProject { name: "Chantier".into(), client_id: None, quote_ids };
@@ -216,6 +219,16 @@ async fn invoices(company: &CompanyHandle) {
             projects.set_status(project.id, ProjectStatus::Completed).await.unwrap();
         }
     }
+}
+
+/// A quote with large lines, and its invoice.
+async fn large(company: &CompanyHandle) {
+    let content = new_quote(client_of(company).await);
+    let lines = content.lines.iter().cycle().take(150).cloned().collect();
+    let quote = company.quotes().create(&NewQuote { lines, ..content }).await.unwrap().summary.id;
+    company.quotes().accept(quote).await.unwrap();
+    let invoice = company.invoices().convert(quote).await.unwrap();
+    assert!(serde_json::to_vec(&invoice.lines).unwrap().len() > 16_384);
 }
 
 /// Delivered, failed, skipped, waiting for another attempt, and due. The webhook where some are due.

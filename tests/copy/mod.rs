@@ -7,11 +7,15 @@ mod host;
 use std::time::Duration;
 
 use invoicing_core::{EventKind, Timestamp};
-use invoicing_server::{ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery};
-use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher};
+use invoicing_server::{
+    ClientQuery, CopyError, CopyReport, DatabaseError, Invoicing, OpenError, PageQuery, PostgresSettings,
+    copy_to_postgres,
+};
+use invoicing_tests::{Database, Place, Receiver, Reply, RunningDispatcher, World};
 use sqlx::{Connection, PgConnection};
 use webhook_verify::Verifier;
 
+use crate::released::large_lines::Enlarged;
 use crate::support::{emit_for, events, hook_for};
 use host::{Host, company, get, live, told};
 
@@ -100,6 +104,31 @@ fn the_service_says_the_same_on_postgresql_and_goes_on_from_there() {
             assert_eq!(after, before);
         }
         goes_on(&host, &moved, &life, &receiver, &last_quote).await;
+    });
+}
+
+#[test]
+fn a_file_that_the_first_release_wrote_says_the_same_on_postgresql() {
+    Database::Postgres.run(None, || async {
+        let target = Place::empty().await;
+        Database::Sqlite.choose();
+        let (enlarged, source) = Enlarged::new().await;
+        let release = &enlarged.release;
+        let before = World::of_release_at(release, source).await;
+        let mut answers = Vec::new();
+        for path in release.answers().keys() {
+            answers.push((path.clone(), before.get(path).await.bytes));
+        }
+        before.invoicing.close().await;
+        copy_to_postgres(&before.place().file(), &PostgresSettings::new(target.url())).await.unwrap();
+
+        let moved = World::of_release_at(release, target).await;
+        for (path, before) in answers {
+            assert!(moved.get(&path).await.bytes == before, "{path}");
+        }
+        enlarged.check(async |path| moved.get(path).await.bytes).await;
+        assert!(moved.invoicing.sweep().await.unwrap().rewritten_records > 0);
+        enlarged.check(async |path| moved.get(path).await.bytes).await;
     });
 }
 
@@ -340,7 +369,7 @@ fn a_copy_can_run_on_a_task_of_its_own() {
         invoicing.close().await;
         let (file, to) = (host.file(), host.postgres());
         let mut tasks = tokio::task::JoinSet::new();
-        tasks.spawn(async move { invoicing_server::copy_to_postgres(&file, &to).await });
+        tasks.spawn(async move { copy_to_postgres(&file, &to).await });
         let report = tasks.join_next().await.unwrap().unwrap().unwrap();
         assert_eq!(rows_of(&report, "company"), 1);
     });

@@ -2,6 +2,7 @@
 //! gives the right answer. See `data/releases`.
 
 mod endpoints;
+pub(crate) mod large_lines;
 mod operations;
 mod versions;
 

@@ -1,6 +1,7 @@
 //! Rows of several versions in one database: those that the sweep has not rewritten yet, and those of newer nodes during
 //! a rolling upgrade.
 
+use futures_util::future::join_all;
 use invoicing_core::{
     ClientChange, ClientId, CompanyIdentity, InvoiceId, NewClient, NewQuote, ProjectId, ProjectStatus,
     QuoteId,
@@ -10,7 +11,7 @@ use invoicing_tests::{Argument, World, new_quote, on_each_database, on_postgres}
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::payment;
+use crate::support::{DAY, payment};
 
 const LISTS: [&str; 5] = [
     "/api/v1/quotes?include=lines",
@@ -33,7 +34,9 @@ struct Records {
 
 impl Records {
     async fn create(world: &World) -> Self {
-        let quote = world.draft().await.summary;
+        // A name that looks like the lines in the JSON of a record.
+        let client = world.client(",\"lines\":[]").await;
+        let quote = world.company.quotes().create(&new_quote(client)).await.unwrap().summary;
         let accepted = world.accepted().await.summary.id;
         let invoice = world.company.invoices().convert(accepted).await.unwrap().summary.id;
         let lines = new_quote(quote.client_id).lines.into_iter().cycle().take(90).collect();
@@ -118,6 +121,58 @@ async fn a_change_of_an_older_row_stores_all_of_it_in_todays_shape() {
     let before = records.answers(&world).await;
     world.invoicing.sweep().await.unwrap();
     assert_eq!(records.answers(&world).await, before);
+}
+
+/// Rules: STORED-2
+#[on_each_database]
+async fn sweeps_at_the_same_time_and_beside_changes_rewrite_what_is_left() {
+    let world = World::new().await;
+    let records = Records::create(&world).await;
+    for n in 0..MANY {
+        world.client(&format!("Client {n}")).await;
+    }
+    make_older(&world).await;
+    let (quotes, invoices) = (world.company.quotes(), world.company.invoices());
+    let (reports, linked, issued) = tokio::join!(
+        join_all((0..3).map(|_| world.invoicing.sweep())),
+        quotes.link(records.quote, Some("deal-1")),
+        invoices.issue(records.invoice, None),
+    );
+    linked.unwrap();
+    issued.unwrap();
+    let rewritten: u64 = reports.into_iter().map(|report| report.unwrap().rewritten_records).sum();
+    assert!((2 + 2 + MANY..=3 + 1 + 2 + MANY).contains(&rewritten), "each row once: {rewritten}");
+    for table in ["quote", "invoice", "client"] {
+        assert_eq!(older_rows(&world, table).await, 0, "{table}");
+    }
+}
+
+/// Lines that no parser reads stand for those that take long to read.
+///
+/// Rules: STORED-2, FAIR-8
+#[on_each_database]
+async fn the_lines_of_an_older_row_are_neither_read_nor_written_when_it_changes() {
+    let world = World::new().await;
+    let records = Records::create(&world).await;
+    world.company.invoices().issue(records.invoice, None).await.unwrap();
+    make_older(&world).await;
+    let unreadable = "[\"as they are\"]";
+    for (table, id) in [("quote", records.quote.0), ("invoice", records.invoice.0)] {
+        let update = format!("UPDATE {table} SET lines = $2 WHERE id = $1");
+        world.run(&update, &[id.into(), unreadable.into()]).await;
+    }
+    let path = format!("/api/v1/quotes/{}", records.quote);
+    let linked = world.send("PATCH", &path, &json!({"externalId": "deal-1"})).await;
+    assert_eq!(linked.status, 200, "{}", linked.json);
+    world.advance(31 * DAY);
+    let report = world.invoicing.sweep().await.unwrap();
+    assert_eq!((report.overdue_invoices, report.rewritten_records), (1, 2 + 2), "{report:?}");
+    make_older(&world).await;
+    assert_eq!(world.invoicing.sweep().await.unwrap().rewritten_records, 3 + 1 + 2);
+    for path in [path, format!("/api/v1/invoices/{}", records.invoice)] {
+        let answer = world.get(&path).await.bytes;
+        assert!(str::from_utf8(&answer).unwrap().contains(unreadable), "{path}");
+    }
 }
 
 /// Rules: STORED-2

@@ -1,7 +1,7 @@
 //! On which database a test runs, and a place of its own there for a service.
 
 use std::cell::Cell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use invoicing_server::{Builder, Invoicing, PostgresSettings};
 use sqlx::postgres::Postgres;
@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use uuid::Uuid;
 
 use crate::postgres;
+use crate::release::Release;
 
 thread_local! {
     static CHOSEN: Cell<Database> = const { Cell::new(Database::Sqlite) };
@@ -98,9 +99,9 @@ impl Place {
         }
     }
 
-    /// A copy of the database that a release recorded in a folder.
-    pub async fn of_release(folder: &Path) -> Self {
-        let place = Self::empty().await;
+    /// A copy of the database that a release recorded.
+    pub async fn of_release(release: &Release) -> Self {
+        let (place, folder) = (Self::empty().await, release.folder());
         match &place.0 {
             Kind::Sqlite(_) => {
                 std::fs::copy(folder.join("sqlite/invoicing.db"), place.file()).expect("a database file");

@@ -116,7 +116,11 @@ impl World {
 
     /// A service on a copy of a release's database, with the clock as it stood.
     pub async fn of_release(release: &Release) -> Self {
-        let place = Place::of_release(release.folder()).await;
+        Self::of_release_at(release, Place::of_release(release).await).await
+    }
+
+    /// As [`Self::of_release`], where the copy is made already.
+    pub async fn of_release_at(release: &Release, place: Place) -> Self {
         let clock = ManualClock::at(release.fact("/now"));
         let documents = Arc::new(MemoryStore::new());
         release.restore_documents(&documents).await;

@@ -2,7 +2,7 @@
 
 mod freezing;
 mod import;
-mod links;
+pub(super) mod links;
 
 use chrono::NaiveDate;
 use invoicing_core::{
@@ -101,7 +101,7 @@ impl Quotes<'_> {
         self.0
             .write(async move |mut tx| {
                 let rejected = tx.quotes().refresh(known).await?.reject(tx.change.stamp)?;
-                links::move_end(&mut tx, &rejected.record).await?;
+                links::move_end(&mut tx, &rejected.record.summary).await?;
                 update(&mut tx, rejected).await
             })
             .await

@@ -7,17 +7,17 @@ mod due;
 mod orphans;
 mod rewrite;
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use invoicing_core::{ClientId, CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
-use crate::store::{CompanyTx, ServiceTables, SweepLock, Tables};
+use crate::store::{CompanyTx, ServiceTables, Store, SweepLock, Tables};
 use due::Due;
 
 use super::Services;
+use super::quotes::links;
 
 /// Records per transaction: a sweep must not delay other writers.
 const BATCH: u32 = 100;
@@ -46,17 +46,20 @@ pub struct SweepReport {
     pub elsewhere: bool,
     /// What cannot be read and was passed over. The log says why, and the next sweep tries it again.
     pub unreadable: Vec<UnreadableRecord>,
+    /// Companies of which something was not swept, as the database or the document store failed for now. The log says what,
+    /// and the next sweep tries it again.
+    pub failed: Vec<CompanyId>,
 }
 
 /// A record that a sweep passed over because its row, or that of its company, cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum UnreadableRecord {
     /// A company. Its records were not swept.
     Company(CompanyId),
     /// A client whose record is of an older version.
     Client(CompanyId, ClientId),
-    /// A quote whose validity has ended, or whose record is of an older version.
+    /// A quote whose validity has ended, or whose record or signing links are of an older version.
     Quote(CompanyId, QuoteId),
     /// An invoice that is overdue, or whose record is of an older version.
     Invoice(CompanyId, InvoiceId),
@@ -64,24 +67,63 @@ pub enum UnreadableRecord {
     Key(CompanyId, KeyId),
 }
 
+impl UnreadableRecord {
+    /// The company that it belongs to.
+    pub const fn company(&self) -> CompanyId {
+        match *self {
+            Self::Company(id)
+            | Self::Client(id, _)
+            | Self::Quote(id, _)
+            | Self::Invoice(id, _)
+            | Self::Key(id, _) => id,
+        }
+    }
+}
+
 /// A sweep under way.
-#[derive(Default)]
 struct Progress {
+    lock: SweepLock,
     report: SweepReport,
-    /// Why a company could not be swept for now: the first failure that is not of a row.
-    failed: Option<Error>,
 }
 
 impl Progress {
+    /// `None` while another node sweeps.
+    async fn begin(store: &Store) -> Result<Option<Self>, Error> {
+        let lock = store.sweep_lock().await?;
+        Ok(lock.map(|lock| Self { lock, report: SweepReport::default() }))
+    }
+
     /// Notes a failure that must not keep the rest from being swept.
-    fn note(&mut self, record: UnreadableRecord, error: Error) {
-        tracing::error!(error = &error as &dyn std::error::Error, ?record, "record not swept");
+    fn note(&mut self, record: UnreadableRecord, error: &Error) {
+        tracing::error!(error = error as &dyn std::error::Error, ?record, "record not swept");
         if matches!(error, Error::Internal(_)) {
             self.report.unreadable.push(record);
         } else {
-            self.failed.get_or_insert(error);
+            self.report.failed.push(record.company());
         }
     }
+
+    /// Ends the sweep. The report names each record and each company once.
+    async fn end(self) -> SweepReport {
+        let Self { lock, mut report } = self;
+        lock.release().await;
+        report.unreadable.sort_unstable();
+        report.unreadable.dedup();
+        report.failed.sort_unstable();
+        report.failed.dedup();
+        report
+    }
+}
+
+/// What is done for all companies before the next step begins for any.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// What falls due: companies and their clients wait for it.
+    Due,
+    /// What may take long in a large company.
+    Upkeep,
+    /// Last, as a document store that hangs must not delay the rest.
+    Orphans,
 }
 
 /// Sweeps all companies.
@@ -92,71 +134,102 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub(crate) async fn sweep(&self) -> Result<SweepReport, Error> {
-        let Some(mut lock) = self.services.store.sweep_lock().await? else {
+        let Some(mut progress) = Progress::begin(&self.services.store).await? else {
             return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
         };
-        let report = self.sweep_all(&mut lock).await;
-        lock.release().await;
-        report
+        let swept = self.sweep_all(&mut progress).await;
+        let report = progress.end().await;
+        swept.map(|()| report)
     }
 
-    async fn sweep_all(&self, lock: &mut SweepLock) -> Result<SweepReport, Error> {
+    async fn sweep_all(&self, progress: &mut Progress) -> Result<(), Error> {
         let store = &self.services.store;
         if let Err(error) = store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }
-        let mut progress = Progress::default();
-        self.revoke_idle_keys(lock, &mut progress).await?;
-        let companies = store.read_service(async |tx| tx.companies().ids().await).await?;
-        let mut failed = HashSet::new();
-        for id in &companies {
-            lock.refresh().await?;
-            if let Err(error) = self.sweep_company(*id, &mut progress).await {
-                progress.note(UnreadableRecord::Company(*id), error);
-                failed.insert(*id);
-            }
+        self.revoke_idle_keys(progress).await?;
+        let mut companies = store.read_service(async |tx| tx.companies().ids().await).await?;
+        for step in [Step::Due, Step::Upkeep, Step::Orphans] {
+            companies = self.sweep_each(companies, step, progress).await?;
         }
-        // Last, as a document store that hangs must not delay the rest.
-        for id in companies.iter().filter(|id| !failed.contains(id)) {
-            lock.refresh().await?;
-            match self.sweep_orphans(*id).await {
-                Ok(deleted) => progress.report.swept_documents += deleted,
-                Err(error) => progress.note(UnreadableRecord::Company(*id), error),
-            }
-        }
-        progress.failed.map_or(Ok(progress.report), Err)
-    }
-
-    async fn sweep_company(&self, id: CompanyId, progress: &mut Progress) -> Result<(), Error> {
-        progress.report.expired_quotes += self.sweep_due(id, Due::Quotes, progress).await?;
-        progress.report.overdue_invoices += self.sweep_due(id, Due::Invoices, progress).await?;
-        let store = &self.services.store;
-        progress.report.wiped_secrets += store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
-        progress.report.pruned_attempts += self.prune_attempts(id).await?;
-        self.rewrite_older(id, progress).await?;
         Ok(())
     }
 
-    async fn prune_attempts(&self, company: CompanyId) -> Result<u64, Error> {
-        let mut total = 0;
+    /// Takes a step for each company. Those that go on to the next one.
+    async fn sweep_each(
+        &self,
+        companies: Vec<CompanyId>,
+        step: Step,
+        progress: &mut Progress,
+    ) -> Result<Vec<CompanyId>, Error> {
+        let mut swept = Vec::with_capacity(companies.len());
+        for id in companies {
+            progress.lock.refresh().await?;
+            match self.sweep_company(id, step, progress).await {
+                Ok(()) => swept.push(id),
+                Err(error) => progress.note(UnreadableRecord::Company(id), &error),
+            }
+        }
+        Ok(swept)
+    }
+
+    async fn sweep_company(&self, id: CompanyId, step: Step, progress: &mut Progress) -> Result<(), Error> {
+        match step {
+            Step::Due => {
+                self.sweep_due(id, Due::Quotes, progress).await?;
+                self.sweep_due(id, Due::Invoices, progress).await?;
+                let wiped = self.services.store.write_company(id, async |tx| wipe_secrets(tx).await).await?;
+                progress.report.wiped_secrets += wiped;
+                Ok(())
+            }
+            Step::Upkeep => {
+                self.prune_attempts(id, progress).await?;
+                self.end_links(id, progress).await?;
+                self.rewrite_older(id, progress).await
+            }
+            Step::Orphans => self.sweep_orphans(id, progress).await,
+        }
+    }
+
+    async fn prune_attempts(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
         loop {
+            progress.lock.refresh().await?;
             let pruned = self.services.store.write_company(company, async |tx| prune_batch(tx).await).await?;
-            total += pruned;
+            progress.report.pruned_attempts += pruned;
             if pruned < u64::from(BATCH) {
-                return Ok(total);
+                return Ok(());
             }
         }
     }
 
+    /// Gives an end to signing links that a node of an older version made during an upgrade. They have none yet.
+    async fn end_links(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
+        let store = &self.services.store;
+        let quotes = store.read(company, async |mut tx| tx.signatures().quotes_of_endless_links(BATCH).await);
+        for quote in quotes.await? {
+            let end = async move |mut tx: CompanyTx<'_>| {
+                let summary = tx.quotes().find_summary(quote).await?;
+                links::move_end(&mut tx, &summary).await
+            };
+            match store.write_company(company, end).await {
+                Err(error @ Error::Internal(_)) => {
+                    progress.note(UnreadableRecord::Quote(company, quote), &error);
+                }
+                ended => ended?,
+            }
+        }
+        Ok(())
+    }
+
     /// One by one, as a key whose revocation fails must not keep the others from being revoked.
-    async fn revoke_idle_keys(&self, lock: &mut SweepLock, progress: &mut Progress) -> Result<(), Error> {
+    async fn revoke_idle_keys(&self, progress: &mut Progress) -> Result<(), Error> {
         let idle_since = self.services.env.now().plus_millis(-IDLE_LIMIT_MS);
         let idle = self.services.store.read_service(async move |tx| tx.keys().idle(idle_since).await).await?;
         for (company, key) in idle {
-            lock.refresh().await?;
+            progress.lock.refresh().await?;
             match self.revoke_idle_key(company, key, idle_since).await {
                 Ok(revoked) => progress.report.revoked_keys += u64::from(revoked),
-                Err(error) => progress.note(UnreadableRecord::Key(company, key), error),
+                Err(error) => progress.note(UnreadableRecord::Key(company, key), &error),
             }
         }
         Ok(())

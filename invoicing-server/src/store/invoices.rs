@@ -1,12 +1,14 @@
 //! Invoices and their payments.
 
+use chrono::NaiveDate;
 use invoicing_core::{
-    Invoice, InvoiceId, InvoiceItem, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
+    Invoice, InvoiceId, InvoiceStatus, InvoiceSummary, Money, PaymentId, QuoteId, Timestamp,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::arguments::Argument;
+use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
@@ -120,7 +122,7 @@ impl InvoiceTable<'_> {
     /// The invoice as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: InvoiceId) -> Result<Vec<u8>, Error> {
         let parts = self.parts(id).await?;
-        in_todays_shape::<Invoice>(parts.detail(), parts.version, id)
+        in_todays_shape::<InvoiceSummary>(parts.detail(), parts.version, id)
     }
 
     /// As [`Self::detail`], but only where the lines are not large.
@@ -173,7 +175,7 @@ impl InvoiceTable<'_> {
         query: &PageQuery<InvoiceStatus>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        self.0.document_page::<InvoiceItem, _>(query, &PAGES, InvoiceStatus::as_str, reserve).await
+        self.0.document_page::<InvoiceSummary, _>(query, &PAGES, InvoiceStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
@@ -206,62 +208,33 @@ impl InvoiceTable<'_> {
     /// Stores the summary; nothing else of an invoice ever changes.
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6
-            WHERE company_id = $1 AND id = $2 AND version = $7";
+            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7
+            WHERE company_id = $1 AND id = $2 AND version <= $7";
         let json = summary_to_json(summary)?;
         let InvoiceSummary { id, status, updated_at, .. } = summary;
         let due = overdue_after(summary);
-        self.change(*id, UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
-    }
-
-    /// Runs an UPDATE that leaves parts of a row as they are; its condition is that all parts have today's shape. A row of
-    /// an older version is rewritten first.
-    async fn change(
-        &mut self,
-        id: InvoiceId,
-        statement: &'static str,
-        arguments: &[&dyn Argument],
-    ) -> Result<(), Error> {
-        if self.0.query(statement, arguments).execute().await? == 1 {
-            return Ok(());
-        }
-        self.rewrite(id).await?;
-        self.0.query(statement, arguments).change_one(Invoice::TABLE).await
+        let update = self.0.query(UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]);
+        update.replace_record::<Invoice>().await
     }
 
     /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
     pub(super) async fn rewrite(&mut self, id: InvoiceId) -> Result<(), Error> {
-        const REWRITE: &str = "
-            UPDATE invoice SET summary = $3, detail = $4, version = $5
-            WHERE company_id = $1 AND id = $2 AND version < $5";
-        let invoice = self.find(id).await?;
-        let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
-        let rewrite = self.0.query(REWRITE, &[&id, &summary, &detail, &Invoice::VERSION]);
-        rewrite.replace_record::<Invoice>().await?;
-        self.update_lines(&invoice).await
+        let summary = self.find_summary(id).await?;
+        self.update(&summary).await
     }
 
-    async fn update_lines(&mut self, invoice: &Invoice) -> Result<(), Error> {
-        const UPDATE_LINES: Sql = Sql {
-            sqlite: "
-                DELETE FROM large_lines WHERE company_id = $1 AND document_id = $2;
-                INSERT INTO large_lines (company_id, document_id, lines)
-                SELECT $1, $2, $3 WHERE octet_length($3) > 8192;
-                UPDATE invoice SET lines = CASE WHEN octet_length($3) <= 8192 THEN $3 ELSE octet_length($3) END
-                WHERE company_id = $1 AND id = $2",
-            postgres: "UPDATE invoice SET lines = $3 WHERE company_id = $1 AND id = $2",
-        };
-        self.0.query(UPDATE_LINES, &[&invoice.summary.id, &to_json(&invoice.lines)?]).execute().await?;
-        Ok(())
-    }
-
-    /// Issued invoices that were due before `today`, with something still due.
-    pub(crate) async fn due_before(&mut self, today: chrono::NaiveDate) -> Result<Vec<InvoiceId>, Error> {
+    /// Issued invoices that were due before `today`, with something still due, in the order of their due dates.
+    pub(crate) async fn due_before(
+        &mut self,
+        today: NaiveDate,
+        after: DueRecord,
+        limit: u32,
+    ) -> Result<Vec<DueRecord>, Error> {
         const DUE_BEFORE: &str = "
-            SELECT id FROM invoice WHERE company_id = $1 AND status = 'SENT' AND due_date < $2
-            ORDER BY due_date";
-        let ids: Vec<Uuid> = self.0.query(DUE_BEFORE, &[&today]).all_scalars().await?;
-        Ok(ids.into_iter().map(InvoiceId).collect())
+            SELECT due_date AS day, id FROM invoice
+            WHERE company_id = $1 AND status = 'SENT' AND due_date < $2 AND (due_date, id) > ($3, $4)
+            ORDER BY due_date, id LIMIT $5";
+        Ok(self.0.query(DUE_BEFORE, &[&today, &after.day, &after.id, &limit]).fetch_all().await?)
     }
 
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
@@ -315,6 +288,6 @@ impl InvoiceTable<'_> {
 }
 
 /// The day after which the invoice is overdue: only where something is due.
-fn overdue_after(invoice: &InvoiceSummary) -> Option<chrono::NaiveDate> {
+fn overdue_after(invoice: &InvoiceSummary) -> Option<NaiveDate> {
     invoice.due_date.filter(|_| !invoice.amount_due.is_zero())
 }

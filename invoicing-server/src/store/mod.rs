@@ -17,6 +17,7 @@ mod connection;
 mod database_error;
 pub(crate) mod deliveries;
 pub(crate) mod documents;
+pub(crate) mod due;
 mod enqueue;
 pub(crate) mod events;
 pub(crate) mod invoices;
@@ -54,7 +55,7 @@ mod write_cache;
 use std::fmt::Display;
 
 use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, Invoice, InvoiceId, Quote, QuoteId, WebhookId};
+use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary, WebhookId};
 
 use crate::Error;
 pub(crate) use change::CompanyChange;
@@ -132,7 +133,7 @@ impl Store {
             }
         };
         let with_large_lines = self.read(company, async move |mut tx| tx.quotes().detail(id).await);
-        detail_json::<Quote>(found, id, reserve, with_large_lines).await
+        detail_json::<QuoteSummary>(found, id, reserve, with_large_lines).await
     }
 
     /// An invoice as the JSON of the API. `reserve` is asked before large lines are read.
@@ -150,7 +151,7 @@ impl Store {
             }
         };
         let with_large_lines = self.read(company, async move |mut tx| tx.invoices().detail(id).await);
-        detail_json::<Invoice>(found, id, reserve, with_large_lines).await
+        detail_json::<InvoiceSummary>(found, id, reserve, with_large_lines).await
     }
 
     /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
@@ -271,7 +272,8 @@ impl Store {
     }
 }
 
-/// A detail as the JSON of the API. Where its lines are large, `reserve` is asked before `with_large_lines` reads them.
+/// A detail as the JSON of the API; `T` is its summary. Where its lines are large, `reserve` is asked before
+/// `with_large_lines` reads them.
 async fn detail_json<T: StoredRecord>(
     found: Detail,
     id: impl Display,

@@ -39,7 +39,7 @@ pub(super) struct PageStatements {
 }
 
 impl Scope<'_> {
-    /// A page of documents as the JSON envelope of the API.
+    /// A page of documents as the JSON envelope of the API. `T` is their summary.
     ///
     /// Large lines are read after the page, each from the version of its record that is on the page. So the page is one
     /// snapshot, and its size is known before it is built.
@@ -60,12 +60,12 @@ impl Scope<'_> {
         };
         let status = query.status.map(text);
         for _ in 0..ATTEMPTS {
-            let page = self.page_row(query.window, statement, &[&status, &query.include_lines]).await?;
+            let page = self.page_row::<T>(query.window, statement, &[&status, &query.include_lines]).await?;
             if !query.include_lines || !page.items().any(|item| large_bytes(item) > 0) {
-                return Ok(page.in_todays_shape::<T>()?.envelope(query.window));
+                return Ok(page.envelope(query.window));
             }
             if let Some(page) = self.with_large_lines(page, statements.large_lines, reserve).await? {
-                return Ok(page.in_todays_shape::<T>()?.envelope(query.window));
+                return Ok(page.envelope(query.window));
             }
         }
         Err(Error::unavailable("a record of the page keeps changing"))
@@ -78,10 +78,11 @@ impl Scope<'_> {
         statement: impl Into<Sql>,
         filters: &[&dyn Argument],
     ) -> Result<Vec<u8>, Error> {
-        Ok(self.page_row(window, statement, filters).await?.in_todays_shape::<T>()?.envelope(window))
+        Ok(self.page_row::<T>(window, statement, filters).await?.envelope(window))
     }
 
-    async fn page_row(
+    /// A page in today's shape, without large lines.
+    async fn page_row<T: StoredRecord>(
         &mut self,
         window: PageWindow,
         statement: impl Into<Sql>,
@@ -92,7 +93,7 @@ impl Scope<'_> {
         let part: [&dyn Argument; 3] = [&window.limit, &offset, &since];
         let arguments = [&part, filters].concat();
         let row: PageRow = self.query(statement, &arguments).fetch_one().await?;
-        row.page(window.limit)
+        row.page(window.limit)?.in_todays_shape::<T>()
     }
 
     /// The page with large lines in the place of their sizes. `None` where a record has changed since.

@@ -1,9 +1,10 @@
 //! Quotes, and their internal details.
 
-use invoicing_core::{Costing, Quote, QuoteId, QuoteItem, QuoteStatus, QuoteSummary};
-use uuid::Uuid;
+use chrono::NaiveDate;
+use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 
 use super::arguments::Argument;
+use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
@@ -84,7 +85,7 @@ impl QuoteTable<'_> {
     /// The quote as the JSON of the API.
     pub(crate) async fn detail(&mut self, id: QuoteId) -> Result<Vec<u8>, Error> {
         let parts = self.parts(id).await?;
-        in_todays_shape::<Quote>(parts.detail(), parts.version, id)
+        in_todays_shape::<QuoteSummary>(parts.detail(), parts.version, id)
     }
 
     /// As [`Self::detail`], but only where the lines are not large.
@@ -141,7 +142,7 @@ impl QuoteTable<'_> {
         query: &PageQuery<QuoteStatus>,
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
-        self.0.document_page::<QuoteItem, _>(query, &PAGES, QuoteStatus::as_str, reserve).await
+        self.0.document_page::<QuoteSummary, _>(query, &PAGES, QuoteStatus::as_str, reserve).await
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
@@ -192,50 +193,30 @@ impl QuoteTable<'_> {
     /// Stores everything but the lines, which no transition changes.
     pub(crate) async fn update(&mut self, quote: &Quote) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7
-            WHERE company_id = $1 AND id = $2 AND version = $8";
+            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7, version = $8
+            WHERE company_id = $1 AND id = $2 AND version <= $8";
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
         let arguments: [&dyn Argument; 7] =
             [id, status, valid_until, updated_at, &summary, &detail, &Quote::VERSION];
-        self.change(*id, UPDATE, &arguments).await
+        self.0.query(UPDATE, &arguments).replace_record::<Quote>().await
     }
 
     /// Stores a change of the summary only.
     pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
         const UPDATE: &str = "
-            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6
-            WHERE company_id = $1 AND id = $2 AND version = $7";
+            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7
+            WHERE company_id = $1 AND id = $2 AND version <= $7";
         let json = summary_to_json(summary)?;
         let QuoteSummary { id, status, valid_until, updated_at, .. } = summary;
-        self.change(*id, UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]).await
-    }
-
-    /// Runs an UPDATE that leaves parts of a row as they are; its condition is that all parts have today's shape. A row of
-    /// an older version is rewritten first.
-    async fn change(
-        &mut self,
-        id: QuoteId,
-        statement: &'static str,
-        arguments: &[&dyn Argument],
-    ) -> Result<(), Error> {
-        if self.0.query(statement, arguments).execute().await? == 1 {
-            return Ok(());
-        }
-        self.rewrite(id).await?;
-        self.0.query(statement, arguments).change_one(Quote::TABLE).await
+        let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]);
+        update.replace_record::<Quote>().await
     }
 
     /// Rewrites a quote of an older version in today's shape. `updatedAt` stays.
     pub(super) async fn rewrite(&mut self, id: QuoteId) -> Result<(), Error> {
-        const REWRITE: &str = "
-            UPDATE quote SET summary = $3, detail = $4, version = $5
-            WHERE company_id = $1 AND id = $2 AND version < $5";
-        let quote = self.find(id).await?;
-        let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
-        let rewrite = self.0.query(REWRITE, &[&id, &summary, &detail, &Quote::VERSION]);
-        rewrite.replace_record::<Quote>().await?;
-        self.update_lines(&quote).await
+        let summary = self.find_summary(id).await?;
+        self.update_summary(&summary).await
     }
 
     /// Stores the lines. [`Self::update`] checks that there is such a quote.
@@ -280,12 +261,17 @@ impl QuoteTable<'_> {
         found.ok_or(Error::NotFound)
     }
 
-    /// Sent quotes whose validity ended before `today`.
-    pub(crate) async fn ended_before(&mut self, today: chrono::NaiveDate) -> Result<Vec<QuoteId>, Error> {
+    /// Sent quotes whose validity ended before `today`, in the order of their last days.
+    pub(crate) async fn ended_before(
+        &mut self,
+        today: NaiveDate,
+        after: DueRecord,
+        limit: u32,
+    ) -> Result<Vec<DueRecord>, Error> {
         const ENDED_BEFORE: &str = "
-            SELECT id FROM quote WHERE company_id = $1 AND status = 'SENT' AND valid_until < $2
-            ORDER BY valid_until";
-        let ids: Vec<Uuid> = self.0.query(ENDED_BEFORE, &[&today]).all_scalars().await?;
-        Ok(ids.into_iter().map(QuoteId).collect())
+            SELECT valid_until AS day, id FROM quote
+            WHERE company_id = $1 AND status = 'SENT' AND valid_until < $2 AND (valid_until, id) > ($3, $4)
+            ORDER BY valid_until, id LIMIT $5";
+        Ok(self.0.query(ENDED_BEFORE, &[&today, &after.day, &after.id, &limit]).fetch_all().await?)
     }
 }

@@ -4,7 +4,6 @@ use invoicing_core::{ClientId, InvoiceId, QuoteId};
 use uuid::Uuid;
 
 use super::company::{CompanyTx, Tables};
-use super::scope::Scope;
 use crate::Error;
 
 /// A table whose JSON is copied into answers, so that its older rows are worth rewriting.
@@ -41,25 +40,24 @@ pub(crate) struct RewrittenBatch {
     pub(crate) rewritten: u64,
     /// Rows that cannot be read, and why.
     pub(crate) unreadable: Vec<(Uuid, Error)>,
+    /// Where the next batch begins; `None` where none is left.
+    pub(crate) last: Option<Uuid>,
 }
 
-impl Scope<'_> {
-    /// The next rows of older versions after an id, in the order of their ids.
-    pub(crate) async fn older_rows(
+impl CompanyTx<'_> {
+    /// Rewrites the next rows of older versions after an id, in the order of their ids, in today's shape. A row that cannot
+    /// be read keeps no other from being rewritten.
+    ///
+    /// They are found within the transaction: a row found before it may have been rewritten by a change since.
+    pub(crate) async fn rewrite_older(
         &mut self,
         table: Table,
         after: Uuid,
         limit: u32,
-    ) -> Result<Vec<Uuid>, Error> {
-        Ok(self.query(table.older(), &[&after, &limit]).all_scalars().await?)
-    }
-}
-
-impl CompanyTx<'_> {
-    /// Rewrites rows of older versions in today's shape. A row that cannot be read keeps no other from being rewritten.
-    pub(crate) async fn rewrite(&mut self, table: Table, ids: &[Uuid]) -> Result<RewrittenBatch, Error> {
-        let mut batch = RewrittenBatch::default();
-        for id in ids.iter().copied() {
+    ) -> Result<RewrittenBatch, Error> {
+        let ids: Vec<Uuid> = self.scope().query(table.older(), &[&after, &limit]).all_scalars().await?;
+        let mut batch = RewrittenBatch { last: ids.last().copied(), ..RewrittenBatch::default() };
+        for id in ids {
             let rewritten = match table {
                 Table::Clients => self.clients().rewrite(ClientId(id)).await,
                 Table::Quotes => self.quotes().rewrite(QuoteId(id)).await,

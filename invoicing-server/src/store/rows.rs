@@ -19,6 +19,9 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_slice(json.as_ref()).map_err(|cause| Error::bad_row(table, "record", id, cause))
 }
 
+/// What stands between the summary of a quote or an invoice and its lines.
+pub(super) const LINES: &str = ",\"lines\":";
+
 /// A quote or an invoice in the three parts in which it is stored, so that an answer copies text and parses nothing.
 #[derive(sqlx::FromRow)]
 pub(crate) struct JsonParts {
@@ -49,7 +52,7 @@ pub(super) fn detail_to_json(detail: &impl Serialize) -> Result<String, Error> {
 impl JsonParts {
     /// The whole detail.
     pub(crate) fn detail(&self) -> Vec<u8> {
-        [self.summary.as_str(), ",\"lines\":", &self.lines, ",", &self.detail].concat().into_bytes()
+        [&self.summary, LINES, &self.lines, ",", &self.detail].concat().into_bytes()
     }
 
     /// The whole detail, unless the lines are left out.

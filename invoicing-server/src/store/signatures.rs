@@ -50,8 +50,8 @@ pub struct SigningLinkRecord {
     pub token_hash: Vec<u8>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it is answered like an unknown one. `None` until the next change of state, if a node of an older version
-    /// made it during an upgrade.
+    /// From when on it is answered like an unknown one. `None` until the next sweep, if a node of an older version made it
+    /// during an upgrade.
     pub ends_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
@@ -108,6 +108,15 @@ impl SignatureTable<'_> {
             revoked_at: row.revoked_at.map(Timestamp::from_millis),
         };
         Ok(rows.into_iter().map(record).collect())
+    }
+
+    /// Quotes with links that have no end yet.
+    pub(crate) async fn quotes_of_endless_links(&mut self, limit: u32) -> Result<Vec<QuoteId>, Error> {
+        const FIND: &str = "
+            SELECT DISTINCT quote_id FROM signing_link WHERE company_id = $1 AND ends_at IS NULL
+            ORDER BY quote_id LIMIT $2";
+        let ids: Vec<Uuid> = self.0.query(FIND, &[&limit]).all_scalars().await?;
+        Ok(ids.into_iter().map(QuoteId).collect())
     }
 
     /// Gives those links of a quote that have not ended another end.

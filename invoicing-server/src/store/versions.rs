@@ -4,19 +4,21 @@
 //! names the version of its shape. An older row is completed when it is read and rewritten by the sweep. A newer row was
 //! written by a newer node during a rolling upgrade: it is copied as it is, and a change of it is refused.
 //!
+//! Versions of a quote or an invoice differ in the summary only. So an older one is completed without its lines, which may
+//! be large, and each statement that writes the summary brings the row to today's version.
+//!
 //! A release that adds a field to a record counts its version up, gives the field a default, and renews the index of
 //! older rows in a migration, where the record has one: see `rewrite`.
 
 use std::fmt::Display;
 
-use invoicing_core::{
-    Client, Company, Invalid, Invoice, InvoiceItem, InvoiceSummary, Project, Quote, QuoteItem, QuoteSummary,
-};
+use invoicing_core::{Client, Company, Invalid, Invoice, InvoiceSummary, Project, Quote, QuoteSummary};
+use memchr::memmem;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sqlx::FromRow;
 
-use super::rows::to_json;
+use super::rows::{LINES, summary_to_json};
 use crate::Error;
 
 const QUOTE: i64 = 1;
@@ -49,11 +51,6 @@ impl StoredRecord for QuoteSummary {
     const VERSION: i64 = QUOTE;
 }
 
-impl StoredRecord for QuoteItem {
-    const TABLE: &'static str = Quote::TABLE;
-    const VERSION: i64 = QUOTE;
-}
-
 impl StoredRecord for Invoice {
     const TABLE: &'static str = "invoice";
     const VERSION: i64 = INVOICE;
@@ -69,15 +66,6 @@ impl StoredRecord for InvoiceSummary {
 
     fn complete(&mut self) -> Result<(), Invalid> {
         self.update_amounts()
-    }
-}
-
-impl StoredRecord for InvoiceItem {
-    const TABLE: &'static str = Invoice::TABLE;
-    const VERSION: i64 = INVOICE;
-
-    fn complete(&mut self) -> Result<(), Invalid> {
-        self.summary.complete()
     }
 }
 
@@ -121,15 +109,21 @@ pub(super) fn read<T: StoredRecord>(json: &[u8], version: i64, id: impl Display)
 }
 
 /// A row's JSON in today's shape. That of a newer row stays as it is.
+///
+/// `T` is what stands before the lines; these and what follows are copied. In a string the quotes of [`LINES`] would be
+/// escaped, so its first occurrence is the member.
 pub(super) fn in_todays_shape<T: StoredRecord>(
-    json: Vec<u8>,
+    mut json: Vec<u8>,
     version: i64,
     id: impl Display,
 ) -> Result<Vec<u8>, Error> {
     if version >= T::VERSION {
         return Ok(json);
     }
-    Ok(to_json(&read::<T>(&json, version, id)?)?.into_bytes())
+    let end = memmem::find(&json, LINES.as_bytes()).unwrap_or(json.len().saturating_sub(1));
+    let completed: T = read(&[&json[..end], b"}"].concat(), version, id)?;
+    json.splice(..end, summary_to_json(&completed)?.into_bytes()).for_each(drop);
+    Ok(json)
 }
 
 /// A change of a row that a newer version of the service wrote. This version would drop its new fields.

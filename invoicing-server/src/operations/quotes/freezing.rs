@@ -140,7 +140,7 @@ impl Quotes<'_> {
                 if let Some(proof) = &proof {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
-                links::move_end(&mut tx, &changed.record).await?;
+                links::move_end(&mut tx, &changed.record.summary).await?;
                 update(&mut tx, changed).await.map(Some)
             })
             .await

@@ -1,7 +1,7 @@
 //! The signing links of a quote: made, listed, revoked, and when they end.
 
 use chrono::{Days, NaiveDate};
-use invoicing_core::{Conflict, Quote, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
+use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
 use super::Quotes;
 use crate::Error;
@@ -61,10 +61,13 @@ impl Quotes<'_> {
     }
 }
 
-/// Moves the end of the links of a quote whose state is changed. Links that have ended stay so.
-pub(super) async fn move_end(tx: &mut CompanyTx<'_>, changed: &Quote) -> Result<(), Error> {
-    let (now, ends_at) = (tx.change.now, links_end(&changed.summary, &tx.change));
-    tx.signatures().set_links_end(changed.summary.id, ends_at, now).await
+/// Moves the end of the links of a quote to where its state has it. Links that have ended stay so.
+pub(in crate::operations) async fn move_end(
+    tx: &mut CompanyTx<'_>,
+    changed: &QuoteSummary,
+) -> Result<(), Error> {
+    let (now, ends_at) = (tx.change.now, links_end(changed, &tx.change));
+    tx.signatures().set_links_end(changed.id, ends_at, now).await
 }
 
 /// When links of the quote end: see [`DAYS`].

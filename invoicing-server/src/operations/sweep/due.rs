@@ -1,11 +1,12 @@
 //! Records that fall due: quotes whose validity has ended, invoices that are overdue.
 
-use invoicing_core::{CompanyId, InvoiceId, QuoteId};
+use invoicing_core::{CompanyId, InvoiceId, QuoteId, Timestamp};
 use uuid::Uuid;
 
-use super::{BATCH, Progress, Sweeper, UnreadableRecord};
+use super::{BATCH, Progress, SweepReport, Sweeper, UnreadableRecord};
 use crate::Error;
-use crate::store::{CompanyTx, Tables};
+use crate::store::due::DueRecord;
+use crate::store::{CompanyChange, CompanyReader, CompanyTx, Tables};
 
 /// A kind of record that falls due.
 #[derive(Debug, Clone, Copy)]
@@ -22,13 +23,27 @@ impl Due {
         }
     }
 
-    /// The records that are due, by their columns.
-    async fn find(self, mut tx: CompanyTx<'_>) -> Result<Vec<Uuid>, Error> {
-        let today = tx.change.today();
-        Ok(match self {
-            Self::Quotes => tx.quotes().ended_before(today).await?.into_iter().map(|id| id.0).collect(),
-            Self::Invoices => tx.invoices().due_before(today).await?.into_iter().map(|id| id.0).collect(),
-        })
+    /// Where the report counts the changed ones.
+    fn count(self, report: &mut SweepReport) -> &mut u64 {
+        match self {
+            Self::Quotes => &mut report.expired_quotes,
+            Self::Invoices => &mut report.overdue_invoices,
+        }
+    }
+
+    /// The next records that are due, by their columns.
+    async fn find(
+        self,
+        mut tx: CompanyReader<'_>,
+        now: Timestamp,
+        after: DueRecord,
+    ) -> Result<Vec<DueRecord>, Error> {
+        let (company, last_stamp) = tx.company_row().find().await?;
+        let today = CompanyChange::new(company, last_stamp, now)?.today();
+        match self {
+            Self::Quotes => tx.quotes().ended_before(today, after, BATCH).await,
+            Self::Invoices => tx.invoices().due_before(today, after, BATCH).await,
+        }
     }
 
     /// Changes those of the records that are still due; how many.
@@ -62,44 +77,57 @@ impl Due {
 }
 
 impl Sweeper {
-    /// Changes what is due of a company, in batches; how many records. Those that cannot be read are noted.
+    /// Changes what is due of a company, in batches. Those that cannot be read are noted.
     pub(super) async fn sweep_due(
         &self,
         company: CompanyId,
         due: Due,
         progress: &mut Progress,
-    ) -> Result<u64, Error> {
-        let store = &self.services.store;
-        let ids = store.write_company(company, async move |tx| due.find(tx).await).await?;
-        let mut changed = 0;
-        for batch in ids.chunks(BATCH as usize) {
-            changed += match self.change(company, due, batch.to_vec()).await {
+    ) -> Result<(), Error> {
+        let (store, env) = (&self.services.store, &self.services.env);
+        let mut after = DueRecord::BEFORE_ALL;
+        loop {
+            let now = env.now();
+            let find = async move |tx: CompanyReader<'_>| due.find(tx, now, after).await;
+            let found = store.read(company, find).await?;
+            let Some(last) = found.last() else { return Ok(()) };
+            after = *last;
+            let ids: Vec<Uuid> = found.iter().map(|record| record.id).collect();
+            match self.change(company, due, ids.clone(), progress).await {
                 // A failed statement ends the whole transaction, so each record gets its own.
-                Err(Error::Internal(_)) => self.change_each(company, due, batch, progress).await?,
+                Err(Error::Internal(_)) => self.change_each(company, due, ids, progress).await?,
                 changed => changed?,
-            };
+            }
         }
-        Ok(changed)
     }
 
     async fn change_each(
         &self,
         company: CompanyId,
         due: Due,
-        ids: &[Uuid],
+        ids: Vec<Uuid>,
         progress: &mut Progress,
-    ) -> Result<u64, Error> {
-        let mut changed = 0;
+    ) -> Result<(), Error> {
         for id in ids {
-            match self.change(company, due, vec![*id]).await {
-                Err(error @ Error::Internal(_)) => progress.note(due.record(company, *id), error),
-                result => changed += result?,
+            match self.change(company, due, vec![id], progress).await {
+                Err(error @ Error::Internal(_)) => progress.note(due.record(company, id), &error),
+                changed => changed?,
             }
         }
-        Ok(changed)
+        Ok(())
     }
 
-    async fn change(&self, company: CompanyId, due: Due, ids: Vec<Uuid>) -> Result<u64, Error> {
-        self.services.store.write_company(company, async move |tx| due.change(tx, ids).await).await
+    async fn change(
+        &self,
+        company: CompanyId,
+        due: Due,
+        ids: Vec<Uuid>,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
+        progress.lock.refresh().await?;
+        let change = async move |tx: CompanyTx<'_>| due.change(tx, ids).await;
+        let changed = self.services.store.write_company(company, change).await?;
+        *due.count(&mut progress.report) += changed;
+        Ok(())
     }
 }

@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt};
 use invoicing_core::CompanyId;
 use uuid::Uuid;
 
-use super::Sweeper;
+use super::{Progress, Sweeper};
 use crate::Error;
 use crate::documents::{DocumentKey, StoreError};
 use crate::log::ErrorChain;
@@ -29,13 +29,18 @@ struct Deletions {
 }
 
 impl Sweeper {
-    /// Deletes the orphans of a company; how many it deleted. Those that the store does not delete stay abandoned, and the
-    /// next sweep tries them again.
-    pub(super) async fn sweep_orphans(&self, company: CompanyId) -> Result<u64, Error> {
+    /// Deletes the orphans of a company. Those that the store does not delete stay abandoned, and the next sweep tries them
+    /// again.
+    pub(super) async fn sweep_orphans(
+        &self,
+        company: CompanyId,
+        progress: &mut Progress,
+    ) -> Result<(), Error> {
         self.abandon_uploads(company).await?;
         let store = &self.services.store;
-        let (mut last, mut deleted, mut failed) = (Uuid::nil(), 0, None);
+        let (mut last, mut failed) = (Uuid::nil(), None);
         loop {
+            progress.lock.refresh().await?;
             let batch =
                 store.read(company, async move |mut tx| tx.uploads().abandoned(last, BATCH).await).await?;
             let Some(end) = batch.last() else { break };
@@ -43,14 +48,14 @@ impl Sweeper {
             let done = self.delete_documents(company, batch).await;
             // Without an answer to a whole batch, the store is down: each further one would take the full time limit.
             let is_down = done.failed.is_some() && done.deleted.is_empty() && done.refused == 0;
-            deleted += done.deleted.len() as u64;
+            progress.report.swept_documents += done.deleted.len() as u64;
             failed = failed.or(done.failed);
             self.forget_uploads(company, done.deleted).await?;
             if is_down {
                 break;
             }
         }
-        failed.map_or(Ok(deleted), |error| Err(error.into()))
+        failed.map_or(Ok(()), |error| Err(error.into()))
     }
 
     async fn abandon_uploads(&self, company: CompanyId) -> Result<(), Error> {

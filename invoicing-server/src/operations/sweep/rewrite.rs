@@ -5,8 +5,8 @@ use uuid::Uuid;
 
 use super::{BATCH, Progress, Sweeper, UnreadableRecord};
 use crate::Error;
+use crate::store::CompanyTx;
 use crate::store::rewrite::Table;
-use crate::store::{CompanyReader, CompanyTx};
 
 impl Sweeper {
     /// Rewrites the older records of a company. Their stamps stay, as readers were shown the same before.
@@ -18,16 +18,14 @@ impl Sweeper {
         for table in Table::ALL {
             let mut after = Uuid::nil();
             loop {
-                let store = &self.services.store;
-                let older = async move |mut tx: CompanyReader<'_>| tx.older_rows(table, after, BATCH).await;
-                let ids = store.read(company, older).await?;
-                let Some(last) = ids.last().copied() else { break };
-                let rewrite = async move |mut tx: CompanyTx<'_>| tx.rewrite(table, &ids).await;
-                let batch = store.write_company(company, rewrite).await?;
+                progress.lock.refresh().await?;
+                let rewrite = async move |mut tx: CompanyTx<'_>| tx.rewrite_older(table, after, BATCH).await;
+                let batch = self.services.store.write_company(company, rewrite).await?;
                 progress.report.rewritten_records += batch.rewritten;
                 for (id, error) in batch.unreadable {
-                    progress.note(unreadable(company, table, id), error);
+                    progress.note(unreadable(company, table, id), &error);
                 }
+                let Some(last) = batch.last else { break };
                 after = last;
             }
         }

@@ -104,6 +104,13 @@ impl Model {
         &self.sweeper().services.store
     }
 
+    /// Sweeps the orphans of a company: how many were deleted, and how it ended.
+    async fn sweep(&self, company: CompanyId) -> (u64, Result<(), Error>) {
+        let mut progress = Progress::begin(self.store()).await.unwrap().unwrap();
+        let ended = self.sweeper().sweep_orphans(company, &mut progress).await;
+        (progress.report.swept_documents, ended)
+    }
+
     async fn take(&mut self, step: Step) {
         match step {
             Step::Begin(company) => self.begin(self.companies[company]).await,
@@ -177,7 +184,7 @@ impl Model {
         self.sweeps.clear();
         self.clock.advance(Duration::from_secs(3_700));
         for company in self.companies {
-            self.sweeper().sweep_orphans(company).await.unwrap();
+            self.sweep(company).await.1.unwrap();
         }
         prop_assert_eq!(&self.stored(), &self.referenced);
         for company in self.companies {
@@ -259,7 +266,7 @@ async fn a_commit_whose_upload_was_abandoned_is_refused() {
     model.orphans(2).await;
     model.take(Step::Abandon(0)).await;
     model.take(Step::Commit(0)).await;
-    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), 2);
+    assert_eq!(model.sweep(model.companies[0]).await.0, 2);
     model.take(Step::Commit(0)).await;
     assert!(model.referenced.is_empty());
 }
@@ -271,10 +278,10 @@ async fn a_store_that_fails_keeps_its_orphans_for_the_next_sweep() {
     let mut model = Model::new(&invoicing, &clock, &store).await;
     model.orphans(1).await;
     store.fail(true);
-    let failed = model.sweeper().sweep_orphans(model.companies[0]).await;
-    assert!(matches!(failed, Err(Error::StorageUnavailable(_))), "{failed:?}");
+    let failed = model.sweep(model.companies[0]).await;
+    assert!(matches!(failed, (0, Err(Error::StorageUnavailable(_)))), "{failed:?}");
     store.fail(false);
-    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), 1);
+    assert_eq!(model.sweep(model.companies[0]).await.0, 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -285,7 +292,7 @@ async fn many_orphans_are_swept_in_several_batches() {
     let count = usize::try_from(BATCH).unwrap() * 2 + 1;
     model.orphans(count).await;
     assert_eq!(store.count(), count);
-    assert_eq!(model.sweeper().sweep_orphans(model.companies[0]).await.unwrap(), count as u64);
+    assert_eq!(model.sweep(model.companies[0]).await.0, count as u64);
     assert_eq!(store.count(), 0);
 }
 
@@ -327,11 +334,8 @@ async fn a_document_that_is_not_deleted_keeps_no_other_from_being_deleted() {
         let orphans = model.orphans(100).await;
         let odd: Vec<_> = orphans.into_iter().filter(|key| key.upload.as_u128() % 2 == 1).collect();
         for swept in [100 - odd.len() as u64, 0] {
-            let report = model.sweeper().sweep_orphans(model.companies[0]).await;
-            match report {
-                Ok(deleted) => assert!(refuses && deleted == swept, "{deleted}"),
-                Err(error) => assert!(!refuses, "{error:?}"),
-            }
+            let (deleted, ended) = model.sweep(model.companies[0]).await;
+            assert_eq!((deleted, ended.is_ok()), (swept, refuses), "{ended:?}");
             assert_eq!(BTreeSet::from_iter(memory.keys()), BTreeSet::from_iter(odd.clone()));
         }
     }
