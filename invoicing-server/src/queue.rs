@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use crate::config::DispatchSettings;
 use crate::env::Env;
 use room::Room;
-pub(crate) use room::{LANE_ROOM, LaneRoom, MIN_REST_MS, few, share};
+pub(crate) use room::{LANE_ROOM, LaneRoom, MIN_REST_MS, SLOW_MS, places_for, share};
 
 /// A claimed delivery.
 #[derive(Debug, Clone)]
@@ -121,9 +121,15 @@ impl Queue {
         if state.open { state.room.take_for_claim(webhook, wanted) } else { None }
     }
 
-    /// Sets how much room a webhook has from now on.
-    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) {
-        self.state.lock().room.set(webhook, room);
+    /// Sets how much room a webhook has from now on. Whether that is a change.
+    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) -> bool {
+        self.state.lock().room.set(webhook, room)
+    }
+
+    /// Of how many webhooks it knows a room.
+    #[cfg(test)]
+    pub(crate) fn remembered_rooms(&self) -> usize {
+        self.state.lock().room.remembered()
     }
 
     /// Frees the room of so many deliveries.

@@ -27,8 +27,8 @@ const MOST_ROWS: u64 = 3_000;
 const ROUNDS: usize = 8;
 
 /// Parts of the statements that have to be seen: claiming, when the next one falls due, what waits; attempts and the ends
-/// of deliveries; retries; what is given back; and the pages in each of their orders.
-const SEEN: [&str; 15] = [
+/// of deliveries; retries; what is given back; the pages in each of their orders; and the last attempts.
+const SEEN: [&str; 16] = [
     "FOR UPDATE SKIP LOCKED",
     "AND due_at > $2 ORDER BY due_at LIMIT 1",
     "WITH RECURSIVE waiting",
@@ -44,6 +44,7 @@ const SEEN: [&str; 15] = [
     "FROM quote WHERE company_id = $1 AND status = $5",
     "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status",
     "FROM event WHERE company_id = $1 AND id > $2",
+    "CROSS JOIN LATERAL ( SELECT webhook_id, duration_ms, at FROM attempt",
 ];
 
 #[tokio::test(flavor = "multi_thread")]

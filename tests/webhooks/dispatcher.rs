@@ -457,7 +457,8 @@ async fn dead_endpoints_with_a_backlog_of_500_do_not_delay_another_company() {
 }
 
 /// Late, but in time: such an answer is a success.
-const LATE: Reply = Reply::Slow(Duration::from_millis(4_900), 200);
+const LATE_AFTER: Duration = Duration::from_millis(4_900);
+const LATE: Reply = Reply::Slow(LATE_AFTER, 200);
 
 /// As many webhooks as two companies may have, with a backlog, all to this receiver; once it has been given so much that
 /// the places are scarce, what another company's webhook gets.
@@ -513,44 +514,12 @@ async fn endpoints_that_were_late_leave_places_to_others() {
     running.kill().await;
 }
 
-/// More webhooks than there are attempts at once, each with a backlog that a lease cannot serve: all of it together is more
-/// than the places in memory. Their answers are late, and successes.
+/// More webhooks than there are attempts at once, of which nothing is known, get one delivery each at the same time. Of the
+/// other one the dispatcher knows from the record of an earlier run.
 ///
 /// Rules: ISOLATION-1, ISOLATION-3
 #[on_each_database]
-async fn slow_endpoints_with_a_backlog_leave_places_in_memory_to_another_company() {
-    let world = World::on_system_clock(|_| {}).await;
-    let crowd = Receiver::start().await;
-    crowd.reply_always(Reply::Slow(Duration::from_millis(4_300), 200));
-    for n in 0..9 {
-        let (company, _) = world.another(&format!("Foule {n}"), Plan::Team).await;
-        // Before there is a webhook, so that each event has its deliveries from `pile_up` alone.
-        emit_for(&company, 1).await;
-        for _ in 0..20 {
-            hook_for(&company, &crowd.url, &[EventKind::QuoteCreated]).await;
-        }
-    }
-    pile_up(&world, 199).await;
-    let bystander = Bystander::of(&world).await;
-    let running = RunningDispatcher::start(world.invoicing.dispatcher());
-    // All that may be in flight at first, and once more, when all are known to be slow.
-    assert!(crowd.wait_for(250, LONG).await, "{} came", crowd.received().len());
-    let mut latencies = Vec::new();
-    for n in 1..=20 {
-        let begun = Instant::now();
-        emit_for(&bystander.company, 1).await;
-        assert!(bystander.receiver.wait_for(n, SOON).await, "delivery {n} after {latencies:?}");
-        latencies.push(begun.elapsed());
-    }
-    println!("beside 180 slow endpoints, from the call to the arrival: {latencies:?}");
-    running.kill().await;
-}
-
-/// More webhooks than there are attempts at once, of which nothing is known, get one delivery each at the same time.
-///
-/// Rules: ISOLATION-1, ISOLATION-3
-#[on_each_database]
-async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one() {
+async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_also_after_a_start() {
     let world = World::on_system_clock(|settings| settings.dispatch.in_flight = 64).await;
     let crowd = Receiver::start().await;
     crowd.reply_always(LATE);
@@ -565,40 +534,21 @@ async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one() 
     let bystander = Bystander::of(&world).await;
     let running = RunningDispatcher::start(world.invoicing.dispatcher());
     bystander.is_served(1).await;
+    running.stop().await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
     for company in &companies {
         emit_for(company, 1).await;
     }
-    assert!(crowd.wait_for(40, SOON).await, "{} came", crowd.received().len());
+    assert!(crowd.wait_for(40, 3 * SOON).await, "{} came", crowd.received().len());
     let begun = Instant::now();
     for n in 2..=20 {
         emit_for(&bystander.company, 1).await;
-        assert!(bystander.receiver.wait_for(n, SOON).await, "delivery {n}");
+        assert!(bystander.receiver.wait_for(n, LATE_AFTER).await, "delivery {n}");
     }
-    println!("19 deliveries beside 100 slow endpoints: {:?}", begun.elapsed());
-    assert!(crowd.received().len() <= 80, "the others still wait");
+    let took = begun.elapsed();
+    println!("19 deliveries beside 100 slow endpoints: {took:?}");
+    assert!(took < LATE_AFTER, "{took:?}: they waited for the others");
     running.kill().await;
-}
-
-/// Repeats each event so many times, and gives all events a delivery to each webhook of their companies.
-async fn pile_up(world: &World, times: i64) {
-    let (id, rows) = match world.database() {
-        Database::Sqlite => ("randomblob(16)", "row_number() OVER () + (1 << 50)"),
-        Database::Postgres => ("gen_random_uuid()", "row_number() OVER () + (1::bigint << 50)"),
-    };
-    let events = format!(
-        "INSERT INTO event (company_id, id, kind, timestamp, body)
-         SELECT company_id, {id}, kind, timestamp, body FROM event CROSS JOIN (
-             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n
-         ) numbers"
-    );
-    let deliveries = format!(
-        "INSERT INTO delivery (id, company_id, event_id, webhook_id, status, due_at, claim, claims, attempts,
-             claims_in_all, attempts_in_all)
-         SELECT {rows}, e.company_id, e.id, w.id, 'pending', 0, 0, 0, 0, 0, 0
-         FROM event e JOIN webhook w ON w.company_id = e.company_id"
-    );
-    world.run(&events, &[times.into()]).await;
-    assert!(world.run(&deliveries, &[]).await > 32_768);
 }
 
 #[on_each_database]

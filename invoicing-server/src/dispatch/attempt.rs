@@ -20,6 +20,8 @@ pub(super) struct Finished {
     pub(super) result: AttemptResult,
     /// Class of the webhook when it was given a slot for the attempt.
     pub(super) class: Class,
+    /// Attempts of the webhook that were in flight then, this one included.
+    pub(super) in_flight: usize,
 }
 
 #[derive(Debug, Clone)]
@@ -41,9 +43,9 @@ pub(super) struct SentAttempt {
 }
 
 /// Makes an attempt.
-pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class) -> Finished {
+pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, in_flight: usize) -> Finished {
     let result = send(context, &job).await;
-    Finished { job, result, class }
+    Finished { job, result, class, in_flight }
 }
 
 async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use invoicing_core::{Timestamp, WebhookId};
 
-use super::pace::Speed;
+use super::pace::Health;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -49,28 +49,28 @@ impl Backlog {
     }
 
     /// Puts the webhooks whose deliveries are due by now behind those that are in turn.
-    pub(super) fn ripen(&mut self, now: Timestamp, speed: impl Fn(WebhookId) -> Speed) {
+    pub(super) fn make_due_ready(&mut self, now: Timestamp, health: impl Fn(WebhookId) -> Health) {
         while self.due.first().is_some_and(|(at, _)| *at <= now)
             && let Some((_, webhook)) = self.due.pop_first()
         {
-            self.make_ready(webhook, speed(webhook));
+            self.make_ready(webhook, health(webhook));
         }
     }
 
     /// Puts a webhook behind those that are in turn.
-    pub(super) fn make_ready(&mut self, webhook: WebhookId, speed: Speed) {
+    pub(super) fn make_ready(&mut self, webhook: WebhookId, health: Health) {
         self.states.insert(webhook, State::Ready);
-        self.turn(speed).push_back(webhook);
+        self.ready(health).push_back(webhook);
     }
 
     /// The next webhook in turn. The caller tells what becomes of it.
-    pub(super) fn pop(&mut self, speed: Speed) -> Option<WebhookId> {
-        self.turn(speed).pop_front()
+    pub(super) fn pop(&mut self, health: Health) -> Option<WebhookId> {
+        self.ready(health).pop_front()
     }
 
     /// Puts a webhook back at the front.
-    pub(super) fn put_back(&mut self, webhook: WebhookId, speed: Speed) {
-        self.turn(speed).push_front(webhook);
+    pub(super) fn put_back(&mut self, webhook: WebhookId, health: Health) {
+        self.ready(health).push_front(webhook);
     }
 
     /// The webhook holds enough.
@@ -79,9 +79,9 @@ impl Backlog {
     }
 
     /// The webhook may hold more than before.
-    pub(super) fn has_room(&mut self, webhook: WebhookId, speed: Speed) {
+    pub(super) fn has_room(&mut self, webhook: WebhookId, health: Health) {
         if self.states.get(&webhook) == Some(&State::Full) {
-            self.make_ready(webhook, speed);
+            self.make_ready(webhook, health);
         }
     }
 
@@ -116,11 +116,11 @@ impl Backlog {
         !matches!(self.states.get(&webhook), None | Some(State::DueAt(_)))
     }
 
-    fn turn(&mut self, speed: Speed) -> &mut VecDeque<WebhookId> {
-        match speed {
-            Speed::Untried => &mut self.untried,
-            Speed::Prompt => &mut self.prompt,
-            Speed::Slow => &mut self.slow,
+    fn ready(&mut self, health: Health) -> &mut VecDeque<WebhookId> {
+        match health {
+            Health::Untried => &mut self.untried,
+            Health::Prompt => &mut self.prompt,
+            Health::Slow => &mut self.slow,
         }
     }
 }
@@ -131,7 +131,7 @@ mod tests {
 
     use super::*;
 
-    const PROMPT: Speed = Speed::Prompt;
+    const PROMPT: Health = Health::Prompt;
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(millis)
@@ -152,12 +152,12 @@ mod tests {
         for number in [2, 1, 3] {
             backlog.due_at(webhook(number), at(i64::try_from(10 - number).unwrap()));
         }
-        backlog.ripen(at(20), |_| PROMPT);
+        backlog.make_due_ready(at(20), |_| PROMPT);
         assert_eq!(backlog.pop(PROMPT), Some(webhook(3)), "due first");
         backlog.set_claiming(webhook(3));
         // It has more, and is behind the others although its id or its instant is smaller.
         backlog.claimed(webhook(3), Some(at(0)));
-        backlog.ripen(at(20), |_| PROMPT);
+        backlog.make_due_ready(at(20), |_| PROMPT);
         assert_eq!(popped(&mut backlog), [2, 1, 3]);
     }
 
@@ -166,7 +166,7 @@ mod tests {
         let mut backlog = Backlog::default();
         let one = webhook(1);
         backlog.due_at(one, at(5));
-        backlog.ripen(at(5), |_| PROMPT);
+        backlog.make_due_ready(at(5), |_| PROMPT);
         assert_eq!(backlog.pop(PROMPT), Some(one));
         backlog.set_claiming(one);
         backlog.due_at(one, at(9));
@@ -176,7 +176,7 @@ mod tests {
         backlog.due_at(one, at(6));
         assert_eq!(backlog.next_due(), Some(at(6)));
         assert!(!backlog.is_waiting(one));
-        backlog.ripen(at(7), |_| PROMPT);
+        backlog.make_due_ready(at(7), |_| PROMPT);
         assert!(backlog.is_waiting(one));
         assert_eq!(popped(&mut backlog), [1]);
     }
@@ -186,11 +186,11 @@ mod tests {
         let mut backlog = Backlog::default();
         let one = webhook(1);
         backlog.due_at(one, at(0));
-        backlog.ripen(at(0), |_| PROMPT);
+        backlog.make_due_ready(at(0), |_| PROMPT);
         backlog.pop(PROMPT);
         backlog.set_full(one);
         backlog.due_at(one, at(0));
-        backlog.ripen(at(0), |_| PROMPT);
+        backlog.make_due_ready(at(0), |_| PROMPT);
         assert_eq!(popped(&mut backlog), []);
         backlog.has_room(one, PROMPT);
         backlog.has_room(one, PROMPT);

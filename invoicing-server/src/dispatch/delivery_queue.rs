@@ -1,6 +1,6 @@
 //! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +10,7 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
+use super::pace::{Health, Pace};
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
@@ -32,6 +33,17 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
             Ok(dead + tx.deliveries().release(&unreleased, token, now).await?)
         })
         .await
+}
+
+/// The paces of webhooks that were prompt by the attempts on record. What made others slow may be over: they are tried anew.
+pub(super) async fn recall(context: &DispatchContext) -> Result<HashMap<WebhookId, Pace>, Error> {
+    let recorded = context.store.read_service(async |tx| tx.deliveries().last_attempts().await).await?;
+    let mut paces = HashMap::<WebhookId, Pace>::new();
+    for (webhook, duration) in recorded {
+        paces.entry(webhook).or_default().count(duration);
+    }
+    paces.retain(|_, pace| pace.health() == Health::Prompt);
+    Ok(paces)
 }
 
 /// What a poll of the table finds.

@@ -4,7 +4,7 @@
 //! All of it runs in the one future that the host polls. The loop itself never waits for the database: these are
 //! futures beside the attempts.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,18 +16,18 @@ use futures_util::future::{BoxFuture, Fuse, FusedFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use invoicing_core::{DISABLE_AFTER_FAILURES, DeliveryOutcome, NextStep, Timestamp, WebhookId};
 
-use super::attempt::{AttemptResult, Finished, SentAttempt, attempt};
+use super::attempt::{AttemptResult, Finished, attempt};
 use super::backlog::Backlog;
 use super::bulk::BulkWork;
-use super::delivery_queue::{ClaimResult, Polled, claim, poll, record, recover, release};
-use super::lane::{Lane, longest_idle};
-use super::pace::Speed;
+use super::delivery_queue::{ClaimResult, Polled, claim, poll, recall, record, recover, release};
+use super::lane::{Lanes, MAX_REMEMBERED};
+use super::pace::Health;
 use super::record::BatchOutcome;
 use super::rounds::Rounds;
 use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
-use crate::queue::{Job, LANE_ROOM, LaneRoom, NewDelivery};
+use crate::queue::{Job, LANE_ROOM, NewDelivery};
 
 /// How often the table is polled without a request: wake-ups may be lost.
 const POLL_MS: i64 = 5_000;
@@ -45,15 +45,13 @@ const SLOW_CLAIM_LANES: usize = CLAIM_LANES / 4;
 const UNPROVEN_CLAIM_LANES: usize = CLAIM_LANES / 2;
 /// Most deliveries that one claim takes for a webhook.
 const CLAIM: usize = LANE_ROOM / 2;
-/// Most webhooks without deliveries of which the pace is remembered.
-const MAX_REMEMBERED: usize = 16_384;
 
 type RecordedBatch = (Arc<Vec<Finished>>, BatchOutcome);
 
 /// See the module's text.
 pub(super) struct Engine<'a> {
     context: &'a DispatchContext,
-    lanes: HashMap<WebhookId, Lane>,
+    lanes: Lanes,
     backlog: Backlog,
     rounds: Rounds,
     /// Deliveries in memory, so that none is there twice.
@@ -77,7 +75,11 @@ impl<'a> Engine<'a> {
     pub(super) fn new(context: &'a DispatchContext) -> Self {
         Self {
             context,
-            lanes: HashMap::new(),
+            lanes: Lanes::new(
+                Arc::clone(&context.queue),
+                context.settings.in_flight_per_webhook,
+                MAX_REMEMBERED,
+            ),
             backlog: Backlog::default(),
             rounds: Rounds::default(),
             held: HashSet::new(),
@@ -106,7 +108,11 @@ impl<'a> Engine<'a> {
         if released > 0 {
             tracing::info!(released, "claims of earlier runs released");
         }
+        let paces = recall(self.context).await?;
         self.context.queue.open();
+        for (webhook, pace) in paces {
+            self.lanes.remember(webhook, pace);
+        }
         loop {
             self.take_new();
             if !self.is_stopping() {
@@ -148,13 +154,13 @@ impl<'a> Engine<'a> {
 
     fn polled(&mut self, polled: Result<Polled, Error>) {
         self.next_poll = self.now().plus_millis(POLL_MS);
-        self.forget_longest_idle();
+        self.lanes.forget(Instant::now());
         match polled {
             Ok(Polled { due, noted }) => {
                 self.bulk_work.set_noted(noted);
                 for (webhook, at) in due {
                     // Its place may have been freed by an operation that was rolled back.
-                    self.backlog.has_room(webhook, self.speed(webhook));
+                    self.backlog.has_room(webhook, self.lanes.health(webhook));
                     self.backlog.due_at(webhook, at);
                 }
             }
@@ -183,13 +189,13 @@ impl<'a> Engine<'a> {
             return;
         }
         let webhook = job.webhook;
-        self.lanes.entry(webhook).or_default().queue.push_back(job);
+        self.lanes.get_or_insert(webhook).queue.push_back(job);
         self.join_round(webhook);
     }
 
     /// Puts a lane with deliveries into the round of its class.
     fn join_round(&mut self, webhook: WebhookId) {
-        let Some(lane) = self.lanes.get_mut(&webhook).filter(|lane| !lane.queue.is_empty()) else { return };
+        let Some(lane) = self.lanes.get_mut(webhook).filter(|lane| !lane.queue.is_empty()) else { return };
         let class = lane.class(self.slots.per_webhook, self.backlog.is_waiting(webhook));
         lane.turn = Some(self.rounds.join(class, webhook, lane.turn));
     }
@@ -198,33 +204,33 @@ impl<'a> Engine<'a> {
     fn start_claim(&mut self) {
         let now = self.now();
         let lanes = &self.lanes;
-        self.backlog.ripen(now, |webhook| speed(lanes, webhook));
+        self.backlog.make_due_ready(now, |webhook| lanes.health(webhook));
         if !self.claiming.is_terminated() {
             return;
         }
         let mut wanted = Vec::new();
-        self.choose(Speed::Slow, SLOW_CLAIM_LANES, &mut wanted);
-        self.choose(Speed::Untried, UNPROVEN_CLAIM_LANES, &mut wanted);
-        self.choose(Speed::Prompt, CLAIM_LANES, &mut wanted);
+        self.choose(Health::Slow, SLOW_CLAIM_LANES, &mut wanted);
+        self.choose(Health::Untried, UNPROVEN_CLAIM_LANES, &mut wanted);
+        self.choose(Health::Prompt, CLAIM_LANES, &mut wanted);
         if !wanted.is_empty() {
             self.claiming = claim(self.context, wanted).boxed().fuse();
         }
     }
 
     /// Chooses webhooks to claim for, in turn, until so many are chosen in all or no room is left.
-    fn choose(&mut self, chosen: Speed, most: usize, wanted: &mut Vec<(WebhookId, usize)>) {
+    fn choose(&mut self, chosen: Health, most: usize, wanted: &mut Vec<(WebhookId, usize)>) {
         while wanted.len() < most
             && let Some(webhook) = self.backlog.pop(chosen)
         {
-            let speed = self.speed(webhook);
-            if speed != chosen {
-                self.backlog.make_ready(webhook, speed);
+            let health = self.lanes.health(webhook);
+            if health != chosen {
+                self.backlog.make_ready(webhook, health);
                 continue;
             }
             // No more than can be attempted soon.
-            let count = if speed == Speed::Prompt { CLAIM } else { self.slots.share(Class::Slow).max(1) };
+            let count = if health == Health::Prompt { CLAIM } else { self.slots.share(Class::Slow).max(1) };
             match self.context.queue.reserve_many(webhook, count) {
-                None => return self.backlog.put_back(webhook, speed),
+                None => return self.backlog.put_back(webhook, health),
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
@@ -262,7 +268,7 @@ impl<'a> Engine<'a> {
         while self.slots.share(round) > 0
             && let Some(webhook) = self.rounds.pop(round)
         {
-            let Some(lane) = self.lanes.get_mut(&webhook) else { continue };
+            let Some(lane) = self.lanes.get_mut(webhook) else { continue };
             lane.turn = None;
             let per_webhook = self.slots.per_webhook;
             if lane.in_flight >= lane.pace.most_slots(per_webhook) || lane.failed >= DISABLE_AFTER_FAILURES {
@@ -278,7 +284,8 @@ impl<'a> Engine<'a> {
             let Some(job) = lane.queue.pop_front() else { continue };
             lane.in_flight += 1;
             self.slots.take(class);
-            self.attempts.push(attempt(self.context, job, class).boxed());
+            let in_flight = lane.in_flight;
+            self.attempts.push(attempt(self.context, job, class, in_flight).boxed());
             self.join_round(webhook);
         }
         for webhook in passed_over {
@@ -297,11 +304,12 @@ impl<'a> Engine<'a> {
     fn finish(&mut self, finished: Finished) {
         let webhook = finished.job.webhook;
         self.slots.free(finished.class);
-        if let Some(lane) = self.lanes.get_mut(&webhook) {
+        if let Some(lane) = self.lanes.get_mut(webhook) {
+            // Others may have begun, or ended, since it was begun.
+            let in_flight = lane.in_flight.max(finished.in_flight);
             lane.in_flight -= 1;
-            if let AttemptResult::Sent(SentAttempt { outcome, duration, .. }) = finished.result {
-                lane.pace.add(outcome, duration);
-                lane.last_attempt = Some(Instant::now());
+            if let AttemptResult::Sent(attempt) = &finished.result {
+                lane.attempted(attempt, in_flight, Instant::now());
             }
             lane.failed += u32::from(ended_failed(&finished));
         }
@@ -312,18 +320,11 @@ impl<'a> Engine<'a> {
 
     /// Lets the room of a lane follow its pace.
     fn update_room(&mut self, webhook: WebhookId) {
-        let Some(lane) = self.lanes.get_mut(&webhook) else { return };
-        let room = lane.pace.room(self.slots.per_webhook);
-        if lane.room == room {
-            return;
-        }
-        lane.room = room;
-        self.context.queue.set_room(webhook, room);
-        let surplus = lane.surplus().into_iter();
+        let Some(surplus) = self.lanes.update_room(webhook) else { return };
         let released =
-            surplus.map(|job| Finished { job, result: AttemptResult::Released, class: Class::Slow });
-        self.results.extend(released);
-        self.backlog.has_room(webhook, self.speed(webhook));
+            |job| Finished { job, result: AttemptResult::Released, class: Class::Slow, in_flight: 0 };
+        self.results.extend(surplus.into_iter().map(released));
+        self.backlog.has_room(webhook, self.lanes.health(webhook));
     }
 
     fn start_recording(&mut self) {
@@ -344,10 +345,10 @@ impl<'a> Engine<'a> {
             let webhook = finished.job.webhook;
             self.held.remove(&finished.job.delivery);
             self.context.queue.free(webhook, 1);
-            if let Some(lane) = self.lanes.get_mut(&webhook) {
+            if let Some(lane) = self.lanes.get_mut(webhook) {
                 lane.failed = lane.failed.saturating_sub(u32::from(ended_failed(finished)));
             }
-            self.backlog.has_room(webhook, self.speed(webhook));
+            self.backlog.has_room(webhook, self.lanes.health(webhook));
             self.join_round(webhook);
         }
         for (webhook, at) in recorded.due {
@@ -359,24 +360,10 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Removes an idle lane that tells nothing of its receiver.
     fn remove_if_untried(&mut self, webhook: WebhookId) {
-        let is_untried = |lane: &Lane| lane.last_attempt.is_none() && lane.is_idle();
-        if self.lanes.get(&webhook).is_some_and(is_untried) && !self.backlog.contains(webhook) {
-            self.lanes.remove(&webhook);
+        if !self.backlog.contains(webhook) {
+            self.lanes.remove_if_untried(webhook);
         }
-    }
-
-    /// Forgets receivers, so that a process with many webhooks, or with many that were removed, does not grow.
-    fn forget_longest_idle(&mut self) {
-        for webhook in longest_idle(&self.lanes, MAX_REMEMBERED) {
-            self.lanes.remove(&webhook);
-            self.context.queue.set_room(webhook, LaneRoom::New);
-        }
-    }
-
-    fn speed(&self, webhook: WebhookId) -> Speed {
-        speed(&self.lanes, webhook)
     }
 
     /// Whether no future is pending.
@@ -427,10 +414,6 @@ impl Drop for Engine<'_> {
     fn drop(&mut self) {
         self.context.queue.close(self.held.drain());
     }
-}
-
-fn speed(lanes: &HashMap<WebhookId, Lane>, webhook: WebhookId) -> Speed {
-    lanes.get(&webhook).map_or(Speed::Untried, |lane| lane.pace.speed())
 }
 
 /// Whether a delivery ended failed with this attempt.

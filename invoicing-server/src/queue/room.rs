@@ -1,9 +1,9 @@
 //! Places in memory for deliveries, and how many of them each webhook may hold.
 //!
-//! Places follow the same shares as the slots for attempts. The fewer are free, the fewer a webhook may hold. The last
-//! quarter is for webhooks that hold none, and the last eighth for those of them that are known to be prompt. Slow
-//! webhooks together hold what their slots serve within half a lease, since what is held longer is released and claimed
-//! again. For new ones no more than that is claimed.
+//! A delivery is claimed when it gets its place, so there are no more than a lease can serve, also while slow webhooks and
+//! untried ones use all the slots that they may. Places follow the same shares as the slots: the fewer are free, the fewer
+//! a webhook may hold. The last quarter is for webhooks that hold none, and the last eighth for those of them that are
+//! known to be prompt.
 
 use std::collections::HashMap;
 
@@ -13,8 +13,8 @@ use crate::config::DispatchSettings;
 
 /// Most places of one webhook: enough that a claim and a recording are shared by many deliveries.
 pub(crate) const LANE_ROOM: usize = 256;
-/// Places in all, for each slot.
-const PER_SLOT: usize = 128;
+/// A webhook that takes this many milliseconds for a delivery is slow.
+pub(crate) const SLOW_MS: u64 = 250;
 /// Shortest rest of a lease, beyond the limit of an attempt, with which an attempt is begun. In milliseconds; 1 s less than
 /// any lease has at first, so that a fresh one always suffices.
 pub(crate) const MIN_REST_MS: u64 = 5_000;
@@ -22,9 +22,9 @@ pub(crate) const MIN_REST_MS: u64 = 5_000;
 /// How many places a webhook may hold, by how soon its receiver answered lately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum LaneRoom {
-    /// No attempt has ended yet.
+    /// No attempt has ended yet: few, and it shares the places of untried webhooks.
     #[default]
-    New,
+    Untried,
     /// So many.
     Prompt(usize),
     /// So many, and it shares the places of slow webhooks.
@@ -49,32 +49,38 @@ fn claimable(all: usize, taken: usize) -> usize {
 #[derive(Debug)]
 pub(super) struct Room {
     all: usize,
+    /// Places of all untried webhooks.
+    untried: usize,
     /// Places of all slow webhooks.
     slow: usize,
-    /// Most places of a new webhook.
-    new: usize,
+    /// Most places of an untried webhook.
+    per_untried: usize,
     held: HashMap<WebhookId, usize>,
-    /// Of the webhooks that are not new.
+    /// Of the webhooks that are not untried.
     rooms: HashMap<WebhookId, LaneRoom>,
     held_in_all: usize,
-    held_by_new: usize,
+    held_by_untried: usize,
     held_by_slow: usize,
 }
 
 impl Room {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
-        let usable_ms = settings.lease_ms.saturating_sub(settings.attempt_timeout_ms + MIN_REST_MS);
-        let served_by_slot =
-            usize::try_from(usable_ms / (2 * settings.attempt_timeout_ms)).unwrap_or(usize::MAX);
-        let slow_slots = (settings.in_flight / 2).max(1);
+        let DispatchSettings { in_flight, attempt_timeout_ms, .. } = *settings;
+        let usable_ms = settings.lease_ms.saturating_sub(attempt_timeout_ms + MIN_REST_MS);
+        let served = |slots: usize, within_ms: u64, each_ms: u64| {
+            let by_slot = usize::try_from(within_ms / each_ms).unwrap_or(usize::MAX).max(1);
+            slots.max(1).saturating_mul(by_slot)
+        };
+        // An eighth of the slots is left to untried webhooks, and an eighth to prompt ones with a backlog.
         Self {
-            all: settings.in_flight.saturating_mul(PER_SLOT),
-            slow: slow_slots.saturating_mul(served_by_slot.max(1)),
-            new: few(settings.in_flight_per_webhook),
+            all: in_flight.saturating_add(served(in_flight / 8, usable_ms, SLOW_MS)),
+            untried: served(in_flight / 8, usable_ms, attempt_timeout_ms),
+            slow: served(in_flight / 2, usable_ms / 2, attempt_timeout_ms),
+            per_untried: places_for(settings.in_flight_per_webhook),
             held: HashMap::new(),
             rooms: HashMap::new(),
             held_in_all: 0,
-            held_by_new: 0,
+            held_by_untried: 0,
             held_by_slow: 0,
         }
     }
@@ -83,22 +89,26 @@ impl Room {
     pub(super) fn clear(&mut self) {
         self.held.clear();
         self.rooms.clear();
-        (self.held_in_all, self.held_by_new, self.held_by_slow) = (0, 0, 0);
+        (self.held_in_all, self.held_by_untried, self.held_by_slow) = (0, 0, 0);
     }
 
-    /// Sets how many places a webhook may hold from now on.
-    pub(super) fn set(&mut self, webhook: WebhookId, room: LaneRoom) {
+    /// Sets how many places a webhook may hold from now on. Whether that is a change.
+    pub(super) fn set(&mut self, webhook: WebhookId, room: LaneRoom) -> bool {
+        if self.room_of(webhook) == room {
+            return false;
+        }
         let held = self.held_by(webhook);
         if let Some(of_kind) = self.held_by_kind(webhook) {
             *of_kind -= held;
         }
         match room {
-            LaneRoom::New => self.rooms.remove(&webhook),
+            LaneRoom::Untried => self.rooms.remove(&webhook),
             room => self.rooms.insert(webhook, room),
         };
         if let Some(of_kind) = self.held_by_kind(webhook) {
             *of_kind += held;
         }
+        true
     }
 
     /// Takes a place for a new delivery. A quarter of the webhook's places is kept for claims, so that new deliveries
@@ -116,12 +126,9 @@ impl Room {
     /// for any webhook of its kind. A claim is made only while a quarter of the webhook's places is free, so that few
     /// claims read past rows that are held.
     pub(super) fn take_for_claim(&mut self, webhook: WebhookId, wanted: usize) -> Option<usize> {
-        let limit = match self.room_of(webhook) {
-            LaneRoom::New if self.held_by_new >= self.slow => 0,
-            // One delivery tells how soon the receiver answers.
-            LaneRoom::New => self.limit(webhook).min(1),
-            _ => self.limit(webhook),
-        };
+        // One delivery tells how soon the receiver answers.
+        let most = if self.room_of(webhook) == LaneRoom::Untried { 1 } else { usize::MAX };
+        let limit = self.limit(webhook).min(most);
         if limit == 0 {
             return None;
         }
@@ -161,12 +168,20 @@ impl Room {
 
     /// Most places that the webhook may hold now.
     fn limit(&self, webhook: WebhookId) -> usize {
-        let of_all = |most| share(self.all, self.held_in_all, most);
+        let unproven = |of_kind, held, most| {
+            share(self.all - self.all / 8, self.held_in_all, most).min(share(of_kind, held, most))
+        };
         match self.room_of(webhook) {
-            LaneRoom::New => share(self.all - self.all / 8, self.held_in_all, self.new),
-            LaneRoom::Prompt(most) => of_all(most),
-            LaneRoom::Slow(most) => of_all(most).min(share(self.slow, self.held_by_slow, most)),
+            LaneRoom::Untried => unproven(self.untried, self.held_by_untried, self.per_untried),
+            LaneRoom::Prompt(most) => share(self.all, self.held_in_all, most),
+            LaneRoom::Slow(most) => unproven(self.slow, self.held_by_slow, most),
         }
+    }
+
+    /// Of how many webhooks it knows a room.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> usize {
+        self.rooms.len()
     }
 
     fn held_by(&self, webhook: WebhookId) -> usize {
@@ -180,7 +195,7 @@ impl Room {
     /// What all webhooks of its kind hold, if it is not prompt.
     fn held_by_kind(&mut self, webhook: WebhookId) -> Option<&mut usize> {
         match self.room_of(webhook) {
-            LaneRoom::New => Some(&mut self.held_by_new),
+            LaneRoom::Untried => Some(&mut self.held_by_untried),
             LaneRoom::Prompt(_) => None,
             LaneRoom::Slow(_) => Some(&mut self.held_by_slow),
         }
@@ -188,7 +203,7 @@ impl Room {
 }
 
 /// Places that keep so many slots busy, and few more.
-pub(crate) fn few(slots: usize) -> usize {
+pub(crate) fn places_for(slots: usize) -> usize {
     slots + slots.div_ceil(2)
 }
 

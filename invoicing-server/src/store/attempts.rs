@@ -3,8 +3,12 @@
 //! Each change of a claimed delivery repeats the token of the claim. An attempt whose claim is gone is recorded and
 //! counted, and changes nothing else. `status || ''` is explained at [`DeliveryTable`](super::deliveries::DeliveryTable).
 
-use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp};
+use std::time::Duration;
+
+use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp, WebhookId};
 use serde::Serialize;
+use sqlx::FromRow;
+use uuid::Uuid;
 
 use super::deliveries::AllDeliveries;
 use super::query::Sql;
@@ -31,7 +35,46 @@ impl AttemptRow {
     }
 }
 
+/// Of how many companies the last attempts are read, and how many of each.
+const COMPANIES: u32 = 2_048;
+const LAST_ATTEMPTS: u32 = 64;
+
+#[derive(FromRow)]
+struct LastAttemptRow {
+    webhook_id: Uuid,
+    duration_ms: i64,
+}
+
 impl AllDeliveries<'_> {
+    /// The webhooks and durations of the last attempts of each company, oldest first.
+    pub(crate) async fn last_attempts(&mut self) -> Result<Vec<(WebhookId, Duration)>, Error> {
+        // From the end of each company's part of the key.
+        const LAST: Sql = Sql {
+            sqlite: "
+                SELECT a.webhook_id, a.duration_ms
+                FROM (SELECT DISTINCT company_id FROM webhook WHERE removed_at IS NULL LIMIT $1) c
+                CROSS JOIN attempt a ON a.company_id = c.company_id AND a.at >= coalesce(
+                    (
+                        SELECT at FROM attempt WHERE company_id = c.company_id
+                        ORDER BY at DESC LIMIT 1 OFFSET $2 - 1
+                    ),
+                    0
+                )
+                ORDER BY a.at",
+            postgres: "
+                SELECT a.webhook_id, a.duration_ms
+                FROM (SELECT DISTINCT company_id FROM webhook WHERE removed_at IS NULL LIMIT $1) c
+                CROSS JOIN LATERAL (
+                    SELECT webhook_id, duration_ms, at FROM attempt WHERE company_id = c.company_id
+                    ORDER BY at DESC LIMIT $2
+                ) a
+                ORDER BY a.at",
+        };
+        let rows: Vec<LastAttemptRow> = self.0.query(LAST, &[&COMPANIES, &LAST_ATTEMPTS]).fetch_all().await?;
+        let duration = |millis: i64| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), duration(row.duration_ms))).collect())
+    }
+
     /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
     ///
     /// # Errors

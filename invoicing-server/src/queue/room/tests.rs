@@ -27,7 +27,7 @@ fn fill(room: &mut Room, webhooks: std::ops::Range<usize>, kind: LaneRoom) -> Ve
 
 #[test]
 fn a_few_prompt_webhooks_are_not_limited_by_each_other() {
-    assert_eq!(fill(&mut room(256), 0..20, LaneRoom::Prompt(LANE_ROOM)), [LANE_ROOM; 20]);
+    assert_eq!(fill(&mut room(256), 0..14, LaneRoom::Prompt(LANE_ROOM)), [LANE_ROOM; 14]);
 }
 
 /// Rules: ISOLATION-3
@@ -46,12 +46,26 @@ fn slow_webhooks_hold_what_a_lease_serves_and_leave_the_rest() {
 
 /// Rules: ISOLATION-3
 #[test]
-fn of_new_webhooks_one_delivery_each_is_claimed_and_no_more_than_a_lease_serves() {
+fn of_untried_webhooks_one_delivery_each_is_claimed_and_no_more_than_a_lease_serves() {
     let mut room = room(256);
-    assert_eq!(fill(&mut room, 0..640, LaneRoom::New), [1; 640]);
-    assert_eq!(fill(&mut room, 640..1_000, LaneRoom::New), [0; 360]);
-    assert!(room.take_one(webhook(999)), "a fresh delivery has a place all the same");
+    // 32 slots, of which each serves 10 attempts of 5 s.
+    assert_eq!(fill(&mut room, 0..320, LaneRoom::Untried), [1; 320]);
+    assert_eq!(fill(&mut room, 320..400, LaneRoom::Untried), [0; 80]);
+    assert!(!room.take_one(webhook(399)), "a new delivery waits in the table as well");
     assert_eq!(fill(&mut room, 1_000..1_001, LaneRoom::Prompt(LANE_ROOM)), [LANE_ROOM]);
+}
+
+/// What waits beside those in flight, where slow and untried webhooks leave 32 slots to prompt ones with a backlog.
+///
+/// Rules: ISOLATION-3
+#[test]
+fn prompt_webhooks_hold_no_more_than_a_lease_serves_beside_slow_and_untried_ones() {
+    for (webhooks, most) in [(20, LANE_ROOM), (400, 12), (1_000, 12), (20_000, 8)] {
+        let mut room = room(256);
+        fill(&mut room, 0..webhooks, LaneRoom::Prompt(most));
+        let millis = (room.held_in_all - 256) * usize::try_from(SLOW_MS).unwrap() / 32;
+        assert!(millis <= 50_000, "{webhooks}: {millis} ms");
+    }
 }
 
 #[test]
@@ -74,22 +88,27 @@ fn the_places_of_slow_webhooks_are_counted_while_they_change() {
     assert_eq!(room.held_by_slow, 100);
     room.free(webhook(0), 60);
     assert_eq!(room.held_by_slow, 40);
-    room.set(webhook(0), LaneRoom::New);
-    assert_eq!((room.held_by_slow, room.held_by_new), (0, 40));
+    room.set(webhook(0), LaneRoom::Untried);
+    assert_eq!((room.held_by_slow, room.held_by_untried), (0, 40));
     assert_eq!((room.held_in_all, room.rooms.len()), (140, 1));
+    assert!(room.set(webhook(0), LaneRoom::Slow(2)) && !room.set(webhook(0), LaneRoom::Slow(2)), "once");
 }
 
 /// Rules: ISOLATION-3
 #[test]
-fn new_webhooks_leave_the_last_eighth_to_prompt_ones() {
-    let mut room = room(4);
-    for number in 0..1_000 {
-        room.take_one(webhook(number));
+fn slow_and_untried_webhooks_leave_the_last_eighth_to_prompt_ones() {
+    // Attempts that are short beside a lease, so that untried ones may hold many.
+    let settings = DispatchSettings { attempt_timeout_ms: 1, ..DispatchSettings::default() };
+    for kind in [LaneRoom::Untried, LaneRoom::Slow(2)] {
+        let mut room = Room::new(&settings);
+        for number in 0..20_000 {
+            room.set(webhook(number), kind);
+            room.take_one(webhook(number));
+        }
+        assert_eq!(room.held_in_all, room.all - room.all / 8, "{kind:?}");
+        room.set(webhook(99_999), LaneRoom::Prompt(10));
+        assert!(room.take_one(webhook(99_999)));
     }
-    assert_eq!(room.held_in_all, room.all - room.all / 8);
-    room.set(webhook(0), LaneRoom::Prompt(10));
-    room.set(webhook(9_999), LaneRoom::Prompt(10));
-    assert!(room.take_one(webhook(9_999)));
 }
 
 proptest! {
@@ -102,7 +121,7 @@ proptest! {
         let mut room = room(in_flight);
         let mut webhooks = 0;
         for (group, kind, most) in groups {
-            let kind = [LaneRoom::New, LaneRoom::Prompt(most), LaneRoom::Slow(most)][kind];
+            let kind = [LaneRoom::Untried, LaneRoom::Prompt(most), LaneRoom::Slow(most)][kind];
             fill(&mut room, webhooks..webhooks + group, kind);
             webhooks += group;
             let left = room.all - room.held_in_all;

@@ -1,0 +1,97 @@
+//! A webhook that answers at once beside hundreds that take 4.3 s and succeed, each with a backlog.
+
+use std::time::{Duration, Instant};
+
+use invoicing_core::{EventKind, NewClient, NewQuote, Plan};
+use invoicing_server::{CompanyHandle, NewWebhook};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
+
+/// Companies of the crowd, and webhooks of each: more than there are attempts at once for slow ones.
+const COMPANIES: usize = 9;
+const WEBHOOKS: usize = 20;
+/// Deliveries that wait for each of them: all together more than the places in memory.
+const BACKLOG: i64 = 200;
+const LATE: Duration = Duration::from_millis(4_300);
+/// Deliveries that are measured, one after the other.
+const DELIVERIES: usize = 100;
+/// Longest time that the 99th percentile may take, on a busy machine. A turn behind the slow ones takes longer.
+const SLOWEST: Duration = Duration::from_secs(1);
+/// Longest time that a delivery is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Rules: ISOLATION-1, ISOLATION-3
+#[on_each_database]
+async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() {
+    let world = World::on_system_clock(|_| {}).await;
+    let receiver = Receiver::start().await;
+    let (bystander, _) = world.another("Bystander", Plan::Pro).await;
+    register(&bystander, &receiver.url).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    emit(&bystander).await;
+    assert!(receiver.wait_for(1, PATIENCE).await, "it is never served");
+    running.stop().await;
+
+    let crowd = Receiver::start().await;
+    crowd.reply_always(Reply::Slow(LATE, 200));
+    pile_up(&world, &crowd).await;
+    let running = RunningDispatcher::start(world.invoicing.dispatcher());
+    // All that may be in flight at first, and once more, when all are known to be slow.
+    assert!(crowd.wait_for(250, PATIENCE).await, "{} came", crowd.received().len());
+    let mut times = Vec::new();
+    for n in 1..=DELIVERIES {
+        let begun = Instant::now();
+        emit(&bystander).await;
+        assert!(receiver.wait_for(1 + n, PATIENCE).await, "delivery {n} after {times:?}");
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    let (median, p99) = (times[DELIVERIES / 2], times[DELIVERIES * 99 / 100 - 1]);
+    let (slow, database) = (COMPANIES * WEBHOOKS, world.database());
+    println!(
+        "beside {slow} slow endpoints on {database:?}: median {median:?}, p99 {p99:?} from call to arrival"
+    );
+    assert!(p99 < SLOWEST, "{p99:?}");
+    running.kill().await;
+}
+
+async fn register(company: &CompanyHandle, url: &str) {
+    let new = NewWebhook { url: url.to_owned(), events: vec![EventKind::QuoteCreated] };
+    company.webhooks().register(&new).await.unwrap();
+}
+
+/// One event.
+async fn emit(company: &CompanyHandle) {
+    let client = company.clients().create(&NewClient::named("Client")).await.unwrap().client;
+    company.quotes().create(&NewQuote::empty(client.id)).await.unwrap();
+}
+
+/// Webhooks of other companies, each with a backlog.
+async fn pile_up(world: &World, crowd: &Receiver) {
+    let (id, row) = match world.database() {
+        Database::Sqlite => ("randomblob(16)", "row_number() OVER () + (1 << 50)"),
+        Database::Postgres => ("gen_random_uuid()", "row_number() OVER () + (1::bigint << 50)"),
+    };
+    for _ in 0..COMPANIES {
+        let (company, _) = world.another("Crowd", Plan::Team).await;
+        // Before there is a webhook, so that the event has the deliveries from below alone.
+        emit(&company).await;
+        for _ in 0..WEBHOOKS {
+            register(&company, &crowd.url).await;
+        }
+        let events = format!(
+            "INSERT INTO event (company_id, id, kind, timestamp, body)
+             SELECT company_id, {id}, kind, timestamp, body FROM event CROSS JOIN (
+                 WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n
+             ) numbers WHERE company_id = $2"
+        );
+        world.run(&events, &[BACKLOG.into(), company.id().0.into()]).await;
+    }
+    let deliveries = format!(
+        "INSERT INTO delivery (id, company_id, event_id, webhook_id, status, due_at, claim, claims, attempts,
+             claims_in_all, attempts_in_all)
+         SELECT {row}, e.company_id, e.id, w.id, 'pending', 0, 0, 0, 0, 0, 0
+         FROM event e JOIN webhook w ON w.company_id = e.company_id AND w.url = $1"
+    );
+    let piled = world.run(&deliveries, &[crowd.url.as_str().into()]).await;
+    assert_eq!(piled, (COMPANIES * WEBHOOKS) as u64 * u64::try_from(BACKLOG).unwrap());
+}
