@@ -36,7 +36,7 @@ impl BatchOutcome {
 struct Batch<'b> {
     attempts: Vec<AttemptRow>,
     delivered: Vec<i64>,
-    failed: Vec<i64>,
+    failed: Vec<&'b Job>,
     retries: Vec<(&'b Job, Timestamp)>,
     /// Deliveries whose webhook was disabled when they were to be attempted.
     disabled: Vec<&'b Job>,
@@ -64,7 +64,7 @@ impl<'b> Batch<'b> {
         match attempt.next {
             NextStep::RetryAt(at) => self.retries.push((job, at)),
             NextStep::End(DeliveryOutcome::Delivered) => self.delivered.push(job.delivery),
-            NextStep::End(DeliveryOutcome::Failed) => self.failed.push(job.delivery),
+            NextStep::End(DeliveryOutcome::Failed) => self.failed.push(job),
         }
     }
 
@@ -128,18 +128,25 @@ struct Recording<'t> {
 
 impl Recording<'_> {
     /// Ends deliveries. Returns those whose claim is gone: they only count the attempt.
+    ///
+    /// A failure ends not before its webhook was disabled, by whichever clock: what failed since then can be replayed.
     async fn end(&mut self, batch: &Batch<'_>) -> Result<HashSet<i64>, Error> {
         let mut all_late = HashSet::new();
-        let report = &mut self.recorded.report;
-        for (status, ids, ended) in [
-            (DeliveryStatus::Delivered, &batch.delivered, &mut report.delivered),
-            (DeliveryStatus::Failed, &batch.failed, &mut report.failed),
-        ] {
-            if !ids.is_empty() {
-                let late = self.tx.deliveries().end(ids, status, self.now, self.token).await?;
-                *ended = (ids.len() - late.len()) as u64;
-                all_late.extend(late);
-            }
+        if !batch.delivered.is_empty() {
+            let (ids, delivered) = (&batch.delivered, DeliveryStatus::Delivered);
+            let late = self.tx.deliveries().end(ids, delivered, self.now, self.token).await?;
+            self.recorded.report.delivered = (ids.len() - late.len()) as u64;
+            all_late.extend(late);
+        }
+        let mut failed = BTreeMap::<Timestamp, Vec<i64>>::new();
+        for job in &batch.failed {
+            let since = self.skipping(job).map_or(self.now, |skipping| skipping.since);
+            failed.entry(self.now.max(since)).or_default().push(job.delivery);
+        }
+        for (at, ids) in failed {
+            let late = self.tx.deliveries().end(&ids, DeliveryStatus::Failed, at, self.token).await?;
+            self.recorded.report.failed += (ids.len() - late.len()) as u64;
+            all_late.extend(late);
         }
         Ok(all_late)
     }
@@ -218,7 +225,7 @@ impl Recording<'_> {
             }
         }
         for (Skipping { reason, since }, ids) in skipped.into_values() {
-            // Not before it was disabled, by whichever clock: what was skipped since then can be replayed.
+            // As a failure does.
             let at = self.now.max(since);
             self.recorded.report.skipped += self.tx.deliveries().skip(&ids, reason, at, self.token).await?;
         }

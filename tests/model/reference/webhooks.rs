@@ -279,9 +279,10 @@ impl Company {
         delivery.attempts_in_all += 1;
         let disabled_at = self.hooks[hook].disabled_at;
         let is_off = disabled_at.is_some();
+        let not_before_that = disabled_at.filter(|_| !is_ping).map_or(now, |at| at.max(now));
         match meaning(reply, delivery.attempts) {
             Meaning::Again(..) if is_off && !is_ping => {
-                delivery.end("skipped", Some("webhook_disabled"), disabled_at.map_or(now, |at| at.max(now)));
+                delivery.end("skipped", Some("webhook_disabled"), not_before_that);
             }
             Meaning::Again(least, most) => delivery.due_within = Some((now + least, now + most)),
             Meaning::Done => {
@@ -291,7 +292,7 @@ impl Company {
                 }
             }
             Meaning::GivenUp => {
-                delivery.end("failed", None, now);
+                delivery.end("failed", None, not_before_that);
                 if !is_ping && !is_off {
                     self.failed(hook, now);
                 }
