@@ -97,6 +97,24 @@ async fn an_overlap_ends_early_by_itself_by_another_rotation_and_by_removal() {
     assert_eq!(world.count(KEPT).await, 0);
 }
 
+/// What a dispatcher has prepared of a webhook holds the old secret. It is prepared anew once the sweep has wiped the stored
+/// one, which shows by the URL.
+///
+/// Rules: WEBHOOK-22
+#[on_each_database]
+async fn the_sweep_has_the_old_secret_dropped_from_memory_too() {
+    let world = World::new().await;
+    let (first, second) = (Receiver::start().await, Receiver::start().await);
+    let old = hook(&world, &first.url).await;
+    rotate(&world, &old, HOUR).await;
+    next_signature(&world, &first).await;
+    world.run("UPDATE webhook SET url = $1", &[second.url.as_str().into()]).await;
+    world.advance(HOUR);
+    next_signature(&world, &first).await;
+    assert_eq!(world.invoicing.sweep().await.unwrap().wiped_secrets, 1);
+    next_signature(&world, &second).await;
+}
+
 /// Rules: WEBHOOK-22
 #[on_each_database]
 async fn an_overlap_lasts_at_most_7_days() {

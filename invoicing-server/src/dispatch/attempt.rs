@@ -50,10 +50,11 @@ pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, i
 
 async fn send(context: &DispatchContext, job: &Job) -> AttemptResult {
     let settings = &context.settings;
+    let now = context.env.now();
     if job.claims > settings.max_attempts.saturating_add(SPARE_CLAIMS) {
-        return failed(context.env.now(), FailureClass::Abandoned);
+        return failed(now, FailureClass::Abandoned);
     }
-    let receiver = match context.receivers.find(&context.store, job.company, job.webhook).await {
+    let receiver = match context.receivers.find(&context.store, job.company, job.webhook, now).await {
         Ok(receiver) => receiver,
         Err(error) => {
             tracing::warn!(error = &error as &dyn std::error::Error, webhook = %job.webhook, "webhook not read");

@@ -61,23 +61,50 @@ impl Receiver {
     }
 }
 
-#[derive(Default)]
+/// Most receivers of a generation.
+const GENERATION: usize = 8_192;
+
+/// Receivers that were used lately, in two generations. A full one takes the place of the one before, so what is not used
+/// any more goes, as those of removed webhooks do.
 struct Cache {
     /// With the instant at which each was read.
-    receivers: HashMap<WebhookId, (Receiver, Instant)>,
+    recent: HashMap<WebhookId, (Receiver, Instant)>,
+    older: HashMap<WebhookId, (Receiver, Instant)>,
+    /// Most receivers of a generation.
+    most: usize,
     /// Counts changes, so that a receiver that was read before a change is not used after it.
-    generation: u64,
+    changes: u64,
 }
 
-/// Most receivers in the cache. One more, and all are read again: so those of removed and idle webhooks go.
-const MAX_CACHED: usize = 8_192;
-
 impl Cache {
-    fn insert(&mut self, webhook: WebhookId, receiver: Receiver, read_at: Instant) {
-        if self.receivers.len() >= MAX_CACHED && !self.receivers.contains_key(&webhook) {
-            self.receivers.clear();
+    fn new(most: usize) -> Self {
+        Self { recent: HashMap::new(), older: HashMap::new(), most, changes: 0 }
+    }
+
+    fn get(&mut self, webhook: WebhookId) -> Option<&(Receiver, Instant)> {
+        if let Some((receiver, read_at)) = self.older.remove(&webhook) {
+            self.insert(webhook, receiver, read_at);
         }
-        self.receivers.insert(webhook, (receiver, read_at));
+        self.recent.get(&webhook)
+    }
+
+    fn insert(&mut self, webhook: WebhookId, receiver: Receiver, read_at: Instant) {
+        if self.recent.len() >= self.most && !self.recent.contains_key(&webhook) {
+            self.older = std::mem::take(&mut self.recent);
+        }
+        self.recent.insert(webhook, (receiver, read_at));
+    }
+
+    fn remove(&mut self, webhook: WebhookId) {
+        self.changes += 1;
+        self.recent.remove(&webhook);
+        self.older.remove(&webhook);
+    }
+
+    fn clear(&mut self) {
+        self.changes += 1;
+        self.recent.clear();
+        self.older.clear();
     }
 }
 
@@ -110,7 +137,7 @@ impl Receivers {
         let header = |text: String| HeaderName::from_bytes(text.as_bytes()).map_err(refused);
         let user_agent = HeaderValue::from_str(&format!("{}-Webhook/1.0", settings.brand));
         Ok(Self {
-            cache: Mutex::default(),
+            cache: Mutex::new(Cache::new(GENERATION)),
             max_age,
             transport,
             policy: settings.target,
@@ -124,16 +151,12 @@ impl Receivers {
 
     /// Forgets a webhook that has changed.
     pub(crate) fn forget(&self, webhook: WebhookId) {
-        let mut cache = self.cache.lock();
-        cache.generation += 1;
-        cache.receivers.remove(&webhook);
+        self.cache.lock().remove(webhook);
     }
 
     /// Forgets all webhooks: other keys open other secrets.
     pub(crate) fn forget_all(&self) {
-        let mut cache = self.cache.lock();
-        cache.generation += 1;
-        cache.receivers.clear();
+        self.cache.lock().clear();
     }
 
     /// One that cannot be used is read each time: otherwise deliveries would fail for a reason that is gone.
@@ -142,22 +165,24 @@ impl Receivers {
         store: &Store,
         company: CompanyId,
         webhook: WebhookId,
+        now: Timestamp,
     ) -> Result<Receiver, Error> {
         for _ in 0..TRIES {
-            let generation = {
-                let cache = self.cache.lock();
-                if let Some((receiver, read_at)) = cache.receivers.get(&webhook)
+            let changes = {
+                let mut cache = self.cache.lock();
+                if let Some((receiver, read_at)) = cache.get(webhook)
                     && read_at.elapsed() <= self.max_age
                 {
                     return Ok(receiver.clone());
                 }
-                cache.generation
+                cache.changes
             };
             let (read_at, sealer) = (Instant::now(), Arc::clone(&self.sealer));
-            let row = store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook).await);
+            let row =
+                store.read(company, async move |mut tx| tx.webhooks().receiver(&sealer, webhook, now).await);
             let receiver = self.receiver(company, webhook, row.await?)?;
             let mut cache = self.cache.lock();
-            if cache.generation == generation {
+            if cache.changes == changes {
                 if receiver.endpoint.is_ok() {
                     cache.insert(webhook, receiver.clone(), read_at);
                 }
@@ -241,16 +266,36 @@ fn signer_of(
 mod tests {
     use super::*;
 
+    fn insert(cache: &mut Cache, number: u128) {
+        let receiver = Receiver { skipping: None, endpoint: Err(FailureClass::Unsendable) };
+        cache.insert(webhook(number), receiver, Instant::now());
+    }
+
+    fn webhook(number: u128) -> WebhookId {
+        WebhookId(uuid::Uuid::from_u128(number))
+    }
+
     /// Rules: ISOLATION-5
     #[test]
     fn the_cache_is_bounded_however_many_webhooks_come_and_go() {
-        let mut cache = Cache::default();
-        for number in 0..3 * MAX_CACHED as u128 {
-            let webhook = WebhookId(uuid::Uuid::from_u128(number));
-            let receiver = Receiver { skipping: None, endpoint: Err(FailureClass::Unsendable) };
-            cache.insert(webhook, receiver, Instant::now());
-            assert!(cache.receivers.len() <= MAX_CACHED);
-            assert!(cache.receivers.contains_key(&webhook));
+        let mut cache = Cache::new(10);
+        for number in 0..100 {
+            insert(&mut cache, number);
+            assert!(cache.recent.len() + cache.older.len() <= 20);
+            assert!(cache.get(webhook(number)).is_some());
+        }
+        cache.remove(webhook(99));
+        assert!(cache.get(webhook(99)).is_none() && cache.get(webhook(98)).is_some());
+        cache.clear();
+        assert!((0..100).all(|number| cache.get(webhook(number)).is_none()));
+    }
+
+    #[test]
+    fn what_is_used_stays_in_the_cache_while_others_come() {
+        let mut cache = Cache::new(10);
+        for number in 0..1_000 {
+            insert(&mut cache, number);
+            assert!(number < 8 || (0..8).all(|used| cache.get(webhook(used)).is_some()), "{number}");
         }
     }
 }

@@ -13,6 +13,7 @@ use invoicing_core::{ClientId, CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
+use crate::store::notification::Notification;
 use crate::store::{CompanyTx, ServiceTables, Store, SweepLock, Tables};
 use due::Due;
 
@@ -250,7 +251,12 @@ impl Sweeper {
 
 async fn wipe_secrets(mut tx: CompanyTx<'_>) -> Result<u64, Error> {
     let now = tx.change.now;
-    tx.webhooks().wipe_ended_secrets(now).await
+    let wiped = tx.webhooks().wipe_ended_secrets(now).await?;
+    for webhook in &wiped {
+        // Dispatchers hold what was prepared of the secret.
+        tx.notify(Notification::Webhook(*webhook));
+    }
+    Ok(wiped.len() as u64)
 }
 
 async fn prune_batch(mut tx: CompanyTx<'_>) -> Result<u64, Error> {

@@ -1,6 +1,7 @@
 //! The secrets of a webhook: the present one, and during the overlap of a rotation the one before.
 
 use invoicing_core::{Timestamp, WebhookId};
+use uuid::Uuid;
 use zeroize::Zeroizing;
 
 use super::webhooks::WebhookTable;
@@ -72,11 +73,12 @@ impl WebhookTable<'_> {
         self.0.query(WIPE, &[&id]).change_one("webhook").await
     }
 
-    /// Wipes the secrets before the last rotations whose time has ended; how many.
-    pub(crate) async fn wipe_ended_secrets(&mut self, now: Timestamp) -> Result<u64, Error> {
+    /// Wipes the secrets before the last rotations whose time has ended; of which webhooks.
+    pub(crate) async fn wipe_ended_secrets(&mut self, now: Timestamp) -> Result<Vec<WebhookId>, Error> {
         const WIPE_ENDED: &str = "
             UPDATE webhook SET previous_secret = NULL, previous_secret_until = NULL
-            WHERE company_id = $1 AND previous_secret_until <= $2";
-        Ok(self.0.query(WIPE_ENDED, &[&now]).execute().await?)
+            WHERE company_id = $1 AND previous_secret_until <= $2 RETURNING id";
+        let ids: Vec<Uuid> = self.0.query(WIPE_ENDED, &[&now]).all_scalars().await?;
+        Ok(ids.into_iter().map(WebhookId).collect())
     }
 }

@@ -249,6 +249,7 @@ impl WebhookTable<'_> {
         &mut self,
         sealer: &Sealer,
         id: WebhookId,
+        now: Timestamp,
     ) -> Result<Option<ReceiverRow>, Error> {
         const RECEIVER: &str = "
             SELECT url, secret, previous_secret, previous_secret_until, disabled_at, removed_at
@@ -259,9 +260,11 @@ impl WebhookTable<'_> {
         Ok(row.map(|row| ReceiverRow {
             url: row.url,
             secret: open(AssociatedData::webhook_secret(company, id), row.secret),
-            previous: row.previous_secret.zip(row.previous_secret_until).map(|(secret, until)| {
-                let secret = open(AssociatedData::previous_webhook_secret(company, id), secret);
-                (secret, Timestamp::from_millis(until))
+            previous: row.previous_secret.zip(row.previous_secret_until).and_then(|(secret, until)| {
+                let until = Timestamp::from_millis(until);
+                let place = AssociatedData::previous_webhook_secret(company, id);
+                // One that has ended waits for the sweep.
+                (now < until).then(|| (open(place, secret), until))
             }),
             skipping: Skipping::of(row.disabled_at, row.removed_at),
         }))
