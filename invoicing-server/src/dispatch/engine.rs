@@ -104,11 +104,10 @@ impl<'a> Engine<'a> {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         let mut stop = pin!(stop.fuse());
-        let released = recover(self.context).await?;
+        let (released, paces) = tokio::try_join!(recover(self.context), recall(self.context))?;
         if released > 0 {
             tracing::info!(released, "claims of earlier runs released");
         }
-        let paces = recall(self.context).await?;
         self.context.queue.open();
         for (webhook, pace) in paces {
             self.lanes.remember(webhook, pace);

@@ -16,7 +16,7 @@ use crate::queue::{Job, LaneRoom, Queue};
 pub(super) const MAX_REMEMBERED: usize = 16_384;
 /// How long an idle webhook counts as slow after its last late attempt. Then it is untried again: what made it late, such as
 /// a start of its receiver, may be over.
-const SLOW_REMEMBERED: Duration = Duration::from_secs(60);
+const SLOW_REMEMBERED: Duration = Duration::from_mins(1);
 
 /// The lane of one webhook.
 #[derive(Default)]
@@ -77,7 +77,7 @@ impl Lane {
 
 /// The lanes, and their room in the queue.
 pub(super) struct Lanes {
-    lanes: HashMap<WebhookId, Lane>,
+    all: HashMap<WebhookId, Lane>,
     queue: Arc<Queue>,
     per_webhook: usize,
     /// Most lanes that are kept though they are idle.
@@ -86,30 +86,30 @@ pub(super) struct Lanes {
 
 impl Lanes {
     pub(super) fn new(queue: Arc<Queue>, per_webhook: usize, most: usize) -> Self {
-        Self { lanes: HashMap::new(), queue, per_webhook, most }
+        Self { all: HashMap::new(), queue, per_webhook, most }
     }
 
     pub(super) fn get_mut(&mut self, webhook: WebhookId) -> Option<&mut Lane> {
-        self.lanes.get_mut(&webhook)
+        self.all.get_mut(&webhook)
     }
 
     pub(super) fn get_or_insert(&mut self, webhook: WebhookId) -> &mut Lane {
-        self.lanes.entry(webhook).or_default()
+        self.all.entry(webhook).or_default()
     }
 
     pub(super) fn health(&self, webhook: WebhookId) -> Health {
-        self.lanes.get(&webhook).map_or(Health::Untried, |lane| lane.pace.health())
+        self.all.get(&webhook).map_or(Health::Untried, |lane| lane.pace.health())
     }
 
     /// Begins with what an earlier run has found.
     pub(super) fn remember(&mut self, webhook: WebhookId, pace: Pace) {
-        self.lanes.insert(webhook, Lane { pace, last_attempt: Some(Instant::now()), ..Lane::default() });
+        self.all.insert(webhook, Lane { pace, last_attempt: Some(Instant::now()), ..Lane::default() });
         self.queue.set_room(webhook, pace.room(self.per_webhook));
     }
 
     /// Lets the room of a lane follow its pace. Where it has changed, the deliveries that it may no longer hold.
     pub(super) fn update_room(&mut self, webhook: WebhookId) -> Option<Vec<Job>> {
-        let lane = self.lanes.get_mut(&webhook)?;
+        let lane = self.all.get_mut(&webhook)?;
         let room = lane.pace.room(self.per_webhook);
         if !self.queue.set_room(webhook, room) {
             return None;
@@ -119,24 +119,24 @@ impl Lanes {
 
     /// Removes an idle lane that tells nothing of its receiver.
     pub(super) fn remove_if_untried(&mut self, webhook: WebhookId) {
-        if self.lanes.get(&webhook).is_some_and(|lane| lane.last_attempt.is_none() && lane.is_idle()) {
-            self.lanes.remove(&webhook);
+        if self.all.get(&webhook).is_some_and(|lane| lane.last_attempt.is_none() && lane.is_idle()) {
+            self.all.remove(&webhook);
         }
     }
 
     /// Forgets idle lanes: those that are slow by attempts long ago, and of the others those whose last attempt is longest
     /// ago, where there are too many.
     pub(super) fn forget(&mut self, now: Instant) {
-        let idle = self.lanes.iter().filter(|(_, lane)| lane.is_idle());
+        let idle = self.all.iter().filter(|(_, lane)| lane.is_idle());
         let (outdated, mut others): (Vec<_>, Vec<_>) = idle
             .map(|(webhook, lane)| (lane.is_outdated(now), lane.last_attempt, *webhook))
             .partition(|(is_outdated, ..)| *is_outdated);
-        let surplus = (self.lanes.len() - outdated.len()).saturating_sub(self.most);
+        let surplus = (self.all.len() - outdated.len()).saturating_sub(self.most);
         if surplus > 0 {
             others.sort_unstable();
         }
         for (.., webhook) in outdated.into_iter().chain(others.into_iter().take(surplus)) {
-            self.lanes.remove(&webhook);
+            self.all.remove(&webhook);
             self.queue.set_room(webhook, LaneRoom::Untried);
         }
     }
@@ -173,7 +173,7 @@ mod tests {
 
     fn remembered(lanes: &Lanes) -> Vec<u64> {
         let number = |webhook: &WebhookId| u64::try_from(webhook.0.as_u128()).unwrap();
-        let mut remembered: Vec<u64> = lanes.lanes.keys().map(number).collect();
+        let mut remembered: Vec<u64> = lanes.all.keys().map(number).collect();
         remembered.sort_unstable();
         remembered
     }
