@@ -25,9 +25,12 @@ fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> Result<S::O
     }
 }
 
-/// Reads a number that a caller enters, exactly as it is written. A reader that makes a float first would take
-/// `0.10000000000000000001` for 0.1.
-pub(crate) fn entered<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+/// Reads a number that a caller enters, exactly as it is written: for `#[serde(deserialize_with)]` on a [`Money`],
+/// [`Quantity`], [`UnitPrice`] or [`Percent`]. The types themselves read what the service has written, from any format. Their
+/// reader gets a float for a number with decimals, and would take `0.10000000000000000001` for 0.1.
+///
+/// Reads JSON only, and no field of a type that serde buffers (`flatten`, `untagged`).
+pub fn exact_number<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: TryFrom<Decimal, Error = Invalid>,
@@ -35,8 +38,8 @@ where
     from_raw(&Box::<RawValue>::deserialize(deserializer)?)
 }
 
-/// As [`entered`]; `null` is `None`.
-pub(crate) fn entered_or_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+/// As [`exact_number`]; `null` is `None`.
+pub fn exact_number_or_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: TryFrom<Decimal, Error = Invalid>,
@@ -306,9 +309,9 @@ mod tests {
 
     #[derive(Debug, Deserialize)]
     struct Entered {
-        #[serde(deserialize_with = "entered")]
+        #[serde(deserialize_with = "exact_number")]
         amount: Money,
-        #[serde(default, deserialize_with = "entered_or_null")]
+        #[serde(default, deserialize_with = "exact_number_or_null")]
         cost: Option<UnitPrice>,
     }
 

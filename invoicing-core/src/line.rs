@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::fixed;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
 use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
 
@@ -41,10 +40,10 @@ pub struct Line {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Costing {
     /// Cost of labour.
-    #[serde(deserialize_with = "fixed::entered_or_null")]
+    #[serde(deserialize_with = "crate::exact_number_or_null")]
     pub labour_cost: Option<Money>,
     /// Cost of materials.
-    #[serde(deserialize_with = "fixed::entered_or_null")]
+    #[serde(deserialize_with = "crate::exact_number_or_null")]
     pub material_cost: Option<Money>,
     /// An internal note, at most 2,000 characters.
     pub private_note: Option<String>,
@@ -59,16 +58,16 @@ pub struct NewLine {
     /// The work or goods, 1 to 2,000 characters.
     pub description: String,
     /// How much. Negative on a discount line.
-    #[serde(deserialize_with = "fixed::entered")]
+    #[serde(deserialize_with = "crate::exact_number")]
     pub quantity: Quantity,
     /// Unit of the quantity.
     #[serde(default)]
     pub unit: Option<String>,
     /// Price of one unit without VAT, never negative.
-    #[serde(deserialize_with = "fixed::entered")]
+    #[serde(deserialize_with = "crate::exact_number")]
     pub unit_price: UnitPrice,
     /// VAT rate in percent, 0 to 100.
-    #[serde(deserialize_with = "fixed::entered")]
+    #[serde(deserialize_with = "crate::exact_number")]
     pub tva_rate: Percent,
     /// Lot (trade package) that the line belongs to.
     #[serde(default)]

@@ -183,7 +183,7 @@ pub struct NewQuote {
     #[serde(default)]
     pub lines: Vec<NewLine>,
     /// Percent, 0 to 5.
-    #[serde(default, deserialize_with = "crate::fixed::entered")]
+    #[serde(default, deserialize_with = "crate::exact_number")]
     pub retention_rate: Percent,
     /// Last day on which it can be signed; sending sets one where this is missing.
     #[serde(default)]

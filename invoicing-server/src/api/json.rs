@@ -94,11 +94,12 @@ fn shortened(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{ErrorCode, NewClient};
+    use invoicing_core::{ErrorCode, NewClient, NewQuote};
     use proptest::prelude::*;
     use serde::Deserialize;
 
     use super::*;
+    use crate::NewPayment;
 
     fn refused(body: &[u8]) -> (ErrorCode, String) {
         let error = parse::<NewClient>(body).err().unwrap_or_else(|| panic!("{body:?} was accepted"));
@@ -158,6 +159,29 @@ mod tests {
         ] {
             assert_eq!(refused(body.as_bytes()), (ErrorCode::ValidationError, expected.to_owned()), "{body}");
         }
+    }
+
+    /// Rules: WIRE-7, WIRE-8
+    #[test]
+    fn digits_that_a_float_would_round_away_are_refused_in_each_field_that_is_entered() {
+        const BAD: &str = "0.10000000000000000001";
+        let message = |refused: Result<(), ApiError>| refused.unwrap_err().message().into_owned();
+        for (path, body) in [
+            ("lines[0].quantity", r#"{"lines":[{"quantity":BAD}]}"#),
+            ("lines[0].unitPrice", r#"{"lines":[{"unitPrice":BAD}]}"#),
+            ("lines[0].tvaRate", r#"{"lines":[{"tvaRate":BAD}]}"#),
+            ("lines[0].costing.labourCost", r#"{"lines":[{"costing":{"labourCost":BAD}}]}"#),
+            ("lines[0].costing.materialCost", r#"{"lines":[{"costing":{"materialCost":BAD}}]}"#),
+            ("retentionRate", r#"{"retentionRate":BAD}"#),
+        ] {
+            let refused = message(parse::<NewQuote>(body.replace("BAD", BAD).as_bytes()).map(drop));
+            assert!(refused.starts_with(&format!("{path}: must have at most")), "{refused}");
+        }
+        let payment = |amount: &str| {
+            parse::<NewPayment>(format!(r#"{{"amount":{amount},"method":"bank"}}"#).as_bytes())
+        };
+        assert_eq!(message(payment(BAD).map(drop)), "amount: must have at most 2 decimals");
+        assert_eq!(payment("0.1").unwrap().amount.to_string(), "0.1");
     }
 
     #[test]

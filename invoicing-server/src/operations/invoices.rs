@@ -5,8 +5,9 @@ mod held_dates;
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
     Changed, Conflict, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page, PaymentId,
-    Quote, QuoteId, SHORT_TEXT, optional_text,
+    Quote, QuoteId, SHORT_TEXT, exact_number, optional_text,
 };
+use serde::Deserialize;
 
 use super::CompanyHandle;
 use crate::Error;
@@ -23,14 +24,17 @@ pub(crate) use held_dates::HeldDates;
 pub struct Invoices<'a>(pub(super) &'a CompanyHandle);
 
 /// A payment as it is entered.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewPayment {
     /// How much, above 0.
+    #[serde(deserialize_with = "exact_number")]
     pub amount: Money,
     /// Where the entry comes from.
     pub method: PaymentMethod,
     /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment,
     /// unless the first was reversed.
+    #[serde(default)]
     pub reference: Option<String>,
 }
 
