@@ -76,11 +76,10 @@ impl Invoice {
             None => days_after("dueDate", issue_date, DEFAULT_PAYMENT_DAYS)?,
         };
         if due_date < issue_date {
-            return Err(Invalid::new(
-                "dueDate",
-                "must not be before the issue date, which is never before that of the last invoice",
-            )
-            .into());
+            let rule = format!(
+                "must not be before the issue date, {issue_date}, which is never before that of the last invoice"
+            );
+            return Err(Invalid::new("dueDate", rule).into());
         }
         let mut invoice = self.modified(InvoiceStatus::Sent, at.stamp);
         invoice.summary.number = Some(issue.number.to_owned());

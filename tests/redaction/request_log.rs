@@ -1,6 +1,8 @@
-//! What the log says of requests: it leads from an answer to its failure, and holds no control character of a caller.
+//! What the log says of requests and issue dates: it leads from an answer to its failure, and holds no control character
+//! of a caller.
 
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_tests::World;
@@ -75,4 +77,29 @@ fn the_request_id_of_a_500_leads_to_its_cause_in_the_log() {
     let line = log.lines().find(|line| line.contains("request failed")).expect("the failure");
     assert!(line.contains("ERROR") && line.contains("request_id=\"find-me-4711\""), "{line}");
     assert!(line.contains("table company"), "the cause is missing: {line}");
+}
+
+/// Rules: NUMBER-6
+#[test]
+fn an_issue_date_that_is_held_back_is_warned_of_once_per_company_and_day() {
+    const DAY: Duration = Duration::from_hours(24);
+    let log = logged(async |world| {
+        let issue = async || {
+            let quote = world.accepted().await.summary.id;
+            let draft = world.company.invoices().convert(quote).await.unwrap().summary.id;
+            world.company.invoices().issue(draft, None).await.unwrap();
+        };
+        let right = world.now();
+        world.advance(3 * DAY);
+        issue().await;
+        world.clock.set(right);
+        for _ in 0..2 {
+            issue().await;
+        }
+        world.advance(DAY);
+        issue().await;
+        world.advance(2 * DAY);
+        issue().await;
+    });
+    assert_eq!(log.matches("the clock is behind it").count(), 2, "{log}");
 }

@@ -177,7 +177,7 @@ fn issuing_gives_number_and_dates() {
     assert_eq!(due(today()).unwrap().record.summary.due_date, Some(today()));
     assert_eq!(
         due(day("2026-09-13")).unwrap_err().to_string(),
-        "dueDate: must not be before the issue date, which is never before that of the last invoice"
+        "dueDate: must not be before the issue date, 2026-09-14, which is never before that of the last invoice"
     );
     assert!(due(NaiveDate::MAX).is_err());
     assert!(draft.issue(InvoiceIssue { issue_date: NaiveDate::MAX, ..number_seven() }, time(4)).is_err());
