@@ -211,7 +211,7 @@ impl Builder {
             quota: settings.quota,
             counting,
             keys: Arc::new(KeyCache::new(max_age)),
-            lookup: KeyLookup::start(Arc::clone(&store)),
+            lookup: KeyLookup::new(Arc::clone(&store)),
         });
         listen(&store, Arc::clone(&access.keys), Arc::clone(&receivers), Arc::clone(&queue)).await;
         let services = Arc::new(Services {

@@ -7,10 +7,10 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::sha256_hex;
 use invoicing_server::Invoicing;
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{World, on_each_database, on_postgres};
 use tokio::task::JoinSet;
 
-/// More than there are places for requests.
+/// More than there are places for requests; for callers with unknown keys there are more.
 const AT_ONCE: usize = 1_000;
 const PATH: &str = "/api/v1/quotes?limit=1";
 
@@ -40,7 +40,8 @@ async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once() {
     }
     let (answered, took) = ask(world.invoicing.clone(), world.key.clone()).await;
     assert_eq!(answered, 200);
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    // The figure of the contract is held by a server of its own, in `tests/load`.
+    assert!(took < Duration::from_secs(10), "{took:?}");
     let refused = others.join_all().await.iter().filter(|(status, _)| *status == 401).count();
     assert_eq!(refused, AT_ONCE, "the others are 503");
 }
@@ -69,17 +70,47 @@ async fn a_text_that_cannot_be_a_key_is_not_looked_up() {
 /// Rules: KEY-8
 #[on_each_database]
 async fn an_unknown_key_that_was_just_refused_is_not_looked_up_again() {
+    const ASKED: usize = 20;
     let world = World::new().await;
-    // A node that begins to listen to others forgets once what it remembers.
-    for n in 0..100 {
+    let mut remembered = 0;
+    for n in 0..ASKED {
         let text = unknown(n);
         assert_eq!(status(&world, &text).await, 401);
         plant(&world, &text).await;
-        if status(&world, &text).await == 401 {
-            return;
-        }
+        remembered += usize::from(status(&world, &text).await == 401);
     }
-    panic!("each was looked up again");
+    // A node that begins to listen to others forgets what it remembers, and a busy machine may take seconds.
+    assert!(remembered >= ASKED / 2, "{remembered}");
+}
+
+/// Rules: KEY-8
+#[on_postgres(worker_threads = 2)]
+async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_all_their_places() {
+    /// Callers that one read has taken already, and those that wait for the next one.
+    const PLACES: usize = 2 * 1_024;
+    let world = World::new().await;
+    for age in [1_000, 5_100] {
+        // A node that begins to listen to others forgets the first one. In the end what was read is outdated.
+        assert_eq!(status(&world, &world.key).await, 200);
+        tokio::time::sleep(Duration::from_millis(age)).await;
+    }
+    let mut behind = world.behind().await;
+    behind.run("BEGIN", &[]).await;
+    behind.run("LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE", &[]).await;
+    let mut others = JoinSet::new();
+    for n in 0..=PLACES {
+        others.spawn(ask(world.invoicing.clone(), unknown(n)));
+    }
+    let (first, _) = others.join_next().await.unwrap().unwrap();
+    assert_eq!(first, 503, "all of their places are taken");
+    let known = status(&world, &world.key);
+    let (known, ()) = tokio::join!(known, async {
+        tokio::task::yield_now().await;
+        behind.run("COMMIT", &[]).await;
+    });
+    assert_eq!(known, 200);
+    let refused = others.join_all().await.iter().filter(|(status, _)| *status == 401).count();
+    assert!(refused >= PLACES / 2, "{refused}");
 }
 
 /// Rules: KEY-8

@@ -2,13 +2,16 @@
 //!
 //! `api-server <folder> <settings>`: serves two companies without a quota until standard input ends, and says on one
 //! line where it listens, with which keys, and where documents are. The settings are JSON: `files`, `documentLines`,
-//! `documentCompanies`, `keys`, and the limits `serve` and `requests`.
+//! `documentCompanies`, `keys`, `postgres`, and the limits `serve` and `requests`.
 
 use std::error::Error;
 use std::io::Read;
+use std::sync::Arc;
 
 use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan};
-use invoicing_server::{CompanyHandle, Invoicing, RequestLimits, ServeLimits, Settings, serve};
+use invoicing_server::{
+    CompanyHandle, Invoicing, MemoryStore, PostgresSettings, RequestLimits, ServeLimits, Settings, serve,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -27,6 +30,8 @@ struct Arguments {
     keys: usize,
     /// Companies with documents, the first one included.
     document_companies: usize,
+    /// A database instead of a file in the folder.
+    postgres: Option<String>,
     serve: ServeLimits,
     requests: RequestLimits,
 }
@@ -40,7 +45,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         rlimit::Resource::NOFILE.set(files, files)?;
     }
     let settings = Settings { quota: 0, requests: arguments.requests, ..Settings::default() };
-    let invoicing = Invoicing::sqlite(folder.join("invoicing.db")).settings(settings).open().await?;
+    let builder = match arguments.postgres {
+        Some(url) => {
+            Invoicing::postgres(PostgresSettings::new(url)).document_store(Arc::new(MemoryStore::new()))
+        }
+        None => Invoicing::sqlite(folder.join("invoicing.db")),
+    };
+    let invoicing = builder.settings(settings).open().await?;
     let (company, key) = open_company(&invoicing).await?;
     let (_, other_key) = open_company(&invoicing).await?;
     let mut keys = Vec::new();

@@ -138,7 +138,7 @@ impl Access {
                 return Ok(None);
             }
             let generation = self.keys.generation();
-            let Some(row) = self.lookup.find(hash).await? else {
+            let Some(row) = self.lookup.find(hash, self.keys.holds(&hash)).await? else {
                 self.keys.remember_unknown(hash, generation);
                 return Ok(None);
             };
@@ -282,6 +282,11 @@ impl KeyCache {
 
     fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
         self.keys.read().get(hash).filter(|key| !self.is_stale(key)).cloned()
+    }
+
+    /// Also where it is stale.
+    fn holds(&self, hash: &[u8; 32]) -> bool {
+        self.keys.read().contains_key(hash)
     }
 
     fn is_stale(&self, key: &Key) -> bool {
