@@ -27,8 +27,9 @@ const MOST_ROWS: u64 = 3_000;
 const ROUNDS: usize = 8;
 
 /// Parts of the statements that have to be seen: claiming, when the next one falls due, what waits; attempts and the ends
-/// of deliveries; retries; what is given back; the pages in each of their orders; and the last attempts.
-const SEEN: [&str; 16] = [
+/// of deliveries; retries; what is given back; the batches of a replay; the pages in each of their orders; and the last
+/// attempts.
+const SEEN: [&str; 19] = [
     "FOR UPDATE SKIP LOCKED",
     "AND due_at > $2 ORDER BY due_at LIMIT 1",
     "WITH RECURSIVE waiting",
@@ -37,7 +38,10 @@ const SEEN: [&str; 16] = [
     "SET attempts = attempts + CASE WHEN claim",
     "UPDATE delivery SET due_at = $2, claim = 0",
     "SET status = 'skipped', reason = $3",
-    "SET status = 'pending', reason = NULL",
+    "SET status = 'pending', reason = NULL, due_at = $3",
+    "SET status = 'pending', reason = NULL, due_at = $7",
+    "ORDER BY event_id LIMIT 1 OFFSET $7",
+    "coalesce(max(ended_at), $5) AS last_end",
     "ORDER BY a.at DESC",
     "DELETE FROM attempt",
     "FROM quote WHERE company_id = $1 ORDER BY created_at DESC",

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use invoicing_core::{DeliveryStatus, EventId, Plan, WebhookId};
+use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use invoicing_server::{Env, Error};
 use invoicing_tests::{Receiver, Reply, RunningDispatcher, World, on_each_database, on_postgres};
 use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::support::proptest_runner::{for_all, runtime};
-use crate::support::{client_of, delivery, emit, hook, quote_at};
+use crate::support::{delivery, emit, hook};
 
 /// Most deliveries that a transaction changes.
 const BATCH: i64 = 1_000;
@@ -277,66 +277,151 @@ fn changes_that_meet_the_batches_of_others_hold_in_any_order() {
     });
 }
 
-/// Deliveries of the changed webhook; 500,000 for the figures that are quoted.
-fn rows() -> i64 {
-    std::env::var("BULK_ROWS").ok().and_then(|rows| rows.parse().ok()).unwrap_or(20_000)
+/// How many deliveries one transaction has changed at most, of those that are stored as they are now.
+const MOST_AT_ONCE: &str =
+    "SELECT coalesce(max(n), 0) FROM (SELECT count(*) AS n FROM delivery GROUP BY xmin::text) t";
+
+/// Rules: WEBHOOK-18
+#[on_postgres]
+async fn no_transaction_changes_more_than_a_batch() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let (id, _) = waiting(&world, &receiver.url, 3 * BATCH + 1).await;
+    assert_eq!(world.count(MOST_AT_ONCE).await, 3 * BATCH, "made by the test at once");
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    world.dispatch().await;
+    assert_eq!((world.count(PENDING_ROWS).await, world.count(MOST_AT_ONCE).await), (0, BATCH));
+    webhooks.enable(id).await.unwrap();
+    assert_eq!(webhooks.replay(id, None).await.unwrap(), 3_001);
+    // Carries out what is left, without a dispatcher that would deliver it.
+    webhooks.enable(id).await.unwrap();
+    assert_eq!((world.count(PENDING_ROWS).await, world.count(MOST_AT_ONCE).await), (3 * BATCH + 1, BATCH));
+    webhooks.disable(id).await.unwrap();
+    webhooks.enable(id).await.unwrap();
+    assert_eq!((world.count(PENDING_ROWS).await, world.count(MOST_AT_ONCE).await), (0, BATCH));
 }
 
-/// How long a change takes until its batches are done, and the longest time that a write of another company takes
-/// meanwhile.
-async fn longest_wait(world: &World, change: impl Future<Output = ()>) -> (Duration, Duration) {
-    let (other, _) = world.another("Autre", Plan::Team).await;
-    let quote = quote_at(client_of(&other).await, "1");
-    let quotes = other.quotes();
-    let begun = Instant::now();
-    let mut changing = std::pin::pin!(async {
-        change.await;
-        while world.count(NOTED).await > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    });
-    let mut longest = Duration::ZERO;
-    loop {
-        let at = Instant::now();
-        let write = quotes.create(&quote);
-        tokio::select! {
-            biased;
-            () = &mut changing => return (begun.elapsed(), longest.max(at.elapsed())),
-            written = write => {
-                written.unwrap();
-                longest = longest.max(at.elapsed());
-            }
-        }
-    }
+/// Rules: WEBHOOK-17, WEBHOOK-18
+#[on_each_database]
+async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_once() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let (id, _) = waiting(&world, &receiver.url, BATCH + 300).await;
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    webhooks.enable(id).await.unwrap();
+    let waits = emit(&world, 1).await[0];
+    assert_eq!(webhooks.replay(id, None).await.unwrap(), 1_300);
+    assert_eq!(webhooks.replay(id, Some(filled(BATCH + 200))).await.unwrap(), 0, "its batch follows");
+    // The one that still waited fails before the last batch.
+    let fails = "UPDATE delivery SET status = 'failed', ended_at = $1 WHERE event_id = $2";
+    let later = world.now().plus_millis(1).as_millis();
+    assert_eq!(world.run(fails, &[later.into(), waits.0.into()]).await, 1);
+    assert_eq!(delivery(&world, waits, id).await.status, DeliveryStatus::Failed);
+    assert_eq!(world.dispatch().await.delivered, 1_300);
+    assert_eq!(delivery(&world, waits, id).await.status, DeliveryStatus::Failed);
+    assert_eq!(webhooks.replay(id, None).await.unwrap(), 1, "also with an end after now");
+    assert_eq!(world.dispatch().await.delivered, 1);
 }
 
 /// Rules: WEBHOOK-18
 #[on_each_database]
-async fn another_company_does_not_wait_for_all_deliveries_of_a_webhook() {
+async fn batches_of_a_replay_are_due_at_once_by_a_clock_that_was_set_back() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    // Some of what is replayed disables the webhook again.
-    receiver.reply_always(Reply::status(400));
-    let (id, _) = waiting(&world, &receiver.url, rows()).await;
-    let hooks = world.company.webhooks();
-    let (mut longest, mut dispatcher) = (Duration::ZERO, None);
-    for change in ["disable", "enable", "replay", "remove"] {
-        let changing = async {
-            match change {
-                "disable" => drop(hooks.disable(id).await.unwrap()),
-                "enable" => drop(hooks.enable(id).await.unwrap()),
-                "replay" => assert_eq!(hooks.replay(id, None).await.unwrap(), rows().unsigned_abs()),
-                _ => hooks.remove(id).await.unwrap(),
-            }
-            dispatcher.get_or_insert_with(|| RunningDispatcher::start(world.invoicing.dispatcher()));
+    let (id, _) = waiting(&world, &receiver.url, BATCH + 300).await;
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    webhooks.enable(id).await.unwrap();
+    webhooks.replay(id, None).await.unwrap();
+    world.clock.set(world.now().plus_millis(-3_600_000));
+    webhooks.enable(id).await.unwrap();
+    assert_eq!(world.count(NOTED).await, 0);
+    assert_eq!(delivery(&world, filled(BATCH + 200), id).await.due_at, world.now());
+}
+
+/// Rules: WEBHOOK-15, WEBHOOK-17
+#[on_postgres]
+async fn a_replay_that_meets_failures_that_disable_the_webhook_is_a_conflict() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    for event in [None, Some(emit(&world, 1).await[0])] {
+        // As a dispatcher of another node records them.
+        let mut other = world.behind().await;
+        other.run("BEGIN", &[]).await;
+        other.run("SELECT 1 FROM webhook FOR UPDATE", &[]).await;
+        let webhooks = world.company.webhooks();
+        let replay = webhooks.replay(id, event);
+        let disable = async {
+            is_waiting_for_a_lock(&world).await;
+            other
+                .run("UPDATE webhook SET disabled_at = 1, disabled_reason = 'consecutive_failures'", &[])
+                .await;
+            other.run("COMMIT", &[]).await;
         };
-        let (took, waited) = Box::pin(longest_wait(&world, changing)).await;
-        let database = world.database();
-        println!("{database:?} {} rows: {change} {took:?}, another company waits {waited:?}", rows());
-        longest = longest.max(waited);
+        let (replayed, ()) = tokio::join!(replay, disable);
+        assert!(matches!(replayed, Err(Error::Conflict(_))), "{replayed:?}");
+        webhooks.enable(id).await.unwrap();
     }
-    dispatcher.unwrap().stop().await;
-    world.assert_all_ended().await;
-    // A statement about all rows takes 180 ms for 20,000 of them, and 4 s for 500,000.
-    assert!(longest < Duration::from_secs(1), "{longest:?}");
+}
+
+/// Returns as soon as a statement waits for a lock in the world's database.
+async fn is_waiting_for_a_lock(world: &World) {
+    const WAITING: &str = "
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    let mut behind = world.behind().await;
+    let begun = Instant::now();
+    while behind.one::<i64>(WAITING, &[]).await == 0 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "nothing waits");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Rules: WEBHOOK-12
+#[on_postgres]
+async fn a_recording_locks_webhooks_before_deliveries() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    let event = emit(&world, 1).await[0];
+    world.run("UPDATE webhook SET failures = 1", &[]).await;
+    // As a recording or a batch of another node does.
+    let mut other = world.behind().await;
+    other.run("BEGIN", &[]).await;
+    other.run("SELECT 1 FROM webhook FOR UPDATE", &[]).await;
+    let then_deliveries = async {
+        is_waiting_for_a_lock(&world).await;
+        other.run("SET LOCAL lock_timeout = '500ms'", &[]).await;
+        assert_eq!(other.run("UPDATE delivery SET reason = reason", &[]).await, 1);
+        other.run("COMMIT", &[]).await;
+    };
+    let (report, ()) = tokio::join!(world.dispatch(), then_deliveries);
+    assert_eq!(report.delivered, 1);
+    assert_eq!(delivery(&world, event, id).await.status, DeliveryStatus::Delivered);
+    assert_eq!(world.company.webhooks().get(id).await.unwrap().consecutive_failures, 0);
+}
+
+/// Rules: WEBHOOK-16, WEBHOOK-18, WEBHOOK-21
+#[on_each_database]
+async fn enabling_beside_a_running_dispatcher_replays_each_skipped_delivery_once() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let (id, _) = waiting(&world, &receiver.url, BATCH + 201).await;
+    let dispatcher = RunningDispatcher::start(world.invoicing.dispatcher());
+    let webhooks = world.company.webhooks();
+    for _ in 0..3 {
+        webhooks.disable(id).await.unwrap();
+        let (_, queued) = tokio::join!(emit(&world, 5), webhooks.enable_and_replay(id, None));
+        queued.unwrap();
+    }
+    let begun = Instant::now();
+    while world.count("SELECT count(*) FROM delivery WHERE status <> 'delivered'").await > 0 {
+        assert!(begun.elapsed() < Duration::from_mins(1), "not all are delivered");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    dispatcher.stop().await;
+    assert_eq!(world.count("SELECT count(*) FROM attempt").await, BATCH + 216);
+    assert_eq!(world.count(NOTED).await, 0);
 }

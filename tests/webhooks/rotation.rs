@@ -1,9 +1,9 @@
 //! Rotation of a secret: with an overlap both secrets sign, so that a receiver can change over in its own time.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use invoicing_server::{RegisteredWebhook, Secret};
-use invoicing_tests::{Received, Receiver, Reply, World, on_each_database};
+use invoicing_server::{Env, RegisteredWebhook, Secret};
+use invoicing_tests::{Received, Receiver, Reply, World, on_each_database, on_postgres};
 use webhook_verify::Verifier;
 
 use crate::support::{dispatch_to_the_end, emit, hook, invalid};
@@ -113,6 +113,31 @@ async fn the_sweep_has_the_old_secret_dropped_from_memory_too() {
     next_signature(&world, &first).await;
     assert_eq!(world.invoicing.sweep().await.unwrap().wiped_secrets, 1);
     next_signature(&world, &second).await;
+}
+
+/// Rules: WEBHOOK-22
+#[on_postgres]
+async fn another_node_that_knows_both_secrets_signs_with_the_new_one_alone_once_the_overlap_ends() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let old = hook(&world, &receiver.url).await;
+    let new = rotate(&world, &old, HOUR).await;
+    let secrets = [&new.secret, &old.secret];
+    let other = world.node(Env::system().with_clock(world.clock.clone())).await;
+    let signed = async || {
+        emit(&world, 1).await;
+        other.dispatcher().run_once().await.unwrap();
+        let received = receiver.take().pop().expect("a delivery");
+        let header = received.headers["x-service-signature"].to_str().unwrap().to_owned();
+        signers(&world, &(header, received), &secrets)
+    };
+    assert_eq!(signed().await, [0, 1]);
+    world.company.webhooks().end_overlap(old.webhook.id).await.unwrap();
+    let begun = Instant::now();
+    // Its notification arrives soon; without one it reads the webhook again after 5 s.
+    while signed().await != [0] {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the old secret still signs");
+    }
 }
 
 /// Rules: WEBHOOK-22

@@ -7,8 +7,9 @@ CREATE TABLE bulk_change (
     at BIGINT NOT NULL,
     after_event UUID NOT NULL,
     until_event UUID NOT NULL,
-    -- Only those that ended at this instant or later.
+    -- Only those that ended from this instant to that one.
     since BIGINT NOT NULL,
+    ended_until BIGINT NOT NULL,
     PRIMARY KEY (company_id, webhook_id)
 );
 

@@ -7,8 +7,9 @@ CREATE TABLE bulk_change (
     at INTEGER NOT NULL,
     after_event BLOB NOT NULL,
     until_event BLOB NOT NULL,
-    -- Only those that ended at this instant or later.
+    -- Only those that ended from this instant to that one.
     since INTEGER NOT NULL,
+    ended_until INTEGER NOT NULL,
     PRIMARY KEY (company_id, webhook_id)
 ) WITHOUT ROWID;
 

@@ -235,6 +235,7 @@ pub(super) const TABLES: [Table; 19] = [
             id("after_event"),
             id("until_event"),
             number("since"),
+            number("ended_until"),
         ],
     },
     Table {

@@ -68,8 +68,8 @@ impl<'b> Batch<'b> {
         }
     }
 
-    /// Whether the batch does more to a webhook than to reset its count of failures. Then all its webhooks are locked
-    /// first and in order, so that concurrent batches cannot deadlock and none is enabled or disabled meanwhile.
+    /// Whether the batch does more to a webhook than to reset its count of failures. Then none of its webhooks may be
+    /// enabled or disabled meanwhile.
     fn needs_states(&self) -> bool {
         !(self.failed.is_empty() && self.retries.is_empty() && self.disabled.is_empty())
     }
@@ -86,11 +86,9 @@ pub(super) async fn record_batch(
     if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
         return Ok(BatchOutcome::default());
     }
-    let mut states = HashMap::new();
-    if batch.needs_states() {
-        let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
-        states = tx.webhooks().lock_states(webhooks.into_iter()).await?;
-    }
+    // All webhooks are locked before any delivery, and in order, so that concurrent transactions cannot deadlock.
+    let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
+    let states = tx.webhooks().lock_states(webhooks.into_iter(), !batch.needs_states()).await?;
     let (now, token) = (tx.env().now(), tx.queue().token());
     let mut recording = Recording { tx, now, token, states, recorded: BatchOutcome::default() };
     recording.recorded.report.attempts = batch.attempts.len() as u64;
@@ -121,7 +119,7 @@ struct Recording<'t> {
     tx: ServiceTx<'t>,
     now: Timestamp,
     token: i64,
-    /// The locked webhooks of the batch.
+    /// The webhooks of the batch that are locked: those that the batch may disable, or whose count it may reset.
     states: HashMap<WebhookId, WebhookState>,
     recorded: BatchOutcome,
 }
@@ -156,17 +154,12 @@ impl Recording<'_> {
         &mut self,
         ends: &BTreeMap<(CompanyId, WebhookId), Vec<DeliveryOutcome>>,
     ) -> Result<(), Error> {
-        let (failing, delivered): (Vec<_>, Vec<_>) =
-            ends.iter().partition(|(_, ends)| ends.contains(&DeliveryOutcome::Failed));
-        if !delivered.is_empty() {
-            let reset: Vec<WebhookId> = delivered.into_iter().map(|((_, webhook), _)| *webhook).collect();
-            self.tx.webhooks().reset_failures(&reset).await?;
-        }
-        for (&(company, webhook), ends) in failing {
-            // Disabled or removed: nothing counts.
-            let Some(&WebhookState { mut failures, skipping: None }) = self.states.get(&webhook) else {
+        for (&(company, webhook), ends) in ends {
+            // Disabled or removed: nothing counts. Not locked: none has failed, before or now.
+            let Some(&WebhookState { failures: before, skipping: None }) = self.states.get(&webhook) else {
                 continue;
             };
+            let mut failures = before;
             for end in ends {
                 failures = failures.after(*end);
                 if failures.disables_webhook() {
@@ -175,7 +168,7 @@ impl Recording<'_> {
             }
             if failures.disables_webhook() {
                 self.disable(company, webhook, failures).await?;
-            } else {
+            } else if failures != before {
                 self.tx.of_company(company).webhooks().set_failures(webhook, failures.0).await?;
             }
         }

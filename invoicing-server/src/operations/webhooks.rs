@@ -75,10 +75,10 @@ enum Replay {
 }
 
 impl Replay {
-    fn since(self, disabled_at: Option<Timestamp>) -> Option<Timestamp> {
+    fn since(self, disabled: Option<(Timestamp, DisabledReason)>) -> Option<Timestamp> {
         match self {
             Self::Nothing => None,
-            Self::SinceDisabled => disabled_at,
+            Self::SinceDisabled => disabled.map(|(at, _)| at),
             Self::Since(at) => Some(at),
         }
     }
@@ -175,21 +175,25 @@ impl Webhooks<'_> {
     }
 
     async fn enable_with(&self, id: WebhookId, replay: Replay) -> Result<(Webhook, u64), Error> {
+        // A transaction per batch, so that other changes of the company do not wait for all of them.
+        while !self.0.write(async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
         loop {
-            // A transaction per batch, so that other changes of the company do not wait for all of them.
+            let counted =
+                self.0.read(async move |mut tx| match replay.since(tx.webhooks().find(id).await?.disabled) {
+                    Some(since) => Ok(Some(tx.replayable_since(id, since).await?)),
+                    None => Ok(None),
+                });
+            let counted = counted.await?;
             let enabled = self.0.write(async move |mut tx| {
-                let disabled_at = tx.webhooks().find(id).await?.disabled.map(|(at, _)| at);
-                let is_caught_up = match disabled_at {
-                    // Noted again, as a lease may have run out since, and its delivery is shown as skipped.
-                    Some(_) => tx.skip_waiting(id).await?,
-                    None => tx.continue_bulk_change(id).await?,
-                };
-                if !is_caught_up {
+                let CaughtUp { is_done, disabled } = catch_up(&mut tx, id).await?;
+                let since = replay.since(disabled);
+                // Disabled meanwhile, or not caught up: to be counted again.
+                if !is_done || since.is_some() && since != counted.map(|counted| counted.since) {
                     return Ok(None);
                 }
                 tx.webhooks().enable(id).await?;
-                let queued = match replay.since(disabled_at) {
-                    Some(since) => tx.replay_since(id, since).await?,
+                let queued = match counted.filter(|_| since.is_some()) {
+                    Some(counted) => tx.replay(id, &counted).await?,
                     None => 0,
                 };
                 Ok(Some((changed(&mut tx, id).await?, queued)))
@@ -284,18 +288,37 @@ impl Webhooks<'_> {
     }
 
     /// Queues skipped and failed deliveries again, with the same bytes: that of one event, or all. How many it queues.
-    /// Many follow in batches, by the dispatchers, and are shown as pending at once. A delivery that fails before its batch
-    /// is queued with it.
+    /// Many follow in batches, by the dispatchers, and are shown as pending at once. A delivery that ends after the call
+    /// began is not queued, and one that an earlier replay still has to queue is not queued twice.
     ///
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay(&self, id: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
-        self.0
-            .write(async move |mut tx| {
-                find_enabled(&mut tx, id).await?;
-                tx.replay(id, event).await
-            })
-            .await
+        if let Some(event) = event {
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                tx.replay_one(id, event).await
+            });
+            return queued.await;
+        }
+        loop {
+            let now = self.0.env().now();
+            let counted = self.0.read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.replayable(id, now).await
+            });
+            let counted = counted.await?;
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                if !tx.is_current(id, &counted).await? {
+                    return Ok(None);
+                }
+                Ok(Some(tx.replay(id, &counted).await?))
+            });
+            if let Some(queued) = queued.await? {
+                return Ok(queued);
+            }
+        }
     }
 
     /// One webhook.
@@ -330,12 +353,31 @@ async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error
     tx.webhooks().find(id).await
 }
 
-async fn find_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
-    let webhook = tx.webhooks().find(id).await?;
-    if webhook.disabled.is_some() {
+/// What is left to be done to the deliveries of a webhook.
+struct CaughtUp {
+    is_done: bool,
+    disabled: Option<(Timestamp, DisabledReason)>,
+}
+
+/// Carries out a batch of what was left when a webhook was disabled, or by a replay.
+async fn catch_up(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<CaughtUp, Error> {
+    let disabled = tx.webhooks().find(id).await?.disabled;
+    let is_done = match disabled {
+        // Noted again, as a lease may have run out since, and its delivery is shown as skipped.
+        Some(_) => tx.skip_waiting(id).await?,
+        None => tx.continue_bulk_change(id).await?,
+    };
+    Ok(CaughtUp { is_done, disabled })
+}
+
+/// Checks that a webhook is enabled. Failures that a dispatcher records cannot disable it before the end of the
+/// transaction.
+async fn lock_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(), Error> {
+    tx.webhooks().find(id).await?;
+    if tx.webhooks().lock_skipping(id).await?.is_some() {
         return Err(Conflict::new("the webhook is disabled; enable it first").into());
     }
-    Ok(webhook)
+    Ok(())
 }
 
 fn check_events(events: &[EventKind]) -> Result<Vec<EventKind>, Error> {

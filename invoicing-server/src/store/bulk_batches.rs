@@ -3,15 +3,17 @@
 //!
 //! The state of a webhook says what its waiting deliveries are: skipped, while it is disabled or removed. A replay is
 //! noted as a range of events. Events of a company are ordered by their ids as they were committed, so the last id is a
-//! cut-off that needs no clock. Each batch moves the start of the range, so a delivery that fails again is queued once.
-//! A webhook is enabled only when nothing is left to skip, so no batch meets deliveries that were made after it.
+//! cut-off that needs no clock. What ends after the replay was asked for is not part of it. Each batch moves the start of
+//! the range, so a delivery that fails again is queued once. A webhook is enabled only when nothing is left to skip, so no
+//! batch meets deliveries that were made after it.
 
 use std::sync::Arc;
 
-use invoicing_core::{CompanyId, Timestamp, WebhookId};
+use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
+use uuid::Uuid;
 
-use super::bulk_changes::{ALWAYS, ReplayRange};
-use super::company::{CompanyReader, Tables};
+use super::bulk_changes::{ALWAYS, NEVER, ReplayRange, Replayable};
+use super::company::{CompanyReader, CompanyTx, Tables};
 use super::tx::Tx;
 use crate::Error;
 use crate::queue::NewDelivery;
@@ -19,11 +21,65 @@ use crate::queue::NewDelivery;
 /// Most deliveries that one transaction changes, since other writers wait for it.
 const BATCH: u32 = 1_000;
 
-/// What a batch has left.
-struct Progress {
+/// What a batch has done.
+struct Batch {
+    /// Nothing is left.
     is_done: bool,
     /// The deliveries are skipped, and not queued.
     skips: bool,
+    queued: u64,
+}
+
+impl CompanyReader<'_> {
+    /// All that has failed or was skipped by now.
+    pub(crate) async fn replayable(
+        &mut self,
+        webhook: WebhookId,
+        now: Timestamp,
+    ) -> Result<Replayable, Error> {
+        let (counted, last_end) = self.count_replayable(webhook, ALWAYS).await?;
+        // A clock that ran ahead may have dated an end.
+        Ok(Replayable { ended_until: now.max(last_end), ..counted })
+    }
+
+    /// What has failed or was skipped since an instant, until the webhook is enabled.
+    pub(crate) async fn replayable_since(
+        &mut self,
+        webhook: WebhookId,
+        since: Timestamp,
+    ) -> Result<Replayable, Error> {
+        Ok(self.count_replayable(webhook, since).await?.0)
+    }
+
+    async fn count_replayable(
+        &mut self,
+        webhook: WebhookId,
+        since: Timestamp,
+    ) -> Result<(Replayable, Timestamp), Error> {
+        let earlier = self.bulk_changes().find(webhook).await?;
+        let outside = earlier.unwrap_or(ReplayRange::NONE);
+        let last_event = self.events().last().await?;
+        let counted = ReplayRange {
+            at: since,
+            after: EventId(Uuid::nil()),
+            until: last_event,
+            since,
+            ended_until: NEVER,
+        };
+        let (count, last_end) = self.deliveries().count_replayable(webhook, counted, outside).await?;
+        Ok((Replayable { since, ended_until: NEVER, count, last_event, earlier }, last_end))
+    }
+}
+
+impl CompanyTx<'_> {
+    /// Whether no other replay has been noted since it was counted.
+    pub(crate) async fn is_current(
+        &mut self,
+        webhook: WebhookId,
+        replayable: &Replayable,
+    ) -> Result<bool, Error> {
+        Ok(replayable.is_current(self.bulk_changes().find(webhook).await?))
+    }
 }
 
 impl Tx {
@@ -36,29 +92,32 @@ impl Tx {
     ) -> Result<bool, Error> {
         let now = self.env().now();
         self.of_company(company).bulk_changes().note(webhook, now).await?;
-        self.begin_bulk_change(company, webhook).await
+        Ok(self.begin_bulk_change(company, webhook).await?.is_done)
     }
 
-    /// Queues the skipped and failed deliveries of a webhook again: a batch now, the rest by the dispatchers. How many in
-    /// all, without those that an earlier replay still has to queue.
-    ///
-    /// `since`: only those that have ended since then, where no earlier replay has anything left.
-    pub(super) async fn replay_many(
+    /// Queues again what was counted, and skipped deliveries of later events: a batch now, the rest by the dispatchers. How
+    /// many in all, without those that an earlier replay still has to queue.
+    pub(super) async fn replay(
         &mut self,
         company: CompanyId,
         webhook: WebhookId,
-        since: Option<Timestamp>,
+        replayable: &Replayable,
     ) -> Result<u64, Error> {
-        let (now, since) = (self.env().now(), since.unwrap_or(ALWAYS));
+        let at = self.env().now();
         let mut tables = self.of_company(company);
-        tables.webhooks().lock_skipping(webhook).await?;
-        let earlier = tables.bulk_changes().find(webhook).await?.unwrap_or(ReplayRange::NONE);
-        let queued = tables.deliveries().count_replayable(webhook, since, earlier).await?;
-        if queued > 0 {
-            tables.bulk_changes().note_replay(webhook, now, since).await?;
-            self.begin_bulk_change(company, webhook).await?;
+        let is_first = tables.bulk_changes().find(webhook).await?.is_none();
+        let Replayable { since, ended_until, count, last_event, .. } = *replayable;
+        let until = tables.events().last().await?;
+        let later = ReplayRange { at, after: last_event, until, since, ended_until };
+        let (more, _) = tables.deliveries().count_replayable(webhook, later, ReplayRange::NONE).await?;
+        if count + more == 0 {
+            return Ok(0);
         }
-        Ok(queued)
+        let range = ReplayRange { after: EventId(Uuid::nil()), ..later };
+        tables.bulk_changes().note_replay(webhook, range).await?;
+        let batch = self.begin_bulk_change(company, webhook).await?;
+        // Others may have queued some since they were counted.
+        Ok(if batch.is_done && is_first { batch.queued } else { count + more })
     }
 
     /// Carries out a batch of what is noted for a webhook. Whether nothing is left.
@@ -67,49 +126,54 @@ impl Tx {
         company: CompanyId,
         webhook: WebhookId,
     ) -> Result<bool, Error> {
-        let abandoned = self.abandoned_leases();
-        let Progress { is_done, skips } =
-            carry_out(&mut self.of_company(company), webhook, abandoned).await?;
-        if !skips {
+        Ok(self.carry_out(company, webhook).await?.is_done)
+    }
+
+    async fn carry_out(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
+        let (now, abandoned) = (self.env().now(), self.abandoned_leases());
+        let batch = carry_out(&mut self.of_company(company), webhook, now, abandoned).await?;
+        if !batch.skips {
             self.push_new([NewDelivery::Pending(webhook)]);
         }
-        Ok(is_done)
+        Ok(batch)
     }
 
     /// A first batch. A dispatcher of this process learns of the rest at once.
-    async fn begin_bulk_change(&mut self, company: CompanyId, webhook: WebhookId) -> Result<bool, Error> {
-        let is_done = self.continue_bulk_change(company, webhook).await?;
-        if !is_done {
+    async fn begin_bulk_change(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
+        let batch = self.carry_out(company, webhook).await?;
+        if !batch.is_done {
             let queue = Arc::clone(self.queue());
             self.on_commit(move || queue.request_poll());
         }
-        Ok(is_done)
+        Ok(batch)
     }
 }
 
 async fn carry_out(
     tables: &mut CompanyReader<'_>,
     webhook: WebhookId,
+    now: Timestamp,
     abandoned: Timestamp,
-) -> Result<Progress, Error> {
+) -> Result<Batch, Error> {
     // First, as the lock also keeps what is noted from other transactions.
     let skipping = tables.webhooks().lock_skipping(webhook).await?;
-    let mut progress = Progress { is_done: true, skips: skipping.is_some() };
-    let Some(range) = tables.bulk_changes().find(webhook).await? else { return Ok(progress) };
+    let mut batch = Batch { is_done: true, skips: skipping.is_some(), queued: 0 };
+    let Some(range) = tables.bulk_changes().find(webhook).await? else { return Ok(batch) };
     if !range.is_empty() {
         let next = tables.deliveries().end_of_batch(webhook, range, BATCH).await?;
-        let batch = ReplayRange { until: next.unwrap_or(range.until), ..range };
-        tables.deliveries().replay(webhook, batch).await?;
-        tables.bulk_changes().set_start(webhook, batch.until).await?;
-        progress.is_done = next.is_none();
+        // Due at once, also by a clock that was set back.
+        let part = ReplayRange { at: range.at.min(now), until: next.unwrap_or(range.until), ..range };
+        batch.queued = tables.deliveries().replay(webhook, part).await?;
+        tables.bulk_changes().set_start(webhook, part.until).await?;
+        batch.is_done = next.is_none();
     }
     // Also what this batch has just queued: the replay was asked for before.
     if let Some(skipping) = skipping {
         let skipped = tables.deliveries().skip_waiting(webhook, skipping, abandoned, BATCH).await?;
-        progress.is_done &= skipped < u64::from(BATCH);
+        batch.is_done &= skipped < u64::from(BATCH);
     }
-    if progress.is_done {
+    if batch.is_done {
         tables.bulk_changes().delete(webhook).await?;
     }
-    Ok(progress)
+    Ok(batch)
 }

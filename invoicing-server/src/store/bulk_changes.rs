@@ -8,18 +8,16 @@ use super::connection::Connection;
 use super::scope::Scope;
 use crate::Error;
 
-/// Before any delivery has ended.
-pub(super) const ALWAYS: Timestamp = Timestamp::from_millis(i64::MIN);
-
-/// Deliveries that a replay still has to queue: those that have ended since an instant, of the events after one up to
-/// another.
-#[derive(Debug, Clone, Copy)]
+/// Deliveries that a replay still has to queue: those that ended from an instant to another, of the events after one up
+/// to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ReplayRange {
     /// When it was asked for.
     pub(super) at: Timestamp,
     pub(super) after: EventId,
     pub(super) until: EventId,
     pub(super) since: Timestamp,
+    pub(super) ended_until: Timestamp,
 }
 
 impl ReplayRange {
@@ -28,10 +26,37 @@ impl ReplayRange {
         after: EventId(Uuid::nil()),
         until: EventId(Uuid::nil()),
         since: ALWAYS,
+        ended_until: ALWAYS,
     };
 
     pub(super) fn is_empty(self) -> bool {
         self.after >= self.until
+    }
+}
+
+/// Before any delivery has ended.
+pub(super) const ALWAYS: Timestamp = Timestamp::from_millis(i64::MIN);
+/// After all deliveries have ended.
+pub(super) const NEVER: Timestamp = Timestamp::from_millis(i64::MAX);
+
+/// What a replay queues, as it was counted before the replay is noted: counting reads all of it, and no writer has to wait
+/// for that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Replayable {
+    pub(crate) since: Timestamp,
+    pub(super) ended_until: Timestamp,
+    pub(super) count: u64,
+    /// The last event when it was counted.
+    pub(super) last_event: EventId,
+    /// What an earlier replay had left, which was not counted.
+    pub(super) earlier: Option<ReplayRange>,
+}
+
+impl Replayable {
+    /// Whether what is noted now is what was noted, or what its batches have left of it.
+    pub(super) fn is_current(&self, noted: Option<ReplayRange>) -> bool {
+        let start = |range: ReplayRange| ReplayRange { after: range.until, ..range };
+        noted.is_none_or(|noted| self.earlier.is_some_and(|earlier| start(earlier) == start(noted)))
     }
 }
 
@@ -44,12 +69,13 @@ struct RangeRow {
     after_event: Uuid,
     until_event: Uuid,
     since: i64,
+    ended_until: i64,
 }
 
 impl BulkChangeTable<'_> {
     pub(super) async fn find(&mut self, webhook: WebhookId) -> Result<Option<ReplayRange>, Error> {
         const FIND: &str = "
-            SELECT at, after_event, until_event, since FROM bulk_change
+            SELECT at, after_event, until_event, since, ended_until FROM bulk_change
             WHERE company_id = $1 AND webhook_id = $2";
         let row: Option<RangeRow> = self.0.query(FIND, &[&webhook]).fetch_optional().await?;
         Ok(row.map(|row| ReplayRange {
@@ -57,32 +83,31 @@ impl BulkChangeTable<'_> {
             after: EventId(row.after_event),
             until: EventId(row.until_event),
             since: Timestamp::from_millis(row.since),
+            ended_until: Timestamp::from_millis(row.ended_until),
         }))
     }
 
     /// Notes that what waits has to be skipped. A replay that is under way stays noted: its deliveries wait as well.
     pub(super) async fn note(&mut self, webhook: WebhookId, at: Timestamp) -> Result<(), Error> {
         const NOTE: &str = "
-            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since)
-            VALUES ($1, $2, $3, $4, $4, $3) ON CONFLICT (company_id, webhook_id) DO NOTHING";
+            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
+            VALUES ($1, $2, $3, $4, $4, $3, $3) ON CONFLICT (company_id, webhook_id) DO NOTHING";
         self.0.query(NOTE, &[&webhook, &at, &Uuid::nil()]).execute().await?;
         Ok(())
     }
 
-    /// Notes a replay of the events so far. One of all that has ended includes what an earlier one has left.
-    pub(super) async fn note_replay(
-        &mut self,
-        webhook: WebhookId,
-        at: Timestamp,
-        since: Timestamp,
-    ) -> Result<(), Error> {
+    /// Notes a replay. One of all that has ended includes what an earlier one has left.
+    pub(super) async fn note_replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<(), Error> {
         const NOTE_REPLAY: &str = "
-            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since)
-            SELECT $1, $2, $3, $4, id, $5 FROM event WHERE company_id = $1 ORDER BY id DESC LIMIT 1
-            ON CONFLICT (company_id, webhook_id) DO UPDATE
+            INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
+            VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (company_id, webhook_id) DO UPDATE
             SET at = excluded.at, after_event = excluded.after_event, until_event = excluded.until_event,
-                since = excluded.since";
-        self.0.query(NOTE_REPLAY, &[&webhook, &at, &Uuid::nil(), &since]).change_one("bulk_change").await
+                since = excluded.since, ended_until = excluded.ended_until";
+        let ReplayRange { at, after, until, since, ended_until } = range;
+        self.0
+            .query(NOTE_REPLAY, &[&webhook, &at, &after, &until, &since, &ended_until])
+            .change_one("bulk_change")
+            .await
     }
 
     pub(super) async fn set_start(&mut self, webhook: WebhookId, after: EventId) -> Result<(), Error> {

@@ -3,7 +3,7 @@
 
 use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
 
-use super::bulk_changes::BulkChangeTable;
+use super::bulk_changes::{BulkChangeTable, Replayable};
 use super::change::CompanyChange;
 use super::clients::ClientTable;
 use super::companies::CompanyRow;
@@ -160,22 +160,18 @@ impl CompanyTx<'_> {
         events::record_ping(self.tx, &self.change, webhook).await
     }
 
-    /// Queues the skipped and failed deliveries of a webhook again: that of one event, or all. How many, now
-    /// or by the batches that follow.
-    pub(crate) async fn replay(&mut self, webhook: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
-        let Some(event) = event else {
-            return self.tx.replay_many(self.change.company.id, webhook, None).await;
-        };
+    /// Queues the skipped or failed delivery of an event again, unless an earlier replay does so. How many.
+    pub(crate) async fn replay_one(&mut self, webhook: WebhookId, event: EventId) -> Result<u64, Error> {
         let now = self.change.now;
         let queued = self.deliveries().replay_one(webhook, event, now).await?;
         self.tx.push_new([NewDelivery::Pending(webhook)]);
         Ok(queued)
     }
 
-    /// Queues again what was skipped or failed since an instant, where [nothing is left](Self::continue_bulk_change) of an
-    /// earlier replay. How many, now or by the batches that follow.
-    pub(crate) async fn replay_since(&mut self, webhook: WebhookId, since: Timestamp) -> Result<u64, Error> {
-        self.tx.replay_many(self.change.company.id, webhook, Some(since)).await
+    /// Queues again what was counted, where nothing but that [is noted](Self::is_current). How many, now or by the batches
+    /// that follow.
+    pub(crate) async fn replay(&mut self, webhook: WebhookId, counted: &Replayable) -> Result<u64, Error> {
+        self.tx.replay(self.change.company.id, webhook, counted).await
     }
 
     /// Skips what waits for a webhook that is disabled or removed. Whether nothing is left for the batches that follow.

@@ -7,6 +7,7 @@ use invoicing_core::{DeliveryStatus, EventId, FailureClass, Timestamp, WebhookId
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::arguments::Argument;
 use super::bulk_changes::ReplayRange;
 use super::connection::Connection;
 use super::query::Sql;
@@ -143,6 +144,12 @@ impl TryFrom<AttemptLogRow> for AttemptRecord {
     }
 }
 
+#[derive(FromRow)]
+struct ReplayableRow {
+    count: i64,
+    last_end: i64,
+}
+
 /// The deliveries of a company and their attempts.
 ///
 /// `status || ''` in a condition keeps PostgreSQL off the index of pending deliveries where rows are found by their ids:
@@ -163,7 +170,8 @@ impl DeliveryTable<'_> {
             FROM delivery d JOIN event e ON e.company_id = d.company_id AND e.id = d.event_id
             JOIN webhook w ON w.company_id = d.company_id AND w.id = d.webhook_id
             LEFT JOIN bulk_change b ON b.company_id = d.company_id AND b.webhook_id = d.webhook_id
-                AND b.after_event < d.event_id AND d.event_id <= b.until_event AND b.since <= d.ended_at
+                AND b.after_event < d.event_id AND d.event_id <= b.until_event
+                AND b.since <= d.ended_at AND d.ended_at <= b.ended_until
             WHERE d.company_id = $1 AND d.event_id = $2 ORDER BY d.id";
         let rows: Vec<DeliveryRow> = self.0.query(OF_EVENT, &[&event, &now]).fetch_all().await?;
         rows.into_iter().map(|row| row.after_bulk_changes().try_into()).collect()
@@ -219,7 +227,7 @@ impl DeliveryTable<'_> {
         Ok(self.0.query(SKIP_WAITING, &[&webhook, &reason, &since, &abandoned, &limit]).execute().await?)
     }
 
-    /// Queues the skipped or failed delivery of one event again; how many.
+    /// Queues the skipped or failed delivery of one event again, unless a noted replay does so; how many.
     pub(super) async fn replay_one(
         &mut self,
         webhook: WebhookId,
@@ -229,25 +237,44 @@ impl DeliveryTable<'_> {
         const REPLAY_ONE: &str = "
             UPDATE delivery SET status = 'pending', reason = NULL, due_at = $3, claim = 0, held_until = 0,
                 claims = 0, attempts = 0, ended_at = NULL
-            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND event_id = $4";
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND event_id = $4
+                AND NOT EXISTS (
+                    SELECT 1 FROM bulk_change b
+                    WHERE b.company_id = $1 AND b.webhook_id = $2 AND b.after_event < $4 AND $4 <= b.until_event
+                        AND b.since <= delivery.ended_at AND delivery.ended_at <= b.ended_until
+                )";
         Ok(self.0.query(REPLAY_ONE, &[&webhook, &now, &event]).execute().await?)
     }
 
-    /// How many deliveries of a webhook were skipped or failed since an instant, and are not part of a replay.
+    /// How many deliveries a replay would queue that are not part of another one, and when the last of all that it would
+    /// queue ended.
     pub(super) async fn count_replayable(
         &mut self,
         webhook: WebhookId,
-        ended_since: Timestamp,
+        range: ReplayRange,
         outside: ReplayRange,
-    ) -> Result<u64, Error> {
+    ) -> Result<(u64, Timestamp), Error> {
         const COUNT: &str = "
-            SELECT count(*) FROM delivery
-            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped') AND ended_at >= $3
-                AND NOT (event_id > $4 AND event_id <= $5 AND ended_at >= $6)";
-        let ReplayRange { after, until, since, .. } = outside;
-        let count: i64 =
-            self.0.query(COUNT, &[&webhook, &ended_since, &after, &until, &since]).scalar().await?;
-        Ok(u64::try_from(count).unwrap_or(0))
+            SELECT count(CASE WHEN NOT (
+                    event_id > $7 AND event_id <= $8 AND ended_at >= $9 AND ended_at <= $10
+                ) THEN 1 END) AS count, coalesce(max(ended_at), $5) AS last_end
+            FROM delivery
+            WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
+                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5 AND ended_at <= $6";
+        let ReplayRange { after, until, since, ended_until, .. } = range;
+        let arguments: [&dyn Argument; 9] = [
+            &webhook,
+            &after,
+            &until,
+            &since,
+            &ended_until,
+            &outside.after,
+            &outside.until,
+            &outside.since,
+            &outside.ended_until,
+        ];
+        let row: ReplayableRow = self.0.query(COUNT, &arguments).fetch_one().await?;
+        Ok((u64::try_from(row.count).unwrap_or(0), Timestamp::from_millis(row.last_end)))
     }
 
     /// The last event of the next `limit` deliveries that a replay queues; `None` where there are fewer.
@@ -260,28 +287,27 @@ impl DeliveryTable<'_> {
         const END_OF_BATCH: &str = "
             SELECT event_id FROM delivery
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
-                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5
-            ORDER BY event_id LIMIT 1 OFFSET $6";
-        let ReplayRange { after, until, since, .. } = range;
+                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5 AND ended_at <= $6
+            ORDER BY event_id LIMIT 1 OFFSET $7";
+        let ReplayRange { after, until, since, ended_until, .. } = range;
         let before = limit.saturating_sub(1);
         let end: Option<Uuid> = self
             .0
-            .query(END_OF_BATCH, &[&webhook, &after, &until, &since, &before])
+            .query(END_OF_BATCH, &[&webhook, &after, &until, &since, &ended_until, &before])
             .optional_scalar()
             .await?;
         Ok(end.map(EventId))
     }
 
-    /// Queues the skipped and failed deliveries of a range again.
-    pub(super) async fn replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<(), Error> {
+    /// Queues the skipped and failed deliveries of a range again; how many.
+    pub(super) async fn replay(&mut self, webhook: WebhookId, range: ReplayRange) -> Result<u64, Error> {
         const REPLAY: &str = "
-            UPDATE delivery SET status = 'pending', reason = NULL, due_at = $6, ended_at = NULL, claim = 0,
+            UPDATE delivery SET status = 'pending', reason = NULL, due_at = $7, ended_at = NULL, claim = 0,
                 held_until = 0, claims = 0, attempts = 0
             WHERE company_id = $1 AND webhook_id = $2 AND status IN ('failed', 'skipped')
-                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5";
-        let ReplayRange { at, after, until, since } = range;
-        self.0.query(REPLAY, &[&webhook, &after, &until, &since, &at]).execute().await?;
-        Ok(())
+                AND event_id > $3 AND event_id <= $4 AND ended_at >= $5 AND ended_at <= $6";
+        let ReplayRange { at, after, until, since, ended_until } = range;
+        Ok(self.0.query(REPLAY, &[&webhook, &after, &until, &since, &ended_until, &at]).execute().await?)
     }
 
     /// Deletes attempts that began before an instant, at most `limit`; how many.

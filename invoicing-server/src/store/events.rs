@@ -102,6 +102,13 @@ struct EventRow {
 }
 
 impl EventTable<'_> {
+    /// The last event; an id before all events where there is none.
+    pub(super) async fn last(&mut self) -> Result<EventId, Error> {
+        const LAST: &str = "SELECT id FROM event WHERE company_id = $1 ORDER BY id DESC LIMIT 1";
+        let last: Option<Uuid> = self.0.query(LAST, &[]).optional_scalar().await?;
+        Ok(EventId(last.unwrap_or(Uuid::nil())))
+    }
+
     /// The events after a given one, oldest first.
     pub(crate) async fn list(&mut self, after: EventId, limit: u32) -> Result<Vec<EventRecord>, Error> {
         const LIST: &str = "

@@ -271,7 +271,7 @@ impl WebhookTable<'_> {
     }
 
     /// Why its deliveries are skipped, if they are. No other transaction changes that before the end of this one.
-    pub(super) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
+    pub(crate) async fn lock_skipping(&mut self, id: WebhookId) -> Result<Option<Skipping>, Error> {
         const LOCK_SKIPPING: Sql = Sql {
             sqlite: "SELECT disabled_at, removed_at FROM webhook WHERE company_id = $1 AND id = $2",
             postgres: "
@@ -308,41 +308,30 @@ struct StateRow {
 }
 
 impl AllWebhooks<'_> {
-    /// The states of those that exist. No other transaction changes them before the end of this one.
+    /// The states of those that exist, or of those alone whose last delivery failed. No other transaction changes them
+    /// before the end of this one.
     pub(crate) async fn lock_states(
         &mut self,
         webhooks: impl Iterator<Item = WebhookId>,
+        failing_only: bool,
     ) -> Result<HashMap<WebhookId, WebhookState>, Error> {
         // Ordered by id, so that concurrent batches cannot deadlock.
         const LOCK_STATES: Sql = Sql {
             sqlite: "
                 SELECT id, failures, disabled_at, removed_at
-                FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1)) ORDER BY id",
+                FROM webhook WHERE id IN (SELECT unhex(value) FROM json_each($1)) AND (failures <> 0 OR NOT $2)
+                ORDER BY id",
             postgres: "
                 SELECT id, failures, disabled_at, removed_at
-                FROM webhook WHERE id = ANY($1) ORDER BY id FOR UPDATE",
+                FROM webhook WHERE id = ANY($1) AND (failures <> 0 OR NOT $2) ORDER BY id FOR UPDATE",
         };
         let ids: Vec<Uuid> = webhooks.map(|id| id.0).collect();
-        let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids]).fetch_all().await?;
+        let rows: Vec<StateRow> = self.0.query(LOCK_STATES, &[&ids, &failing_only]).fetch_all().await?;
         let state = |row: StateRow| {
             let skipping = Skipping::of(row.disabled_at, row.removed_at);
             let failures = FailureCount(u32::try_from(row.failures).unwrap_or(u32::MAX));
             (WebhookId(row.id), WebhookState { failures, skipping })
         };
         Ok(rows.into_iter().map(state).collect())
-    }
-
-    /// Sets the failure counts of enabled webhooks to 0, where they are not.
-    pub(crate) async fn reset_failures(&mut self, webhooks: &[WebhookId]) -> Result<(), Error> {
-        const RESET: Sql = Sql {
-            sqlite: "
-                UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL
-                AND id IN (SELECT unhex(value) FROM json_each($1))",
-            postgres: "
-                UPDATE webhook SET failures = 0 WHERE failures <> 0 AND disabled_at IS NULL AND id = ANY($1)",
-        };
-        let ids: Vec<Uuid> = webhooks.iter().map(|id| id.0).collect();
-        self.0.query(RESET, &[&ids]).execute().await?;
-        Ok(())
     }
 }
