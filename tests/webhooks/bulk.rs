@@ -165,6 +165,20 @@ async fn claims_of_a_dropped_dispatcher_are_skipped_with_the_rest() {
     world.assert_all_ended().await;
 }
 
+/// Rules: WEBHOOK-16, WEBHOOK-20
+#[on_each_database]
+async fn a_ping_to_a_disabled_webhook_is_sent_as_soon_as_the_rest_is_skipped() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let (id, _) = waiting(&world, &receiver.url, BATCH + 201).await;
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    let ping = webhooks.ping(id).await.unwrap();
+    assert_eq!(world.dispatch().await.delivered, 1);
+    assert_eq!(delivery(&world, ping, id).await.status, DeliveryStatus::Delivered);
+    world.assert_all_ended().await;
+}
+
 /// A change, in any order with others.
 #[derive(Debug, Clone, Copy)]
 enum Step {

@@ -132,7 +132,8 @@ impl Tx {
     async fn carry_out(&mut self, company: CompanyId, webhook: WebhookId) -> Result<Batch, Error> {
         let (now, abandoned) = (self.env().now(), self.abandoned_leases());
         let batch = carry_out(&mut self.of_company(company), webhook, now, abandoned).await?;
-        if !batch.skips {
+        // Pings to a disabled webhook are not claimed before the rest is skipped.
+        if !batch.skips || batch.is_done {
             self.push_new([NewDelivery::Pending(webhook)]);
         }
         Ok(batch)
