@@ -70,8 +70,9 @@ pub struct DocumentSettings {
 /// | [`in_flight`](Self::in_flight); of one company half | 256 | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`documents_in_flight`](Self::documents_in_flight); of one company half | 64 | 503 `overloaded` with `Retry-After: 1`, at once |
 /// | [`buffered_bytes`](Self::buffered_bytes) | 64 MiB | an answer that its peer does not read is ended; else 503 `overloaded` with `Retry-After: 1` |
-/// | of these for one company, one connection of [`serve`](crate::serve()) | a quarter each, at least 320 KiB; a single answer may be larger | the same |
+/// | of these for one company | a quarter, at least 320 KiB; a single answer may be larger | the same |
 /// | of these for the documents of one company | 1/8, at least 320 KiB | the same |
+/// | of these for documents and callers without a key on one connection of [`serve`](crate::serve()) | a quarter, at least 320 KiB | the same |
 /// | of these for one document, all callers without a key | 1/16 each; for a document two copies | the same |
 /// | downloads of one document at once | 8 | one that has not moved for 3 s is ended; else 503 `overloaded` |
 /// | [`body_time_ms`](Self::body_time_ms) | 10 s | 408 `request_timeout` |
@@ -93,8 +94,8 @@ pub struct RequestLimits {
     /// Bytes buffered for all peers together: requests whose body arrives, with their heads, and unsent answers. A head
     /// counts 128 bytes more for each field, and over HTTP/2 at least 16 KiB. The last eighth is for requests and answers
     /// of at most 32 KiB; a company and a connection have an eighth of their share more for these. Documents, and lines
-    /// of more than 8 KiB, count before they are read. Without them, the answers of [`in_flight`](Self::in_flight)
-    /// requests may exceed the limit while they are made.
+    /// of more than 8 KiB, count before they are read, and other lists with 2 KiB for each item. The answers of
+    /// [`in_flight`](Self::in_flight) requests may exceed the limit while they are made, as far as they have more.
     pub buffered_bytes: usize,
     /// Time limit for the body of a request in milliseconds, counted from its head. At most 600,000.
     pub body_time_ms: u64,

@@ -6,17 +6,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use futures_util::{FutureExt, StreamExt};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use invoicing_core::{NewClient, Plan};
+use invoicing_core::{NewClient, NewCompany, Plan};
 use invoicing_server::{
-    Body, CompanyHandle, DocumentFile, DocumentKey, DocumentStore, MemoryStore, StoreError,
+    Body, CompanyHandle, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer, DocumentStore,
+    MemoryStore, RenderError, Settings, StoreError,
 };
-use invoicing_tests::{World, on_each_database};
+use invoicing_tests::{Place, World, new_quote, on_each_database};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
 
-/// A company may have a quarter of it: fewer than three pages.
+/// A company may have a quarter of it: two pages, and less than a third one counts before it is built.
 const BUDGET: usize = 4 * 1024 * 1024;
 /// Longer than an answer may stand still while its company needs room.
 const STALLED: Duration = Duration::from_millis(3_100);
@@ -40,7 +41,12 @@ async fn fill(company: &CompanyHandle) {
 }
 
 async fn page(world: &World, key: &str) -> Response<Body> {
-    let request = Request::get("/api/v1/clients?limit=100").header("authorization", format!("Bearer {key}"));
+    page_of(world, key, 100).await
+}
+
+async fn page_of(world: &World, key: &str, limit: u32) -> Response<Body> {
+    let request = Request::get(format!("/api/v1/clients?limit={limit}"))
+        .header("authorization", format!("Bearer {key}"));
     world.invoicing.service().answer(request.body(Full::<Bytes>::default()).unwrap()).await
 }
 
@@ -69,7 +75,7 @@ async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other() 
     fill(&other).await;
     let beside = page(&world, &other_key).await;
     let mut unread = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
         unread.push(page(&world, &world.key).await);
     }
     sleep(STALLED).await;
@@ -81,19 +87,20 @@ async fn unread_answers_of_a_company_give_way_to_its_next_one_and_to_no_other() 
     assert!(is_complete(page(&world, &other_key).await));
 }
 
-/// Rules: FAIR-1
+/// Rules: FAIR-1, FAIR-3
 #[on_each_database]
 async fn a_company_that_uses_up_its_share_is_refused_and_no_other() {
     let world = world().await;
     let (_, other_key) = world.another("Other", Plan::Team).await;
     fill(&world.company).await;
     let mut held: Vec<Vec<Bytes>> = Vec::new();
-    for _ in 0..3 {
+    for _ in 0..2 {
         let frames = page(&world, &world.key).await.into_body().into_data_stream();
         held.push(frames.map(Result::unwrap).collect().await);
     }
     let refused = page(&world, &world.key).await;
     assert_eq!((refused.status().as_u16(), &refused.headers()["retry-after"]), (503, &"1".parse().unwrap()));
+    assert_eq!(page_of(&world, &world.key, 10).await.status(), 200, "a small page finds room");
     assert_eq!(page(&world, &other_key).await.status(), 200);
     drop(held);
     assert_eq!(page(&world, &world.key).await.status(), 200);
@@ -194,6 +201,44 @@ async fn a_document_counts_before_it_is_read() {
     for one in two {
         assert!(is_complete(one.await));
     }
+}
+
+/// Draws documents that are larger than the smallest budget.
+struct Large;
+
+impl DocumentRenderer for Large {
+    fn render(&self, _: &DocumentInput<'_>) -> Result<Vec<u8>, RenderError> {
+        Ok(vec![b'%'; 400 * 1024])
+    }
+}
+
+/// Rules: FAIR-1
+#[on_each_database]
+async fn a_document_larger_than_the_budget_is_served_beside_others() {
+    let place = Place::new().await;
+    let mut settings = Settings { quota: 0, ..Settings::default() };
+    settings.requests.buffered_bytes = 320 * 1024;
+    let builder = place.builder().renderer(Arc::new(Large)).document_store(Arc::new(MemoryStore::new()));
+    let invoicing = builder.settings(settings).open().await.unwrap();
+    let mut urls = Vec::new();
+    for name in ["Martin", "Lefèvre"] {
+        let company = invoicing.companies().create(&NewCompany::named(name, Plan::Team)).await.unwrap();
+        let company = invoicing.company(company.id);
+        let client = company.clients().create(&NewClient::named("Durand")).await.unwrap().client;
+        let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
+        company.quotes().send(quote.summary.id, None).await.unwrap();
+        urls.push(company.quotes().document(quote.summary.id).await.unwrap().url);
+    }
+    let download = async |url: &String, range| {
+        let path = url.strip_prefix("http://127.0.0.1:8080").expect("the base URL");
+        let request = Request::get(path).header("range", range).body(Full::<Bytes>::default()).unwrap();
+        invoicing.service().answer(request).await
+    };
+    let beside = download(&urls[0], "bytes=0-99999").await;
+    let whole = download(&urls[1], "bytes=0-").await;
+    assert_eq!([beside.status(), whole.status()], [StatusCode::PARTIAL_CONTENT; 2]);
+    assert_eq!(whole.into_body().collect().await.unwrap().to_bytes().len(), 400 * 1024);
+    assert!(is_complete(beside));
 }
 
 /// Rules: FAIR-5

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use invoicing_core::{NewClient, Plan};
 use invoicing_tests::on_each_database;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -72,9 +73,14 @@ fn field(name: &str, value: &str) -> Vec<u8> {
 
 /// The head of a request to `/api/v1/clients`: `:method` 2 is GET, 3 is POST.
 fn head(server: &Server, method: u8) -> Vec<u8> {
+    head_with(server.key(), method)
+}
+
+/// The same, with another key.
+fn head_with(key: &str, method: u8) -> Vec<u8> {
     let path = [vec![0x04], text("/api/v1/clients")].concat();
     let authority = [vec![0x01], text("x")].concat();
-    let key = field("authorization", &format!("Bearer {}", server.key()));
+    let key = field("authorization", &format!("Bearer {key}"));
     [vec![0x80 | method, 0x86], path, authority, key, field("content-type", "application/json")].concat()
 }
 
@@ -323,4 +329,44 @@ async fn a_stalled_stream_leaves_its_connection_alone_and_ends_when_its_window_o
     assert_eq!(peer.data(1).await, Err(INTERNAL_ERROR));
     peer.pour(&window(5), 1).await;
     peer.data(5).await.expect("a whole answer");
+}
+
+/// Rules: FAIR-1, FAIR-5
+#[on_each_database]
+async fn a_company_that_reads_nothing_leaves_the_connection_of_a_proxy_to_others() {
+    /// A company may have a quarter of it: four of its pages, which are 200 KiB each.
+    const BUDGET: usize = 4 * 1024 * 1024;
+    const PAGES: usize = 4;
+    const OPEN: u32 = 8 * 1024 * 1024;
+    let server = Server::adjusted(|_| {}, |requests| requests.buffered_bytes = BUDGET).await;
+    let (other, other_key) = server.world.another("Other", Plan::Team).await;
+    let client = NewClient { notes: Some("é".repeat(2_000)), ..NewClient::named("Lefèvre") };
+    for company in [&server.world.company, &other] {
+        for _ in 0..50 {
+            company.clients().create(&client).await.unwrap();
+        }
+    }
+    // INITIAL_WINDOW_SIZE 0: the server may send no body.
+    let mut peer = Peer::connect(&server, &[0, 4, 0, 0, 0, 0]).await;
+    peer.pour(&frame(SETTINGS, ACK, 0, &[]), 1).await;
+    let window = |stream| frame(WINDOW_UPDATE, 0, stream, &OPEN.to_be_bytes());
+    peer.pour(&window(0), 1).await;
+    let mut streams = (1_u32..).step_by(2);
+    // The first company asks until it is refused.
+    for (key, most) in [(server.key(), 2 * PAGES), (&*other_key, PAGES)] {
+        for count in 0..most {
+            let stream = streams.next().unwrap();
+            peer.pour(&frame(HEADERS, END_STREAM | END_HEADERS, stream, &head_with(key, 2)), 1).await;
+            let answer = peer.next(&[HEADERS, RST_STREAM, GOAWAY]).await.unwrap();
+            assert_eq!((answer.kind, answer.stream), (HEADERS, stream));
+            if answer.payload[0] != STATUS_200 {
+                assert!(key == server.key() && count >= PAGES - 1, "page {count} of {key} was refused");
+                break;
+            }
+            if key == other_key {
+                peer.pour(&window(stream), 1).await;
+                peer.data(stream).await.expect("a whole answer");
+            }
+        }
+    }
 }

@@ -1,8 +1,8 @@
 //! The budget of bytes held for peers: requests whose body arrives, and answers that are not read yet.
 //!
-//! Each byte counts for the connection, the company and the document that it is held for. Each of these has a share of
-//! the budget. Where a share or the budget is used up, an answer that its peer does not read is ended first. Only then
-//! is a request refused. [`ledger`] knows what is held, [`shares`] how much that may be.
+//! Each byte counts for the company and the document that it is held for, and without a key for its connection. Each of
+//! these has a share of the budget. Where a share or the budget is used up, an answer that its peer does not read is
+//! ended first. Only then is a request refused. [`ledger`] knows what is held, [`shares`] how much that may be.
 
 mod eviction;
 mod ledger;
@@ -126,8 +126,8 @@ impl ByteReservation {
         Ok(())
     }
 
-    /// Reserves an answer of so many bytes before it is built. One that exceeds the budget counts as all that large answers
-    /// may have until it is built, as it could never be served otherwise.
+    /// Reserves an answer of so many bytes before it is built. Until then it counts as half of what large answers may have
+    /// at most, as one that exceeds the budget could never be served otherwise.
     ///
     /// # Errors
     /// `overloaded` where a share of the owner or the budget is used up.

@@ -11,6 +11,7 @@ use super::response::{ApiResult, json, record};
 /// `GET /clients`.
 pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
     let query = query::clients(request.query())?;
+    request.reserve_page(query.window)?;
     Ok(json(StatusCode::OK, request.company.clients().page(&query).await?))
 }
 

@@ -30,7 +30,7 @@ pub(super) async fn download(
     let mut store = services.documents.bounded_store();
     let size = store.size(document.key).await.map_err(Error::from)?;
     // Before the bytes are read, so that they never exceed their share.
-    reservation.grow(usize::try_from(size).map_err(Error::internal)?)?;
+    reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
     let bytes = store.fetch(&document).await.map_err(Error::from)?;
     download.respond(bytes, &document.file_name)
 }

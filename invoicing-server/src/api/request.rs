@@ -12,6 +12,10 @@ use super::error::ApiError;
 use super::{content_type, json};
 use crate::Error;
 use crate::operations::CompanyHandle;
+use crate::page::PageWindow;
+
+/// More bytes than most items of a list have, without large lines.
+const USUAL_ITEM: usize = 2 * 1024;
 
 /// A request that has passed authentication and quota.
 #[derive(Debug)]
@@ -43,6 +47,11 @@ impl ApiRequest<'_> {
     /// Reserves the bytes of a response before it is built.
     pub(super) fn reserve(&self, bytes: usize) -> Result<(), Error> {
         self.reservation.cover(bytes).map_err(|_| Error::Overloaded)
+    }
+
+    /// Reserves what a page usually takes at most, as its size is known only once it was read.
+    pub(super) fn reserve_page(&self, window: PageWindow) -> Result<(), Error> {
+        self.reserve(window.limit as usize * USUAL_ITEM)
     }
 
     /// The JSON body. `Content-Type` must be JSON.

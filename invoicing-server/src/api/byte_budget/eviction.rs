@@ -96,18 +96,16 @@ impl Planner<'_> {
                     self.drop_rests(ledger.answers(holder), &is_over);
                 }
                 self.drop_rests(ledger.stalled(own), fits);
-                for holder in larger.into_iter().chain([own]) {
-                    self.close_connections(ledger.stalled(holder), fits);
+                for holder in larger {
+                    self.close_connections(holder, &|_| true, fits);
                 }
+                self.close_connections(own, &|connection| serves_only(ledger, connection, own), fits);
             }
-            Share::Connection(_) => {
+            _ => {
                 let is_larger = |holder| holder == own || ledger.bytes(holder) > own_bytes;
                 let stalled = ledger.stalled(share);
                 self.drop_rests(stalled.filter(|(_, answer)| is_larger(answer.owner.holder.share())), fits);
-            }
-            _ => {
-                self.drop_rests(ledger.stalled(share), fits);
-                self.close_connections(ledger.stalled(share), fits);
+                self.close_connections(share, &|connection| serves_only(ledger, connection, own), fits);
             }
         }
     }
@@ -125,24 +123,29 @@ impl Planner<'_> {
         }
     }
 
-    fn close_connections<'a>(
+    /// Closes connections of a share on which an answer stands still, where they may be closed.
+    fn close_connections(
         &mut self,
-        answers: impl Iterator<Item = (AnswerId, &'a Answer)>,
+        share: Share,
+        may_close: &impl Fn(u64) -> bool,
         is_done: &impl Fn(&Plan) -> bool,
     ) {
-        for (_, answer) in answers {
+        // Not that of the demand itself, which would not see its answer.
+        let mut seen: HashSet<u64> = self.owner.connection.iter().map(|connection| connection.id).collect();
+        for (_, answer) in self.ledger.stalled(share).filter(|(_, answer)| answer.sending > 0) {
             if is_done(&self.plan) {
                 return;
             }
-            self.close_connection(answer);
+            if let Some(connection) = &answer.owner.connection
+                && seen.insert(connection.id)
+                && may_close(connection.id)
+            {
+                self.close_connection(connection);
+            }
         }
     }
 
-    /// Not that of the demand itself, which would not see its answer.
-    fn close_connection(&mut self, answer: &Answer) {
-        let own = self.owner.connection.as_ref().map(|connection| connection.id);
-        let connection = answer.owner.connection.as_ref().filter(|connection| Some(connection.id) != own);
-        let Some(connection) = connection.filter(|_| answer.sending > 0) else { return };
+    fn close_connection(&mut self, connection: &ConnectionHandle) {
         if self.plan.connections.insert(connection.id, connection.clone()).is_none() {
             for (id, answer) in self.ledger.answers(Share::Connection(connection.id)) {
                 self.plan.drop_rest(id, answer);
@@ -168,6 +171,13 @@ impl Plan {
             *self.freed.entry(share).or_default() += bytes;
         }
     }
+}
+
+/// Whether all that a connection holds are answers of one holder. Others on it, as behind a proxy, would lose theirs.
+fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
+    let share = Share::Connection(connection);
+    let own = ledger.answers(share).filter(|(_, answer)| answer.owner.holder.share() == holder);
+    own.map(|(_, answer)| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }
 
 /// The holders beyond so many bytes, the largest first.

@@ -17,6 +17,9 @@ pub(super) enum Share {
     Documents(CompanyId),
     Company(CompanyId),
     Unknown,
+    /// Documents and unknown callers of a connection. Its companies are bounded anyway, and a proxy may serve several.
+    Keyless(u64),
+    /// All of a connection. Has no limit.
     Connection(u64),
     Total,
 }
@@ -45,8 +48,10 @@ impl Owner {
             Holder::Document(key) => (Some(Share::Document(key)), Some(Share::Documents(key.company))),
             Holder::Unknown | Holder::Company(_) => (None, None),
         };
-        let connection = self.connection.as_ref().map(|connection| Share::Connection(connection.id));
-        document.into_iter().chain(documents).chain([self.holder.share()]).chain(connection)
+        let connection = self.connection.as_ref().map(|connection| connection.id);
+        let keyless = connection.filter(|_| !matches!(self.holder, Holder::Company(_))).map(Share::Keyless);
+        let narrow = document.into_iter().chain(documents).chain([self.holder.share()]);
+        narrow.chain(keyless).chain(connection.map(Share::Connection))
     }
 }
 
@@ -57,7 +62,7 @@ pub(super) struct Limits {
     pub(super) smallest: usize,
     total: usize,
     company: usize,
-    connection: usize,
+    keyless: usize,
     documents: usize,
     document: usize,
     unknown: usize,
@@ -71,21 +76,21 @@ impl Limits {
             smallest: total / 16,
             total,
             company: share(4),
-            connection: share(4),
+            keyless: share(4),
             documents: share(8),
             document: total / 16,
             unknown: total / 16,
         }
     }
 
-    /// The most that one answer can reserve.
+    /// The most that one answer can reserve: half of what large ones may have, so that it is served beside others.
     pub(super) fn largest_answer(&self) -> usize {
-        self.of(Share::Total, usize::MAX)
+        self.of(Share::Total, usize::MAX) / 2
     }
 
     /// For a request that has this size in all.
     pub(super) fn of(&self, share: Share, size: usize) -> usize {
-        // A large answer leaves a reserve in the budget; a small one finds another in its company's and connection's.
+        // A large answer leaves a reserve in the budget; a small one finds another in its company's and its connection's.
         let reserve = |share: usize| if size <= SMALL { share / 8 } else { 0 };
         match share {
             // Two readers of the largest document are served at a time.
@@ -93,7 +98,8 @@ impl Limits {
             Share::Documents(_) => self.documents.max(size.saturating_mul(2)),
             Share::Company(_) => self.company + reserve(self.company),
             Share::Unknown => self.unknown,
-            Share::Connection(_) => self.connection + reserve(self.connection),
+            Share::Keyless(_) => self.keyless + reserve(self.keyless),
+            Share::Connection(_) => usize::MAX,
             Share::Total => {
                 (self.total - self.total / 8 + reserve(self.total)).max(MIN_BUFFERED_BYTES).min(self.total)
             }

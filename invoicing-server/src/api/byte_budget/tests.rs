@@ -157,7 +157,7 @@ async fn a_connection_and_a_document_and_unknown_callers_have_a_share() {
     let (one, _close) = connection();
     let unknown = || Owner { connection: None, holder: Holder::Unknown };
     for (owners, share, other) in [
-        ([on(&one, company(1)), on(&one, company(2))], SHARE, company(3)),
+        ([on(&one, document(1)), on(&one, document(2))], SHARE, on(&one, company(3))),
         ([document(1), document(1)], SHARE / 4, company(3)),
         ([document(1), another_document(1)], SHARE / 2, company(1)),
         ([unknown(), unknown()], SHARE / 4, company(3)),
@@ -172,6 +172,18 @@ async fn a_connection_and_a_document_and_unknown_callers_have_a_share() {
         assert!(late.grow(LARGE).is_err(), "{name}");
         assert!(budget.admit(other).unwrap().grow(LARGE).is_ok(), "{name}");
     }
+}
+
+/// Rules: FAIR-1
+#[tokio::test]
+async fn a_company_uses_up_no_connection_that_a_proxy_shares() {
+    let budget = budget();
+    let (proxy, _close) = connection();
+    let held = budget.admit(on(&proxy, company(1))).unwrap();
+    held.grow(SHARE).unwrap();
+    assert!(budget.admit(on(&proxy, company(1))).unwrap().grow(LARGE).is_err());
+    let beside = [on(&proxy, company(2)), on(&proxy, document(3))].map(|owner| budget.admit(owner).unwrap());
+    assert_eq!(beside.each_ref().map(|beside| beside.grow(SHARE).is_ok()), [true; 2]);
 }
 
 /// Rules: FAIR-3
@@ -216,11 +228,11 @@ async fn nothing_is_ended_where_that_would_not_suffice() {
 async fn only_the_own_answers_or_those_of_a_larger_holder_give_way() {
     let budget = budget();
     let (proxy, _close) = connection();
-    let mut small = answer(&budget, on(&proxy, company(1)), LARGE).unwrap();
-    let held = budget.admit(on(&proxy, company(2))).unwrap();
+    let mut small = answer(&budget, on(&proxy, document(1)), LARGE).unwrap();
+    let held = budget.admit(on(&proxy, document(2))).unwrap();
     held.grow(SHARE - LARGE).unwrap();
     advance(STALLED).await;
-    assert!(budget.admit(on(&proxy, company(2))).unwrap().grow(LARGE).is_err());
+    assert!(budget.admit(on(&proxy, document(6))).unwrap().grow(LARGE).is_err());
     let others = [3, 4, 5].map(|id| budget.admit(company(id)).unwrap());
     for other in &others {
         other.grow(SHARE * 13 / 16).unwrap();
@@ -260,6 +272,31 @@ async fn a_connection_closes_where_only_what_it_has_taken_is_left_to_end() {
     assert!(must_close(&close) && !must_close(&other_close));
     drop((taken, moves, late, held));
     assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
+}
+
+/// Rules: FAIR-2, FAIR-5
+#[tokio::test(start_paused = true)]
+async fn a_company_that_needs_memory_closes_no_connection_that_others_use() {
+    let budget = budget();
+    let (proxy, close) = connection();
+    // 16 KiB and the first piece each.
+    let taken: Vec<_> = (0..40).map(|_| begun(&budget, on(&proxy, company(1)), PIECE)).collect();
+    let held = budget.admit(company(1)).unwrap();
+    held.grow(SHARE - 680 * 1024).unwrap();
+    advance(STALLED).await;
+    let needs = || budget.admit(company(1)).unwrap().grow(660 * 1024);
+    for other in [company(2), document(3)] {
+        let beside = budget.admit(on(&proxy, other)).unwrap();
+        beside.grow(PIECE).unwrap();
+        assert!(needs().is_err() && !must_close(&close), "it is in use");
+        let answer = Body::new(vec![0; PIECE].into(), beside, Version::HTTP_2);
+        advance(STALLED).await;
+        assert!(needs().is_err() && !must_close(&close), "its answer may still be read");
+        drop(answer);
+    }
+    needs().unwrap();
+    assert!(must_close(&close));
+    drop(taken);
 }
 
 /// Rules: FAIR-3
@@ -329,5 +366,18 @@ async fn an_answer_is_reserved_once_before_it_is_built_and_counts_as_the_budget_
     drop((reservation, other));
     let reservation = budget.admit(company(1)).unwrap();
     reservation.cover(5 * SHARE).unwrap();
-    assert_eq!(total(&budget), SHARE * 7 / 2);
+    assert_eq!(total(&budget), SHARE * 7 / 4);
+}
+
+/// Rules: FAIR-1
+#[tokio::test]
+async fn an_answer_larger_than_the_budget_is_reserved_beside_others() {
+    let budget = budget();
+    let others = [1, 2].map(|id| budget.admit(company(id)).unwrap());
+    for other in &others {
+        other.grow(SHARE / 2).unwrap();
+    }
+    for owner in [company(3), document(4)] {
+        budget.admit(owner).unwrap().cover(5 * SHARE).unwrap();
+    }
 }
