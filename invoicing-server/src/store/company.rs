@@ -93,7 +93,7 @@ pub(crate) trait Tables {
     }
 }
 
-/// Reads records of a company. Each statement is a snapshot of its own.
+/// Reads records of a company. Each statement is a snapshot of its own, unless one was begun on the connection.
 pub(crate) type CompanyReader<'c> = Scope<'c>;
 
 impl Tables for Scope<'_> {

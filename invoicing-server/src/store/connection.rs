@@ -1,9 +1,10 @@
 //! A connection to either database. The set of databases is closed, so this is an enum and a `match`, not a trait.
 
-use sqlx::{Sqlite, SqliteConnection, pool::PoolConnection};
+use sqlx::SqliteConnection;
 
 use super::arguments::Argument;
 use super::query::{Query, Sql};
+use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::session::Session;
 use super::write_cache::WriteCache;
@@ -13,7 +14,7 @@ pub(crate) enum Connection {
     /// The one that writes, and what it remembers.
     SqliteWriter(SqliteConnection, WriteCache),
     /// One of those that read.
-    SqliteReader(PoolConnection<Sqlite>),
+    SqliteReader(Reader),
     /// In a transaction or not.
     #[cfg(feature = "postgres")]
     Postgres(Session),
@@ -41,7 +42,7 @@ impl Connection {
     ) -> Query<'_> {
         let connection = match self {
             Self::SqliteWriter(connection, _) => connection,
-            Self::SqliteReader(connection) => &mut **connection,
+            Self::SqliteReader(reader) => reader.connection(),
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => {
                 let query =
@@ -63,10 +64,22 @@ impl Connection {
         }
     }
 
+    /// Lets the statements up to [`Self::end_transaction`] read one snapshot.
+    pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
+        match self {
+            // It sees nothing but its own changes.
+            Self::SqliteWriter(..) => Ok(()),
+            Self::SqliteReader(reader) => reader.begin().await,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session) => session.begin_snapshot().await,
+        }
+    }
+
     /// Ends a transaction that has changed nothing.
     pub(super) async fn end_transaction(&mut self) -> Result<(), sqlx::Error> {
         match self {
-            Self::SqliteWriter(..) | Self::SqliteReader(_) => Ok(()),
+            Self::SqliteWriter(..) => Ok(()),
+            Self::SqliteReader(reader) => reader.roll_back().await,
             #[cfg(feature = "postgres")]
             Self::Postgres(session) => session.roll_back().await,
         }

@@ -27,12 +27,10 @@ const FIND: Sql = Sql {
     postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
 };
 
-/// The lines of a version of a record, where they are large.
+/// The lines of a record, where they are large.
 const LARGE_LINES: Sql = Sql {
-    sqlite: "
-        SELECT l.lines FROM invoice d JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-        WHERE d.company_id = $1 AND d.id = $2 AND d.updated_at = $3",
-    postgres: "SELECT lines FROM invoice WHERE company_id = $1 AND id = $2 AND updated_at = $3",
+    sqlite: "SELECT lines FROM large_lines WHERE company_id = $1 AND document_id = $2",
+    postgres: "SELECT lines FROM invoice WHERE company_id = $1 AND id = $2",
 };
 
 /// See [`PageStatements`].

@@ -33,6 +33,7 @@ pub(crate) mod postgres;
 pub(crate) mod projects;
 mod query;
 pub(crate) mod quotes;
+mod reader;
 pub(crate) mod rewrite;
 pub(crate) mod rows;
 mod scope;

@@ -17,9 +17,6 @@ use crate::page::{PageQuery, PageWindow};
 /// where a read is repeated.
 pub(crate) type Reserve<'r> = &'r (dyn Fn(usize) -> Result<(), Error> + Sync);
 
-/// How often a page is read again because one of its records changed before its lines were read.
-const ATTEMPTS: usize = 8;
-
 /// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
 /// there is one, how many these are, the versions of their shapes, and the company's last stamp.
 ///
@@ -34,15 +31,15 @@ pub(super) struct PageStatements {
     pub(super) newest: &'static str,
     pub(super) newest_in_status: &'static str,
     pub(super) changed: &'static str,
-    /// The large lines of one record: `$1` company, `$2` id, `$3` its modification stamp.
+    /// The large lines of one record: `$1` company, `$2` id.
     pub(super) large_lines: Sql,
 }
 
 impl Scope<'_> {
     /// A page of documents as the JSON envelope of the API. `T` is their summary.
     ///
-    /// Large lines are read after the page, each from the version of its record that is on the page. So the page is one
-    /// snapshot, and its size is known before it is built.
+    /// Large lines are read after the page, as its size must be known before it is built. Then both are read in one
+    /// snapshot, for which the page is read again.
     ///
     /// # Errors
     /// [`Error::Invalid`] about `limit` where the page would be too large.
@@ -59,16 +56,19 @@ impl Scope<'_> {
             (Some(_), _) => statements.changed,
         };
         let status = query.status.map(text);
-        for _ in 0..ATTEMPTS {
-            let page = self.page_row::<T>(query.window, statement, &[&status, &query.include_lines]).await?;
-            if !query.include_lines || !page.items().any(|item| large_bytes(item) > 0) {
-                return Ok(page.envelope(query.window));
-            }
-            if let Some(page) = self.with_large_lines(page, statements.large_lines, reserve).await? {
-                return Ok(page.envelope(query.window));
-            }
+        let filters: [&dyn Argument; 2] = [&status, &query.include_lines];
+        let mut page = self.page_row::<T>(query.window, statement, &filters).await?;
+        if query.include_lines && page.items().any(|item| large_bytes(item) > 0) {
+            self.connection.begin_snapshot().await?;
+            let read = self
+                .page_with_large_lines::<T>(query.window, statement, &filters, statements.large_lines, reserve)
+                .await;
+            // Also after an error, so that the connection can be used again.
+            let ended = self.connection.end_transaction().await;
+            page = read?;
+            ended?;
         }
-        Err(Error::unavailable("a record of the page keeps changing"))
+        Ok(page.envelope(query.window))
     }
 
     /// A page as the JSON envelope of the API, with items `T`. `filters` are the arguments from `$5` on.
@@ -96,13 +96,16 @@ impl Scope<'_> {
         row.page(window.limit)?.in_todays_shape::<T>()
     }
 
-    /// The page with large lines in the place of their sizes. `None` where a record has changed since.
-    async fn with_large_lines(
+    /// A page with large lines in the place of their sizes.
+    async fn page_with_large_lines<T: StoredRecord>(
         &mut self,
-        page: Page,
-        statement: Sql,
+        window: PageWindow,
+        statement: &'static str,
+        filters: &[&dyn Argument],
+        large_lines: Sql,
         reserve: Reserve<'_>,
-    ) -> Result<Option<Page>, Error> {
+    ) -> Result<Page, Error> {
+        let page = self.page_row::<T>(window, statement, filters).await?;
         let sizes: Vec<usize> = page.items().map(|item| item.len() + large_bytes(item)).collect();
         page_limit::check(&sizes)?;
         let size = START.len() + sizes.iter().map(|bytes| bytes + BETWEEN.len()).sum::<usize>() + AROUND;
@@ -117,26 +120,20 @@ impl Scope<'_> {
                 json.extend_from_slice(item);
                 continue;
             }
-            let Some(lines) = self.large_lines(item, statement).await? else { return Ok(None) };
+            let ItemId { id } = from_json(item, "page", self.company)?;
+            let lines: String = self.query(large_lines, &[&id]).scalar().await?;
             json.extend_from_slice(split_size(item).0);
             json.extend_from_slice(lines.as_bytes());
             json.push(b'}');
         }
-        Ok(Some(Page { json, ..page }))
-    }
-
-    async fn large_lines(&mut self, item: &[u8], statement: Sql) -> Result<Option<String>, Error> {
-        let Version { id, updated_at } = from_json(item, "page", self.company)?;
-        Ok(self.query(statement, &[&id, &updated_at]).optional_scalar().await?)
+        Ok(Page { json, ..page })
     }
 }
 
-/// Of an item, what identifies the version of its record.
+/// Of an item, what its lines are looked up by.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Version {
+struct ItemId {
     id: Uuid,
-    updated_at: Timestamp,
 }
 
 /// The size that stands in an item in the place of its lines; 0 where these are there.

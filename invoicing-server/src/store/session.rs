@@ -59,6 +59,12 @@ impl Session {
         rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
+    /// Begins a transaction that reads what was committed before its first statement.
+    pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT true";
+        self.begin::<bool>(begin.to_owned()).await.map(drop)
+    }
+
     pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
         self.end("COMMIT").await
     }

@@ -23,6 +23,7 @@ use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::migrate;
 use super::notification::OnIncoming;
+use super::reader::Reader;
 use super::tx::{StoreContext, Tx};
 use super::write_cache::WriteCache;
 use crate::Error;
@@ -100,7 +101,8 @@ impl Sqlite {
     }
 
     pub(super) async fn read(&self) -> Result<Connection, Error> {
-        self.readers.acquire().await.map(Connection::SqliteReader).map_err(Error::unavailable)
+        let connection = self.readers.acquire().await.map_err(Error::unavailable)?;
+        Ok(Connection::SqliteReader(Reader::new(connection)))
     }
 
     /// Claims for several webhooks; the claims share a commit.

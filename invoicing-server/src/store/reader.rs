@@ -1,0 +1,42 @@
+//! A connection to a SQLite file that reads.
+
+use sqlx::pool::PoolConnection;
+use sqlx::{Sqlite, SqliteConnection};
+
+/// A connection of the pool. One that is dropped within a transaction is closed, as its next user would read an old
+/// snapshot.
+pub(crate) struct Reader {
+    connection: PoolConnection<Sqlite>,
+    in_transaction: bool,
+}
+
+impl Reader {
+    pub(super) fn new(connection: PoolConnection<Sqlite>) -> Self {
+        Self { connection, in_transaction: false }
+    }
+
+    pub(super) fn connection(&mut self) -> &mut SqliteConnection {
+        &mut self.connection
+    }
+
+    /// Begins a transaction. Its first statement takes the snapshot.
+    pub(super) async fn begin(&mut self) -> Result<(), sqlx::Error> {
+        self.in_transaction = true;
+        sqlx::raw_sql("BEGIN").execute(&mut *self.connection).await?;
+        Ok(())
+    }
+
+    pub(super) async fn roll_back(&mut self) -> Result<(), sqlx::Error> {
+        sqlx::raw_sql("ROLLBACK").execute(&mut *self.connection).await?;
+        self.in_transaction = false;
+        Ok(())
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if self.in_transaction {
+            self.connection.close_on_drop();
+        }
+    }
+}
