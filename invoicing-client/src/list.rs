@@ -24,6 +24,8 @@ pub struct List<R> {
     client: InvoicingClient,
     offset: u64,
     limit: Option<u32>,
+    /// The limit of the next page, where the service has refused a larger one.
+    smaller_limit: Option<u32>,
     /// The other query parameters, each at most once.
     filters: Vec<(&'static str, String)>,
     observer: Option<Arc<dyn WaitObserver>>,
@@ -37,6 +39,7 @@ impl<R: Resource> List<R> {
             client,
             offset: 0,
             limit: None,
+            smaller_limit: None,
             filters: Vec::new(),
             observer: None,
             options: CallOptions::default(),
@@ -70,7 +73,7 @@ impl<R: Resource> List<R> {
     /// read with that limit, by a second request. So the offset of the next page is this one's plus the items received,
     /// which may be fewer than the [`limit`](Self::limit).
     pub async fn send(&self) -> Result<Page<R::Item>, Error> {
-        self.read().await
+        self.clone().read().await
     }
 
     /// Requests one page whose items are parsed into another type, such as `serde_json::Value`. This gives access to
@@ -80,20 +83,28 @@ impl<R: Resource> List<R> {
     }
 
     /// Reads one page and parses it as `P`. A page that the service refuses as too large is read with the limit that the
-    /// service names.
-    pub(crate) async fn read<P: DeserializeOwned>(&self) -> Result<P, Error> {
-        let (mut call, mut limit) = (self.call(), self.limit.unwrap_or(DEFAULT_PAGE_LIMIT));
+    /// service names. The next pages keep it, and each one that is not refused doubles it again.
+    pub(crate) async fn read<P: DeserializeOwned>(&mut self) -> Result<P, Error> {
+        let wanted = self.limit.unwrap_or(DEFAULT_PAGE_LIMIT);
+        let mut was_refused = false;
         loop {
-            let error = match self.client.inner().json(&call, self.options).await {
-                Ok(page) => return Ok(page),
+            let error = match self.client.inner().json(&self.call(), self.options).await {
+                Ok(page) if was_refused => return Ok(page),
+                Ok(page) => {
+                    let doubled = self.smaller_limit.map(|limit| limit.saturating_mul(2));
+                    self.smaller_limit = doubled.filter(|limit| *limit < wanted);
+                    return Ok(page);
+                }
                 Err(error) => error,
             };
             match error.limit_that_works() {
                 // Each further request asks for less, so there are not many.
-                Some(smaller) if smaller < limit => limit = smaller,
+                Some(smaller) if smaller < self.smaller_limit.unwrap_or(wanted) => {
+                    self.smaller_limit = Some(smaller);
+                    was_refused = true;
+                }
                 _ => return Err(error),
             }
-            call = self.clone().limit(limit).call();
         }
     }
 
@@ -127,7 +138,7 @@ impl<R: Resource> List<R> {
         self.limit.get_or_insert(MAX_PAGE_LIMIT);
         stream::try_unfold(Some(self), async |state: Option<Self>| {
             let Some(mut list) = state else { return Ok(None) };
-            let page = list.send().await?;
+            let page: Page<R::Item> = list.read().await?;
             list.offset = list.offset.saturating_add(step(&page));
             let next = page.pagination.has_more.then_some(list);
             Ok(Some((page, next)))
@@ -152,7 +163,8 @@ impl<R: Resource> List<R> {
 
     pub(crate) fn call(&self) -> Call {
         let mut query = self.filters.clone();
-        query.extend(self.limit.map(|limit| ("limit", limit.to_string())));
+        let limit = self.smaller_limit.or(self.limit);
+        query.extend(limit.map(|limit| ("limit", limit.to_string())));
         if self.offset > 0 {
             query.push(("offset", self.offset.to_string()));
         }
@@ -218,11 +230,12 @@ impl<R: Resource> IntoFuture for List<R> {
 
 impl<R> Clone for List<R> {
     fn clone(&self) -> Self {
-        let Self { client, offset, limit, filters, observer, options, resource } = self;
+        let Self { client, offset, limit, smaller_limit, filters, observer, options, resource } = self;
         Self {
             client: client.clone(),
             offset: *offset,
             limit: *limit,
+            smaller_limit: *smaller_limit,
             filters: filters.clone(),
             observer: observer.clone(),
             options: *options,

@@ -53,8 +53,9 @@ impl<R: Resource> PageReader<R> {
     /// Reads the next page and returns the versions that are new in this read. `None` after the last page.
     pub(super) async fn next_page(&mut self) -> Result<Option<Vec<(RecordVersion, R::Item)>>, ReadError> {
         while !self.is_complete {
-            let list = self.list.clone().offset(self.cursor.offset());
+            let mut list = self.list.clone().offset(self.cursor.offset());
             let page: ReceivedPage<R::Item> = list.read().await?;
+            self.list = list;
             let versions: Vec<_> = page.data.iter().map(R::version).collect();
             self.record(page.as_of, &versions);
             if !self.cursor.follows(&versions) {

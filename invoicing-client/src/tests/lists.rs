@@ -82,14 +82,14 @@ async fn a_dropped_next_future_loses_no_item() {
     assert_eq!(server.requests().len(), 4);
 }
 
-/// A list of seven clients of which at most two fit on a page, as a service limits it.
-fn limited(query: &str) -> Reply {
+/// A list of seven clients, as a service limits it: a page that begins with one of the first `large` has at most two.
+fn limited(query: &str, large: usize) -> Reply {
     let number = |name: &str, default| {
         let pair = query.split('&').find_map(|pair| pair.strip_prefix(name));
         pair.map_or(default, |value| value.parse::<usize>().unwrap())
     };
     let (limit, offset) = (number("limit=", 50), number("offset=", 0));
-    if limit > 2 {
+    if limit > 2 && offset < large {
         let rule = "limit: must be at most 2 at this offset, as a page with lines has at most 16 MiB";
         return reply(400, &error_json("validation_error", rule));
     }
@@ -100,7 +100,7 @@ fn limited(query: &str) -> Reply {
 /// Rules: RETRY-9
 #[tokio::test]
 async fn a_page_that_is_too_large_is_read_with_the_limit_that_works() {
-    let server = StubServer::start(|_, seen| limited(seen.uri.query().unwrap_or_default())).await;
+    let server = StubServer::start(|_, seen| limited(seen.uri.query().unwrap_or_default(), 7)).await;
     let (client, _) = client(&server);
     let page = client.clients().list().offset(1).await.unwrap();
     assert_eq!(page.data.iter().map(|c| &*c.name).collect::<Vec<_>>(), ["1", "2"]);
@@ -117,8 +117,27 @@ async fn a_page_that_is_too_large_is_read_with_the_limit_that_works() {
     assert_eq!(delivered.len(), 1);
     let queries: Vec<_> = server.requests().iter().map(|seen| seen.uri.query().unwrap().to_owned()).collect();
     assert_eq!(queries[..2], ["offset=1", "limit=2&offset=1"]);
-    assert_eq!(queries[2..6], ["limit=100", "limit=2", "limit=100&offset=2", "limit=2&offset=2"]);
-    assert_eq!(queries.len(), 2 + 8 + 8);
+    let pages = [
+        "limit=100",
+        "limit=2",
+        "limit=2&offset=2",
+        "limit=4&offset=4",
+        "limit=2&offset=4",
+        "limit=2&offset=6",
+    ];
+    assert_eq!(queries[2..8], pages);
+    assert_eq!(queries.len(), 2 + 6 + 6);
+}
+
+/// Rules: RETRY-9
+#[tokio::test]
+async fn pages_grow_again_behind_large_records() {
+    let server = StubServer::start(|_, seen| limited(seen.uri.query().unwrap_or_default(), 2)).await;
+    let (client, _) = client(&server);
+    let names: Vec<_> = client.clients().list().stream().map_ok(|c| c.name).try_collect().await.unwrap();
+    assert_eq!(names, ["0", "1", "2", "3", "4", "5", "6"]);
+    let queries: Vec<_> = server.requests().iter().map(|seen| seen.uri.query().unwrap().to_owned()).collect();
+    assert_eq!(queries, ["limit=100", "limit=2", "limit=2&offset=2", "limit=4&offset=4"]);
 }
 
 #[tokio::test]
