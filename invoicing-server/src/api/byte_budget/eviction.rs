@@ -85,28 +85,25 @@ impl Planner<'_> {
         let own = self.owner.holder.share();
         let own_bytes = self.ledger.bytes(own).saturating_add(self.demand.bytes);
         let ledger = self.ledger;
-        match share {
-            Share::Total => {
-                let larger = holders_of_more_than(ledger, own_bytes);
-                for &holder in &larger {
-                    let is_over = |plan: &Plan| {
-                        fits(plan) || ledger.bytes(holder) <= own_bytes.saturating_add(plan.freed(holder))
-                    };
-                    // Even if its peers read: a peer that reads a byte now and then could otherwise keep all.
-                    self.drop_rests(ledger.answers(holder), &is_over);
-                }
-                self.drop_rests(ledger.stalled(own), fits);
-                for holder in larger {
-                    self.close_connections(holder, &|_| true, fits);
-                }
-                self.close_connections(own, &|connection| serves_only(ledger, connection, own), fits);
+        if share == Share::Total {
+            let larger = holders_of_more_than(ledger, own_bytes);
+            for &holder in &larger {
+                let is_over = |plan: &Plan| {
+                    fits(plan) || ledger.bytes(holder) <= own_bytes.saturating_add(plan.freed(holder))
+                };
+                // Even if its peers read: a peer that reads a byte now and then could otherwise keep all.
+                self.drop_rests(ledger.answers(holder), &is_over);
             }
-            _ => {
-                let is_larger = |holder| holder == own || ledger.bytes(holder) > own_bytes;
-                let stalled = ledger.stalled(share);
-                self.drop_rests(stalled.filter(|(_, answer)| is_larger(answer.owner.holder.share())), fits);
-                self.close_connections(share, &|connection| serves_only(ledger, connection, own), fits);
+            self.drop_rests(ledger.stalled(own), fits);
+            for holder in larger {
+                self.close_connections(holder, &|_| true, fits);
             }
+            self.close_connections(own, &|connection| serves_only(ledger, connection, own), fits);
+        } else {
+            let is_larger = |holder| holder == own || ledger.bytes(holder) > own_bytes;
+            let stalled = ledger.stalled(share);
+            self.drop_rests(stalled.filter(|(_, answer)| is_larger(answer.owner.holder.share())), fits);
+            self.close_connections(share, &|connection| serves_only(ledger, connection, own), fits);
         }
     }
 
