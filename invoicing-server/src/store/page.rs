@@ -247,3 +247,51 @@ impl Page {
         json
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicI32, Ordering};
+
+    use invoicing_core::{NewClient, NewCompany, NewQuote, Plan};
+    use serde_json::{Value, json};
+    use tokio::runtime::Handle;
+    use tokio::task::block_in_place;
+
+    use super::*;
+    use crate::{Invoicing, MemoryStore};
+
+    /// Rules: LIST-8
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_change_between_a_page_and_its_large_lines_is_not_on_the_page() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(MemoryStore::default());
+        let builder = Invoicing::sqlite(folder.path().join("db")).document_store(store);
+        let invoicing = builder.open().await.unwrap();
+        let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
+        let company = invoicing.company(company.id);
+        let client = company.clients().create(&NewClient::named("B")).await.unwrap().client.id;
+        let content = |price: i32| {
+            let line = json!({
+                "description": "x".repeat(1_900), "quantity": 1, "unitPrice": price, "tvaRate": 20
+            });
+            let lines = serde_json::from_value(vec![line; 6].into()).unwrap();
+            NewQuote { lines, ..NewQuote::empty(client) }
+        };
+        let quote = company.quotes().create(&content(1)).await.unwrap().summary;
+        let (price, runtime) = (AtomicI32::new(1), Handle::current());
+        // Memory is reserved once the page was read, before its lines are.
+        let change = |_| {
+            let content = content(price.fetch_add(1, Ordering::SeqCst) + 1);
+            block_in_place(|| runtime.block_on(company.quotes().edit(quote.id, &content))).map(drop)
+        };
+        let query = PageQuery { include_lines: true, ..PageQuery::default() };
+        let page = company.quotes().page_within(&query, &change).await.unwrap();
+        let page: Value = serde_json::from_slice(&page).unwrap();
+        let item = &page["data"][0];
+        assert_eq!((&item["totalHT"], &item["lines"][0]["unitPrice"]), (&json!(6), &json!(1)));
+        let stamp = json!(quote.updated_at);
+        assert_eq!((&item["updatedAt"], &page["asOf"]), (&stamp, &stamp));
+        assert_eq!(price.into_inner(), 2, "memory was reserved once");
+    }
+}
