@@ -61,7 +61,13 @@ impl Scope<'_> {
         if query.include_lines && page.items().any(|item| large_bytes(item) > 0) {
             self.connection.begin_snapshot().await?;
             let read = self
-                .page_with_large_lines::<T>(query.window, statement, &filters, statements.large_lines, reserve)
+                .page_with_large_lines::<T>(
+                    query.window,
+                    statement,
+                    &filters,
+                    statements.large_lines,
+                    reserve,
+                )
                 .await;
             // Also after an error, so that the connection can be used again.
             let ended = self.connection.end_transaction().await;
