@@ -11,7 +11,7 @@ use invoicing_core::{
     Invoice, Line, MAX_LINES_BYTES, NewClient, NewLine, NewQuote, Plan, Quote, QuoteId, UnitPrice, page_limit,
 };
 use invoicing_server::{Body, CompanyHandle, Error};
-use invoicing_tests::{Database, World, on_each_database};
+use invoicing_tests::{Database, World, on_each_database, tell};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -197,7 +197,7 @@ async fn a_page_with_large_lines_shows_one_moment() {
     }
     is_read.store(true, Ordering::SeqCst);
     let changed: i32 = changes.join_next().await.unwrap().unwrap();
-    println!("{PAGES} pages beside {changed} changes");
+    tell("pages of large quotes", &format_args!("{PAGES} beside {changed} changes"));
 }
 
 fn item<'v>(page: &'v Value, id: &str) -> &'v Value {
@@ -322,7 +322,10 @@ async fn large_details_of_one_company_do_not_delay_those_of_another() {
         done.unwrap();
     }
     let served = read.load(Ordering::SeqCst);
-    println!("answered after {elapsed:?}; {served} of {COUNT} details of 2 MiB took {:?}", begun.elapsed());
+    let took = begun.elapsed();
+    let figures =
+        format_args!("{elapsed:?} beside {served} of {COUNT} details of 2 MiB, which took {took:?}");
+    tell("another company's answer", &figures);
     assert!(elapsed < Duration::from_secs(1), "{elapsed:?}");
 }
 
@@ -351,7 +354,7 @@ async fn linking_a_quote_of_2_mib_takes_at_most_3_times_as_long_as_one_of_one_li
     let small = draft(&world.company, lines(1, 100)).await.summary.id;
     let large = draft(&world.company, longest()).await.summary.id;
     let [small, large] = linking(&world, [small, large]).await;
-    println!("linking takes {small:?} with one line and {large:?} with 2 MiB of them");
+    tell("linking a quote", &format_args!("{small:?} with one line, {large:?} with 2 MiB of them"));
     assert!(large <= 3 * small, "{large:?} instead of {small:?}");
 }
 
@@ -396,10 +399,8 @@ async fn changes_of_large_documents_do_not_hold_those_of_another_company() {
             done.unwrap();
         }
     }
-    println!(
-        "{CHANGES} clients beside changes of one line took {:?}, beside large ones {:?}",
-        waits[0], waits[1]
-    );
+    let figures = format_args!("{:?} beside changes of one line, {:?} beside large ones", waits[0], waits[1]);
+    tell("another company's changes", &figures);
     // The lines of payments are parsed on the same cores.
     assert!(waits[1] <= 3 * waits[0] + Duration::from_millis(250), "{waits:?}");
 }
