@@ -91,10 +91,10 @@ async fn served_beside(what: &str, server: &Server, memory: Option<usize>) {
     }
     times.sort_unstable();
     let (count, median, slowest) = (times.len(), times[times.len() / 2], times[times.len() - 1]);
-    let served = format_args!(
+    let figures = format_args!(
         "{refused} of {count} requests of another company refused, median {median:?}, slowest {slowest:?}"
     );
-    tell(what, &served);
+    tell(what, &figures);
     if let Some((before, after)) = memory.zip(server.memory()) {
         tell(what, &format_args!("memory {before} KiB before, {after} KiB with unread answers"));
         assert!(after < before + MOST_KIB, "{} KiB more", after - before);
