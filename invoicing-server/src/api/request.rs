@@ -7,7 +7,7 @@ use http::request::Parts;
 use matchit::Params;
 use serde::de::DeserializeOwned;
 
-use super::byte_budget::ByteReservation;
+use super::byte_budget::{ByteReservation, SMALL};
 use super::error::ApiError;
 use super::{content_type, json};
 use crate::Error;
@@ -49,9 +49,10 @@ impl ApiRequest<'_> {
         self.reservation.cover(bytes).map_err(|_| Error::Overloaded)
     }
 
-    /// Reserves what a page usually takes at most, as its size is known only once it was read.
+    /// Reserves what a page usually takes, as its size is known only once it was read. Also a small page of a large limit
+    /// finds the reserve for small answers.
     pub(super) fn reserve_page(&self, window: PageWindow) -> Result<(), Error> {
-        self.reserve(window.limit as usize * USUAL_ITEM)
+        self.reserve((window.limit as usize * USUAL_ITEM).min(SMALL))
     }
 
     /// The JSON body. `Content-Type` must be JSON.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 
 use super::ledger::{Answer, AnswerId, Ledger};
 use super::shares::{Limits, Share};
-use super::{ConnectionHandle, Owner};
+use super::{ConnectionHandle, Holder, Owner};
 use crate::api::error::ApiError;
 
 /// What is asked of the budget.
@@ -170,11 +170,16 @@ impl Plan {
     }
 }
 
-/// Whether all that a connection holds are answers of one holder. Others on it, as behind a proxy, would lose theirs.
+/// Whether a connection holds answers of one holder only. Others on it, as behind a proxy, would lose theirs. Downloads
+/// of other documents that stand still do not count, as any caller can add some.
 fn serves_only(ledger: &Ledger, connection: u64, holder: Share) -> bool {
     let share = Share::Connection(connection);
-    let own = ledger.answers(share).filter(|(_, answer)| answer.owner.holder.share() == holder);
-    own.map(|(_, answer)| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
+    let is_own = |answer: &Answer| answer.owner.holder.share() == holder;
+    let own = ledger.answers(share).filter(|(_, answer)| is_own(answer));
+    let idle = ledger
+        .stalled(share)
+        .filter(|(_, answer)| matches!(answer.owner.holder, Holder::Document(_)) && !is_own(answer));
+    own.chain(idle).map(|(_, answer)| answer.held + answer.sending).sum::<usize>() == ledger.bytes(share)
 }
 
 /// The holders beyond so many bytes, the largest first.

@@ -285,18 +285,22 @@ async fn a_company_that_needs_memory_closes_no_connection_that_others_use() {
     held.grow(SHARE - 680 * 1024).unwrap();
     advance(STALLED).await;
     let needs = || budget.admit(company(1)).unwrap().grow(660 * 1024);
-    for other in [company(2), document(3)] {
+    let answer_to = |other| {
         let beside = budget.admit(on(&proxy, other)).unwrap();
         beside.grow(PIECE).unwrap();
         assert!(needs().is_err() && !must_close(&close), "it is in use");
-        let answer = Body::new(vec![0; PIECE].into(), beside, Version::HTTP_2);
-        advance(STALLED).await;
-        assert!(needs().is_err() && !must_close(&close), "its answer may still be read");
-        drop(answer);
-    }
+        Body::new(vec![0; PIECE].into(), beside, Version::HTTP_2)
+    };
+    let page = answer_to(company(2));
+    advance(STALLED).await;
+    assert!(needs().is_err() && !must_close(&close), "its answer may still be read");
+    drop(page);
+    let download = answer_to(document(3));
+    assert!(needs().is_err() && !must_close(&close), "it may be under way");
+    advance(STALLED).await;
     needs().unwrap();
-    assert!(must_close(&close));
-    drop(taken);
+    assert!(must_close(&close), "any caller can leave a download unread");
+    drop((taken, download));
 }
 
 /// Rules: FAIR-3
