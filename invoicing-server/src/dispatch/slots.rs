@@ -2,7 +2,7 @@
 //!
 //! A slot may stay busy for the whole timeout of an attempt, so no number of webhooks may take them all:
 //! - The fewer slots are free, the fewer a webhook may have. The last quarter is for prompt webhooks that have neither a
-//!   slot nor a backlog.
+//!   slot nor a backlog. These leave an eighth to all others.
 //! - Slow webhooks get at most half of the slots together, and share them by the same rule.
 //! - Untried webhooks may turn out to be slow. Together with those that are, they get at most five eighths: an eighth is
 //!   theirs alone.
@@ -28,6 +28,7 @@ pub(super) struct Slots {
     all: usize,
     pub(super) per_webhook: usize,
     taken: usize,
+    taken_by_sparse: usize,
     taken_by_untried: usize,
     taken_by_slow: usize,
 }
@@ -35,7 +36,7 @@ pub(super) struct Slots {
 impl Slots {
     pub(super) fn new(settings: &DispatchSettings) -> Self {
         let (all, per_webhook) = (settings.in_flight, settings.in_flight_per_webhook);
-        Self { all, per_webhook, taken: 0, taken_by_untried: 0, taken_by_slow: 0 }
+        Self { all, per_webhook, taken: 0, taken_by_sparse: 0, taken_by_untried: 0, taken_by_slow: 0 }
     }
 
     /// How many slots a webhook may have now.
@@ -43,9 +44,12 @@ impl Slots {
         let free = self.all - self.taken;
         let of_all = share(self.all, self.taken, self.per_webhook);
         let is_unproven_full = self.taken_by_untried + self.taken_by_slow >= self.unproven();
+        let eighth = (self.all / 8).max(1);
+        let is_last_for_sparse = free <= self.all / 4 && self.taken - self.taken_by_sparse >= eighth;
         match class {
-            Class::Sparse => free.min(1),
-            _ if free <= self.all / 4 => 0,
+            _ if free == 0 => 0,
+            Class::Sparse => usize::from(self.taken_by_sparse < (self.all - eighth).max(1)),
+            _ if is_last_for_sparse => 0,
             Class::Busy => of_all,
             Class::Untried | Class::Slow if is_unproven_full => 0,
             Class::Untried => 1,
@@ -65,12 +69,14 @@ impl Slots {
 
     pub(super) fn take(&mut self, class: Class) {
         self.taken += 1;
+        self.taken_by_sparse += usize::from(class == Class::Sparse);
         self.taken_by_untried += usize::from(class == Class::Untried);
         self.taken_by_slow += usize::from(class == Class::Slow);
     }
 
     pub(super) fn free(&mut self, class: Class) {
         self.taken -= 1;
+        self.taken_by_sparse -= usize::from(class == Class::Sparse);
         self.taken_by_untried -= usize::from(class == Class::Untried);
         self.taken_by_slow -= usize::from(class == Class::Slow);
     }
@@ -132,6 +138,20 @@ mod tests {
             assert_eq!(first + second, 160);
             assert!(second == 32 || order[1] == Class::Slow, "{second} for untried ones");
             assert_eq!(taken(&mut slots, Class::Busy, 8), 32);
+        }
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn prompt_webhooks_without_a_backlog_leave_slots_to_each_other_class() {
+        for class in [Class::Untried, Class::Busy, Class::Slow] {
+            let mut slots = slots(256, 8);
+            let sparse = fill(&mut slots, Class::Sparse, 400, 1).iter().sum::<usize>();
+            let others = fill(&mut slots, class, 400, 8).iter().sum::<usize>();
+            assert_eq!((sparse, others), (224, 32), "{class:?}");
+        }
+        for class in [Class::Sparse, Class::Busy] {
+            assert_eq!(fill(&mut slots(1, 8), class, 10, 8).iter().sum::<usize>(), 1);
         }
     }
 
