@@ -50,11 +50,20 @@ impl<'a> BulkWork<'a> {
     pub(super) fn ended(&mut self, (noted, ended): EndedBatch) {
         match ended {
             Ok(true) => {}
-            Ok(false) => self.noted.push_back(noted),
+            Ok(false) => {
+                // A poll may have listed it meanwhile.
+                if self.noted.iter().all(|other| other.webhook != noted.webhook) {
+                    self.noted.push_back(noted);
+                }
+            }
             Err(error) => {
+                // Where the database is unavailable, the others would fail as well.
+                if matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout() {
+                    self.noted.clear();
+                }
+                self.noted.retain(|other| other.webhook != noted.webhook);
                 let error = &error as &dyn std::error::Error;
-                tracing::warn!(error, webhook = %noted.webhook, "bulk changes wait for the next poll");
-                self.noted.clear();
+                tracing::warn!(error, webhook = %noted.webhook, "a bulk change waits for the next poll");
             }
         }
     }
@@ -98,13 +107,27 @@ mod tests {
     }
 
     #[test]
-    fn an_error_leaves_all_to_the_next_poll() {
+    fn an_error_leaves_its_webhook_to_the_next_poll_and_all_where_the_database_is_unavailable() {
+        let mut work = BulkWork::new();
+        work.set_noted(noted(&[1, 2, 3]));
+        let first = work.noted.pop_front().unwrap();
+        work.ended((first, Err(Error::internal("it cannot be read"))));
+        assert_eq!(order(&work), [2, 3]);
+        let second = work.noted.pop_front().unwrap();
+        work.ended((second, Err(Error::unavailable("closed"))));
+        assert!(work.is_done());
+    }
+
+    #[test]
+    fn a_webhook_that_a_poll_lists_during_its_batch_is_listed_once() {
         let mut work = BulkWork::new();
         work.set_noted(noted(&[1, 2]));
         let first = work.noted.pop_front().unwrap();
         work.ended((first, Ok(false)));
         assert_eq!(order(&work), [2, 1]);
-        work.ended((first, Err(Error::unavailable("closed"))));
-        assert!(work.is_done());
+        let second = work.noted.pop_front().unwrap();
+        work.set_noted(noted(&[1, 2]));
+        work.ended((second, Ok(false)));
+        assert_eq!(order(&work), [1, 2]);
     }
 }
