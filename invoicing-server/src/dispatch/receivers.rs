@@ -92,6 +92,8 @@ impl Cache {
         if self.recent.len() >= self.most && !self.recent.contains_key(&webhook) {
             self.older = std::mem::take(&mut self.recent);
         }
+        // Otherwise it would replace this one when it is used.
+        self.older.remove(&webhook);
         self.recent.insert(webhook, (receiver, read_at));
     }
 
@@ -288,6 +290,17 @@ mod tests {
         assert!(cache.get(webhook(99)).is_none() && cache.get(webhook(98)).is_some());
         cache.clear();
         assert!((0..100).all(|number| cache.get(webhook(number)).is_none()));
+    }
+
+    #[test]
+    fn a_receiver_that_is_read_again_replaces_the_one_before() {
+        let mut cache = Cache::new(2);
+        for number in [1, 2, 3, 1] {
+            insert(&mut cache, number);
+        }
+        let read_at = cache.recent[&webhook(1)].1;
+        assert_eq!(cache.get(webhook(1)).map(|(_, at)| *at), Some(read_at));
+        assert_eq!(cache.older.keys().collect::<Vec<_>>(), [&webhook(2)]);
     }
 
     #[test]
