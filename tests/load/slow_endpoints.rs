@@ -14,7 +14,9 @@ const BACKLOG: i64 = 200;
 const LATE: Duration = Duration::from_millis(4_300);
 /// Deliveries that are measured, one after the other.
 const DELIVERIES: usize = 100;
-/// Longest time that the 99th percentile may take, on a busy machine. A turn behind the slow ones takes longer.
+/// Longest time that half of them may take, and all but one in a hundred, on a busy machine. A turn behind the slow ones
+/// takes longer.
+const MEDIAN: Duration = Duration::from_millis(100);
 const SLOWEST: Duration = Duration::from_secs(1);
 /// Longest time that a delivery is waited for.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -50,7 +52,7 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() 
     println!(
         "beside {slow} slow endpoints on {database:?}: median {median:?}, p99 {p99:?} from call to arrival"
     );
-    assert!(p99 < SLOWEST, "{p99:?}");
+    assert!(median <= MEDIAN && p99 < SLOWEST, "median {median:?}, p99 {p99:?}");
     running.kill().await;
 }
 

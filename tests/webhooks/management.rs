@@ -1,11 +1,13 @@
 //! Webhooks: registered, changed, rotated, switched off and on, removed, tested, replayed, and their log.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{DeliveryStatus, EventKind, FailureClass, NewClient, Plan, ProjectStatus, WebhookId};
 use invoicing_server::{DisabledReason, Error, NewProject, NewWebhook, WebhookChange};
 use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 use webhook_verify::Verifier;
 
@@ -297,22 +299,31 @@ async fn a_clock_that_was_set_back_hides_nothing_from_the_replay_since_then() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
-    let id = hook(&world, &receiver.url).await.webhook.id;
-    // Of a receiver that is known to be prompt, both are attempted at once.
+    let ids =
+        [hook(&world, &receiver.url).await, hook(&world, &receiver.url).await].map(|new| new.webhook.id);
+    // Of one webhook each. The answers come after both are disabled.
+    let held = Arc::new(Semaphore::new(0));
+    receiver.reply_next([500, 400].map(|status| Reply::Held(Arc::clone(&held), status)));
     emit(&world, 1).await;
-    world.dispatch().await;
-    receiver.reply_next([500, 400].map(|status| Reply::Slow(Duration::from_millis(300), status)));
-    emit(&world, 2).await;
     world.advance(DAY);
     let switch_off = async {
-        assert!(receiver.wait_for(3, Duration::from_secs(5)).await);
-        webhooks.disable(id).await.unwrap();
+        assert!(receiver.wait_for(2, Duration::from_secs(5)).await);
+        for id in ids {
+            webhooks.disable(id).await.unwrap();
+        }
         world.clock.set(world.now().plus_millis(-3_600_000));
+        held.close();
     };
     let (report, ()) = tokio::join!(world.dispatch(), switch_off);
     assert_eq!((report.skipped, report.failed), (1, 1));
     emit(&world, 1).await;
-    assert_eq!(webhooks.enable_and_replay(id, None).await.unwrap(), 3);
+    for id in ids {
+        assert_eq!(
+            webhooks.enable_and_replay(id, None).await.unwrap(),
+            2,
+            "the attempted one and the last one"
+        );
+    }
 }
 
 /// Rules: WEBHOOK-7
