@@ -121,8 +121,8 @@ impl Queue {
         if state.open { state.room.take_for_claim(webhook, wanted) } else { None }
     }
 
-    /// Sets how much room a webhook has from now on. Whether that is a change.
-    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) -> bool {
+    /// Sets how much room a webhook has from now on. Where that is a change, how many deliveries it may hold now.
+    pub(crate) fn set_room(&self, webhook: WebhookId, room: LaneRoom) -> Option<usize> {
         self.state.lock().room.set(webhook, room)
     }
 

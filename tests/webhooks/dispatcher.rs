@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing_core::{DeliveryStatus, EventKind, Plan};
-use invoicing_server::{CompanyHandle, Error};
+use invoicing_server::{CompanyHandle, DispatchReport, Error};
 use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
 use tokio::sync::Semaphore;
 
@@ -540,15 +540,30 @@ async fn slow_endpoints_that_were_never_attempted_leave_slots_to_a_prompt_one_al
         emit_for(company, 1).await;
     }
     assert!(crowd.wait_for(40, 3 * SOON).await, "{} came", crowd.received().len());
-    let begun = Instant::now();
+    let mut slowest = Duration::ZERO;
     for n in 2..=20 {
         emit_for(&bystander.company, 1).await;
+        let begun = Instant::now();
         assert!(bystander.receiver.wait_for(n, LATE_AFTER).await, "delivery {n}");
+        slowest = slowest.max(begun.elapsed());
     }
-    let took = begun.elapsed();
-    println!("19 deliveries beside 100 slow endpoints: {took:?}");
-    assert!(took < LATE_AFTER, "{took:?}: they waited for the others");
+    println!("slowest of 19 deliveries beside 100 slow endpoints: {slowest:?}");
+    assert!(slowest < LATE_AFTER / 2, "{slowest:?}: they waited for the others");
     running.kill().await;
+}
+
+/// What is on record of earlier attempts helps the first deliveries of a run, and is not needed.
+#[on_each_database]
+async fn a_dispatcher_starts_where_earlier_attempts_cannot_be_read() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    hook(&world, &receiver.url).await;
+    world.run("ALTER TABLE attempt RENAME TO attempt_elsewhere", &[]).await;
+    assert_eq!(world.invoicing.dispatcher().run_once().await.unwrap(), DispatchReport::default());
+    world.run("ALTER TABLE attempt_elsewhere RENAME TO attempt", &[]).await;
+    emit(&world, 1).await;
+    assert_eq!(world.dispatch().await.delivered, 1);
+    world.assert_all_ended().await;
 }
 
 #[on_each_database]

@@ -1,6 +1,6 @@
 //! What the loop asks of the database. Each is a future beside the attempts: the loop never waits for one of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +10,8 @@ use invoicing_core::{Timestamp, WebhookId};
 use super::DispatchContext;
 use super::PAUSE_MS;
 use super::attempt::Finished;
-use super::pace::{Health, Pace};
+use super::lane::MAX_REMEMBERED;
+use super::pace::{LATE, Pace};
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
@@ -36,14 +37,21 @@ pub(super) async fn recover(context: &DispatchContext) -> Result<u64, Error> {
 }
 
 /// The paces of webhooks that were prompt by the attempts on record. What made others slow may be over: they are tried anew.
-pub(super) async fn recall(context: &DispatchContext) -> Result<HashMap<WebhookId, Pace>, Error> {
-    let recorded = context.store.read_service(async |tx| tx.deliveries().last_attempts().await).await?;
-    let mut paces = HashMap::<WebhookId, Pace>::new();
-    for (webhook, duration) in recorded {
-        paces.entry(webhook).or_default().count(duration);
+/// So are all where they cannot be read.
+pub(super) async fn recall(context: &DispatchContext) -> Vec<(WebhookId, Pace)> {
+    let recorded =
+        context.store.read_service(async |tx| tx.deliveries().prompt_webhooks(LATE, MAX_REMEMBERED).await);
+    let now = Instant::now();
+    match recorded.await {
+        Ok(prompt) => {
+            prompt.into_iter().map(|(webhook, average)| (webhook, Pace::recalled(average, now))).collect()
+        }
+        Err(error) => {
+            let error = &error as &dyn std::error::Error;
+            tracing::warn!(error, "how soon receivers answered before the start cannot be read");
+            Vec::new()
+        }
     }
-    paces.retain(|_, pace| pace.health() == Health::Prompt);
-    Ok(paces)
 }
 
 /// What a poll of the table finds.

@@ -21,7 +21,7 @@ use super::backlog::Backlog;
 use super::bulk::BulkWork;
 use super::delivery_queue::{ClaimResult, Polled, claim, poll, recall, record, recover, release};
 use super::lane::{Lanes, MAX_REMEMBERED};
-use super::pace::Health;
+use super::pace::{Health, Pace};
 use super::record::BatchOutcome;
 use super::rounds::Rounds;
 use super::slots::{Class, Slots};
@@ -65,6 +65,8 @@ pub(super) struct Engine<'a> {
     claiming: Fuse<BoxFuture<'a, Vec<ClaimResult>>>,
     bulk_work: BulkWork<'a>,
     polling: Fuse<BoxFuture<'a, Result<Polled, Error>>>,
+    /// Paces on record, read once.
+    recalling: Fuse<BoxFuture<'a, Vec<(WebhookId, Pace)>>>,
     next_poll: Timestamp,
     /// Shared with the recording under way, which does not go on for long once this is set.
     stopping: Arc<AtomicBool>,
@@ -91,6 +93,7 @@ impl<'a> Engine<'a> {
             claiming: Fuse::terminated(),
             bulk_work: BulkWork::new(),
             polling: Fuse::terminated(),
+            recalling: Fuse::terminated(),
             next_poll: context.env.now(),
             stopping: Arc::default(),
             report: DispatchReport::default(),
@@ -104,14 +107,12 @@ impl<'a> Engine<'a> {
         stop: impl Future<Output = ()> + Send,
     ) -> Result<DispatchReport, Error> {
         let mut stop = pin!(stop.fuse());
-        let (released, paces) = tokio::try_join!(recover(self.context), recall(self.context))?;
+        let released = recover(self.context).await?;
         if released > 0 {
             tracing::info!(released, "claims of earlier runs released");
         }
         self.context.queue.open();
-        for (webhook, pace) in paces {
-            self.lanes.remember(webhook, pace);
-        }
+        self.recalling = recall(self.context).boxed().fuse();
         loop {
             self.take_new();
             if !self.is_stopping() {
@@ -131,6 +132,7 @@ impl<'a> Engine<'a> {
                 Some(finished) = self.attempts.next() => self.finished(finished),
                 (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
                 polled = &mut self.polling => self.polled(polled),
+                paces = &mut self.recalling => self.recalled(paces),
                 ended = &mut self.bulk_work.batch => self.bulk_work.ended(ended),
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
@@ -172,6 +174,17 @@ impl<'a> Engine<'a> {
         }
     }
 
+    /// Webhooks that were attempted meanwhile have newer paces.
+    fn recalled(&mut self, paces: Vec<(WebhookId, Pace)>) {
+        for (webhook, pace) in paces {
+            if self.lanes.remember(webhook, pace) {
+                self.backlog.has_room(webhook, pace.health());
+                self.join_round(webhook);
+            }
+        }
+        self.lanes.forget(Instant::now());
+    }
+
     fn take_new(&mut self) {
         for delivery in self.context.queue.take() {
             match delivery {
@@ -188,7 +201,8 @@ impl<'a> Engine<'a> {
             return;
         }
         let webhook = job.webhook;
-        self.lanes.get_or_insert(webhook).queue.push_back(job);
+        let surplus = self.lanes.push(job);
+        self.release(surplus);
         self.join_round(webhook);
     }
 
@@ -308,7 +322,7 @@ impl<'a> Engine<'a> {
             let in_flight = lane.in_flight.max(finished.in_flight);
             lane.in_flight -= 1;
             if let AttemptResult::Sent(attempt) = &finished.result {
-                lane.attempted(attempt, in_flight, Instant::now());
+                lane.pace.add(attempt.outcome, attempt.duration, in_flight, Instant::now());
             }
             lane.failed += u32::from(ended_failed(&finished));
         }
@@ -320,10 +334,15 @@ impl<'a> Engine<'a> {
     /// Lets the room of a lane follow its pace.
     fn update_room(&mut self, webhook: WebhookId) {
         let Some(surplus) = self.lanes.update_room(webhook) else { return };
+        self.release(surplus);
+        self.backlog.has_room(webhook, self.lanes.health(webhook));
+    }
+
+    /// Gives deliveries back without an attempt.
+    fn release(&mut self, surplus: Vec<Job>) {
         let released =
             |job| Finished { job, result: AttemptResult::Released, class: Class::Slow, in_flight: 0 };
         self.results.extend(surplus.into_iter().map(released));
-        self.backlog.has_room(webhook, self.lanes.health(webhook));
     }
 
     fn start_recording(&mut self) {

@@ -2,11 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use invoicing_core::WebhookId;
 
-use super::attempt::SentAttempt;
 use super::pace::{Health, Pace};
 use super::rounds::Turn;
 use super::slots::Class;
@@ -14,9 +13,6 @@ use crate::queue::{Job, LaneRoom, Queue};
 
 /// Most webhooks without deliveries of which the pace is remembered.
 pub(super) const MAX_REMEMBERED: usize = 16_384;
-/// How long an idle webhook counts as slow after its last late attempt. Then it is untried again: what made it late, such as
-/// a start of its receiver, may be over.
-const SLOW_REMEMBERED: Duration = Duration::from_mins(1);
 
 /// The lane of one webhook.
 #[derive(Default)]
@@ -28,9 +24,6 @@ pub(super) struct Lane {
     pub(super) failed: u32,
     pub(super) pace: Pace,
     pub(super) turn: Option<Turn>,
-    /// When the last attempt ended, and the last one that was late.
-    last_attempt: Option<Instant>,
-    last_late: Option<Instant>,
 }
 
 impl Lane {
@@ -47,24 +40,9 @@ impl Lane {
         }
     }
 
-    /// An attempt has ended while so many of the webhook were in flight, itself included.
-    pub(super) fn attempted(&mut self, attempt: &SentAttempt, in_flight: usize, now: Instant) {
-        let was_late = self.pace.add(attempt.outcome, attempt.duration, in_flight);
-        self.last_attempt = Some(now);
-        if was_late {
-            self.last_late = Some(now);
-        }
-    }
-
     /// Whether it has nothing to do.
     fn is_idle(&self) -> bool {
         self.queue.is_empty() && self.in_flight == 0 && self.failed == 0 && self.turn.is_none()
-    }
-
-    /// Whether it is slow by attempts that are too long ago.
-    fn is_outdated(&self, now: Instant) -> bool {
-        let is_over = |at| now.saturating_duration_since(at) >= SLOW_REMEMBERED;
-        self.pace.health() == Health::Slow && self.last_late.is_none_or(is_over)
     }
 
     /// Takes the deliveries that a slow webhook holds beyond so many, newest first: their leases would end before they are
@@ -93,33 +71,43 @@ impl Lanes {
         self.all.get_mut(&webhook)
     }
 
-    pub(super) fn get_or_insert(&mut self, webhook: WebhookId) -> &mut Lane {
-        self.all.entry(webhook).or_default()
+    /// Adds a delivery. Those that its lane may not hold: room was reserved for them before the webhook was slow.
+    pub(super) fn push(&mut self, job: Job) -> Vec<Job> {
+        let lane = self.all.entry(job.webhook).or_default();
+        lane.queue.push_back(job);
+        match lane.pace.room(self.per_webhook) {
+            LaneRoom::Slow(most) => lane.surplus(most),
+            LaneRoom::Untried | LaneRoom::Prompt(_) => Vec::new(),
+        }
     }
 
     pub(super) fn health(&self, webhook: WebhookId) -> Health {
         self.all.get(&webhook).map_or(Health::Untried, |lane| lane.pace.health())
     }
 
-    /// Begins with what an earlier run has found.
-    pub(super) fn remember(&mut self, webhook: WebhookId, pace: Pace) {
-        self.all.insert(webhook, Lane { pace, last_attempt: Some(Instant::now()), ..Lane::default() });
-        self.queue.set_room(webhook, pace.room(self.per_webhook));
+    /// Begins with what is on record of an earlier run; not where an attempt has told more.
+    pub(super) fn remember(&mut self, webhook: WebhookId, pace: Pace) -> bool {
+        let lane = self.all.entry(webhook).or_default();
+        let is_untried = lane.pace.health() == Health::Untried;
+        if is_untried {
+            lane.pace = pace;
+            self.queue.set_room(webhook, pace.room(self.per_webhook));
+        }
+        is_untried
     }
 
     /// Lets the room of a lane follow its pace. Where it has changed, the deliveries that it may no longer hold.
     pub(super) fn update_room(&mut self, webhook: WebhookId) -> Option<Vec<Job>> {
         let lane = self.all.get_mut(&webhook)?;
         let room = lane.pace.room(self.per_webhook);
-        if !self.queue.set_room(webhook, room) {
-            return None;
-        }
-        Some(if let LaneRoom::Slow(most) = room { lane.surplus(most) } else { Vec::new() })
+        let most = self.queue.set_room(webhook, room)?;
+        Some(if lane.pace.health() == Health::Slow { lane.surplus(most) } else { Vec::new() })
     }
 
     /// Removes an idle lane that tells nothing of its receiver.
     pub(super) fn remove_if_untried(&mut self, webhook: WebhookId) {
-        if self.all.get(&webhook).is_some_and(|lane| lane.last_attempt.is_none() && lane.is_idle()) {
+        if self.all.get(&webhook).is_some_and(|lane| lane.pace.health() == Health::Untried && lane.is_idle())
+        {
             self.all.remove(&webhook);
         }
     }
@@ -129,7 +117,7 @@ impl Lanes {
     pub(super) fn forget(&mut self, now: Instant) {
         let idle = self.all.iter().filter(|(_, lane)| lane.is_idle());
         let (outdated, mut others): (Vec<_>, Vec<_>) = idle
-            .map(|(webhook, lane)| (lane.is_outdated(now), lane.last_attempt, *webhook))
+            .map(|(webhook, lane)| (lane.pace.is_outdated(now), lane.pace.last_attempt(), *webhook))
             .partition(|(is_outdated, ..)| *is_outdated);
         let surplus = (self.all.len() - outdated.len()).saturating_sub(self.most);
         if surplus > 0 {
@@ -144,12 +132,17 @@ impl Lanes {
 
 #[cfg(test)]
 mod tests {
-    use invoicing_core::{AttemptOutcome, NextStep, Timestamp};
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use invoicing_core::{AttemptOutcome, CompanyId, EventId, Timestamp};
     use uuid::Uuid;
 
     use super::*;
     use crate::config::DispatchSettings;
     use crate::env::Env;
+
+    const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
 
     fn webhook(number: u64) -> WebhookId {
         WebhookId(Uuid::from_u128(number.into()))
@@ -161,14 +154,25 @@ mod tests {
     }
 
     fn attempted(lanes: &mut Lanes, webhook: WebhookId, millis: u64, at: Instant) {
-        let attempt = SentAttempt {
-            at: Timestamp::from_millis(0),
-            duration: Duration::from_millis(millis),
-            outcome: AttemptOutcome::Answered { status: 200, retry_after: None },
-            next: NextStep::RetryAt(Timestamp::from_millis(0)),
-        };
-        lanes.get_or_insert(webhook).attempted(&attempt, 1, at);
+        let lane = lanes.all.entry(webhook).or_default();
+        lane.pace.add(ANSWERED, Duration::from_millis(millis), 1, at);
         lanes.update_room(webhook);
+    }
+
+    fn job(number: u64) -> Job {
+        Job {
+            delivery: i64::try_from(number).unwrap(),
+            company: CompanyId(Uuid::nil()),
+            webhook: webhook(1),
+            event: EventId(Uuid::nil()),
+            body: Bytes::new(),
+            is_ping: false,
+            attempts: 0,
+            claims: 1,
+            number: 1,
+            lease_until: Timestamp::from_millis(60_000),
+            token: 1,
+        }
     }
 
     fn remembered(lanes: &Lanes) -> Vec<u64> {
@@ -186,7 +190,7 @@ mod tests {
         for number in 0..6 {
             attempted(&mut lanes, webhook(number), 5, begun + Duration::from_secs(10 - number));
         }
-        lanes.get_or_insert(webhook(5)).in_flight = 1;
+        lanes.get_mut(webhook(5)).unwrap().in_flight = 1;
         lanes.forget(begun);
         assert_eq!(remembered(&lanes), [0, 1, 5], "one that is busy is kept");
         assert_eq!(lanes.queue.remembered_rooms(), 3);
@@ -209,14 +213,45 @@ mod tests {
         attempted(&mut lanes, one, 5, after(30_000));
         lanes.forget(after(59_999));
         assert_eq!(lanes.health(one), Health::Slow);
-        lanes.get_or_insert(one).in_flight = 1;
+        lanes.get_mut(one).unwrap().in_flight = 1;
         lanes.forget(after(60_000));
         assert_eq!(lanes.health(one), Health::Slow, "it is busy");
-        lanes.get_or_insert(one).in_flight = 0;
+        lanes.get_mut(one).unwrap().in_flight = 0;
         lanes.forget(after(60_000));
         assert_eq!((lanes.health(one), lanes.queue.remembered_rooms()), (Health::Untried, 0));
         attempted(&mut lanes, one, 5, after(70_000));
         lanes.forget(after(86_400_000));
         assert_eq!(lanes.health(one), Health::Prompt, "what is prompt is remembered");
+    }
+
+    /// Rules: ISOLATION-3
+    #[test]
+    fn a_webhook_that_turns_slow_keeps_no_more_than_slow_ones_may_hold_whatever_was_claimed_before() {
+        let (mut lanes, one, now) = (lanes(10), webhook(1), Instant::now());
+        attempted(&mut lanes, one, 5, now);
+        let first: Vec<Job> = (0..100).flat_map(|number| lanes.push(job(number))).collect();
+        assert_eq!(first.len(), 0, "it is prompt");
+        for _ in 0..2 {
+            lanes.get_mut(one).unwrap().pace.add(ANSWERED, Duration::from_millis(4_300), 1, now);
+        }
+        lanes.get_mut(one).unwrap().in_flight = 4;
+        assert_eq!(lanes.update_room(one).map(|surplus| surplus.len()), Some(92));
+        let late: Vec<i64> =
+            (200..228).flat_map(|number| lanes.push(job(number))).map(|job| job.delivery).collect();
+        assert_eq!(late, (200..228).collect::<Vec<i64>>(), "the newest");
+        assert_eq!(lanes.get_mut(one).unwrap().queue.len(), 8);
+    }
+
+    /// Rules: ISOLATION-5
+    #[test]
+    fn what_is_on_record_of_an_earlier_run_replaces_no_attempt_of_this_one() {
+        let (mut lanes, now) = (lanes(10), Instant::now());
+        let recalled = Pace::recalled(Duration::from_millis(5), now);
+        attempted(&mut lanes, webhook(2), 4_300, now);
+        lanes.push(job(1));
+        assert_eq!([1, 2, 3].map(|number| lanes.remember(webhook(number), recalled)), [true, false, true]);
+        let health = [1, 2, 3].map(|number| lanes.health(webhook(number)));
+        assert_eq!(health, [Health::Prompt, Health::Slow, Health::Prompt]);
+        assert_eq!(lanes.queue.remembered_rooms(), 3);
     }
 }

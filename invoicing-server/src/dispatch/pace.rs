@@ -1,18 +1,23 @@
 //! How soon a receiver answered lately, and what follows for its webhook.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use invoicing_core::{AttemptOutcome, FailureClass};
 
 use crate::queue::{LANE_ROOM, LaneRoom, SLOW_MS, places_for};
 
-/// A webhook that takes longer for a delivery on average is slow.
-const SLOW: Duration = Duration::from_millis(SLOW_MS);
+/// An attempt is late that takes so long for a delivery.
+pub(super) const LATE: Duration = Duration::from_millis(SLOW_MS);
+/// So is one that takes this long, however many others share it.
+const LATE_ALONE: Duration = Duration::from_secs(2);
+/// A webhook is slow once its attempts were late for longer than this and a tenth of the time. So one late answer makes no
+/// webhook slow, nor do short ones once in a while, as when this process stalls.
+const TOLERATED: Duration = Duration::from_secs(6);
+const TOLERATED_PART: u32 = 10;
+/// Most late time that counts. So a webhook is no longer slow a minute after it was last late.
+const MOST_COUNTED: Duration = Duration::from_secs(12);
 /// Part of an attempt in the average.
 const WEIGHT: u32 = 8;
-/// Most that an attempt counts. So one late answer among prompt ones makes no webhook slow; several do, and are remembered
-/// for a few attempts.
-const MOST_COUNTED: Duration = Duration::from_millis(1_750);
 /// For how long a lane's places in memory suffice.
 const AHEAD: Duration = Duration::from_secs(2);
 
@@ -28,37 +33,69 @@ pub(super) enum Health {
 /// See the module's text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pace {
-    /// Decaying average of the time per delivery. None before the first attempt.
-    average: Option<Duration>,
+    /// When the last attempt ended, or earlier ones were read. None before that.
+    last_attempt: Option<Instant>,
+    /// Decaying average of the time per delivery.
+    average: Duration,
+    /// Time of late attempts, less what was tolerated until the last attempt ended.
+    late: Duration,
     /// The last attempt timed out. The webhook gets one attempt at a time until one ends in time: more would time out as
     /// well.
     timed_out: bool,
 }
 
 impl Pace {
-    /// Adds an attempt that ended while so many of the webhook were in flight, itself included. Whether it was late.
-    ///
-    /// They share its duration: a receiver that serves one request after the other is as slow as it is alone.
-    pub(super) fn add(&mut self, outcome: AttemptOutcome, duration: Duration, in_flight: usize) -> bool {
-        self.timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
-        let time = duration / u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX);
-        self.count(time);
-        self.timed_out || time >= SLOW
+    /// Of a receiver that took so long on average before the dispatcher was started.
+    pub(super) fn recalled(average: Duration, now: Instant) -> Self {
+        Self { last_attempt: Some(now), average, ..Self::default() }
     }
 
-    /// Adds the time for a delivery to the average.
-    pub(super) fn count(&mut self, time: Duration) {
-        let counted = time.min(MOST_COUNTED);
-        let average = |before: Duration| (before * (WEIGHT - 1) + counted) / WEIGHT;
-        self.average = Some(self.average.map_or(counted, average));
+    /// Adds an attempt that ended while so many of the webhook were in flight, itself included.
+    ///
+    /// They share its duration: a receiver that serves one request after the other is as slow as it is alone.
+    pub(super) fn add(
+        &mut self,
+        outcome: AttemptOutcome,
+        duration: Duration,
+        in_flight: usize,
+        now: Instant,
+    ) {
+        let time = duration / u32::try_from(in_flight.max(1)).unwrap_or(u32::MAX);
+        let is_late = time >= LATE || duration >= LATE_ALONE;
+        let is_first = self.last_attempt.is_none();
+        self.timed_out = outcome == AttemptOutcome::Failed(FailureClass::Timeout);
+        self.late = if self.timed_out || (is_late && is_first) {
+            MOST_COUNTED
+        } else {
+            let more = if is_late { duration } else { Duration::ZERO };
+            self.late_at(now).saturating_add(more).min(MOST_COUNTED)
+        };
+        self.average = if is_first { time } else { (self.average * (WEIGHT - 1) + time) / WEIGHT };
+        self.last_attempt = Some(now);
+    }
+
+    /// Late time that is not tolerated by now.
+    fn late_at(&self, now: Instant) -> Duration {
+        let passed = self.last_attempt.map_or(Duration::ZERO, |at| now.saturating_duration_since(at));
+        self.late.saturating_sub(passed / TOLERATED_PART)
+    }
+
+    pub(super) fn last_attempt(self) -> Option<Instant> {
+        self.last_attempt
     }
 
     pub(super) fn health(self) -> Health {
-        match self.average {
+        match self.last_attempt {
             None => Health::Untried,
-            Some(average) if self.timed_out || average >= SLOW => Health::Slow,
+            Some(_) if self.late > TOLERATED => Health::Slow,
             Some(_) => Health::Prompt,
         }
+    }
+
+    /// Whether it is slow by attempts that are too long ago: what made them late, such as a start of the receiver, may be
+    /// over.
+    pub(super) fn is_outdated(self, now: Instant) -> bool {
+        self.health() == Health::Slow && self.late_at(now) <= TOLERATED
     }
 
     /// Most slots of a webhook, of those that one may have.
@@ -69,12 +106,14 @@ impl Pace {
     /// Places in memory: what its slots serve soon.
     pub(super) fn room(self, per_webhook: usize) -> LaneRoom {
         let busy = places_for(self.most_slots(per_webhook));
-        let Some(average) = self.average else { return LaneRoom::Untried };
-        if self.health() == Health::Slow {
-            return LaneRoom::Slow(busy);
+        let served = AHEAD.as_micros() / self.average.as_micros().max(1);
+        match self.health() {
+            Health::Untried => LaneRoom::Untried,
+            Health::Prompt => {
+                LaneRoom::Prompt(usize::try_from(served).unwrap_or(usize::MAX).min(LANE_ROOM).max(busy))
+            }
+            Health::Slow => LaneRoom::Slow(busy),
         }
-        let served = AHEAD.as_micros() / average.as_micros().max(1);
-        LaneRoom::Prompt(usize::try_from(served).unwrap_or(usize::MAX).min(LANE_ROOM).max(busy))
     }
 }
 
@@ -85,17 +124,20 @@ mod tests {
     const ANSWERED: AttemptOutcome = AttemptOutcome::Answered { status: 200, retry_after: None };
     const TIMED_OUT: AttemptOutcome = AttemptOutcome::Failed(FailureClass::Timeout);
 
+    /// One attempt after the other.
     fn after(attempts: &[(AttemptOutcome, u64)]) -> Pace {
-        let mut pace = Pace::default();
+        let (mut pace, mut now) = (Pace::default(), Instant::now());
         for (outcome, ms) in attempts {
-            pace.add(*outcome, Duration::from_millis(*ms), 1);
+            let duration = Duration::from_millis(*ms);
+            now += duration;
+            pace.add(*outcome, duration, 1, now);
         }
         pace
     }
 
     /// Rules: ISOLATION-3
     #[test]
-    fn late_answers_make_a_webhook_slow_and_prompt_ones_make_up_for_them() {
+    fn a_webhook_is_slow_that_was_late_at_first_or_again() {
         let network = AttemptOutcome::Failed(FailureClass::Network);
         for (attempts, health) in [
             (vec![], Health::Untried),
@@ -107,10 +149,27 @@ mod tests {
             (vec![(network, 1)], Health::Prompt),
             (vec![(ANSWERED, 5), (TIMED_OUT, 100)], Health::Slow),
             ([(ANSWERED, 4_300), (ANSWERED, 5)].repeat(20), Health::Slow),
-            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 20]].concat(), Health::Prompt),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 20]].concat(), Health::Slow),
+            ([vec![(ANSWERED, 4_300)], vec![(ANSWERED, 5); 12_000]].concat(), Health::Prompt),
         ] {
-            assert_eq!(after(&attempts).health(), health, "{attempts:?}");
+            let shown = &attempts[..attempts.len().min(40)];
+            assert_eq!(after(&attempts).health(), health, "{shown:?}");
         }
+    }
+
+    /// Its attempts are prompt on average, while it has a slot nearly all the time.
+    ///
+    /// Rules: ISOLATION-1, ISOLATION-3
+    #[test]
+    fn a_webhook_that_is_late_once_in_16_attempts_is_slow() {
+        let first = [(ANSWERED, 5)];
+        for late in [4_900, 1_900, 400] {
+            let round = [vec![(ANSWERED, late)], vec![(ANSWERED, 5); 15]].concat();
+            assert_eq!(after(&[&first[..], &round.repeat(20)].concat()).health(), Health::Slow, "{late} ms");
+        }
+        // As seldom as for a tenth of the time.
+        let seldom = [vec![(ANSWERED, 5); 800], vec![(ANSWERED, 400)]].concat();
+        assert_eq!(after(&seldom.repeat(50)).health(), Health::Prompt);
     }
 
     /// Each of the attempts at once takes as long as all of them together.
@@ -119,26 +178,25 @@ mod tests {
     #[test]
     fn a_receiver_that_serves_one_request_at_a_time_is_not_slow_because_it_gets_several() {
         for (each, health) in [(31, Health::Prompt), (100, Health::Prompt), (300, Health::Slow)] {
-            let mut pace = Pace::default();
+            let (mut pace, mut now) = (Pace::default(), Instant::now());
             for served in (1..=8).chain([8; 100]) {
-                pace.add(ANSWERED, Duration::from_millis(each * served), 8);
+                now += Duration::from_millis(each);
+                pace.add(ANSWERED, Duration::from_millis(each * served), 8, now);
             }
             assert_eq!(pace.health(), health, "{each} ms");
         }
         let mut pace = Pace::default();
-        assert!(
-            pace.add(ANSWERED, Duration::from_millis(4_300), 8),
-            "however many at once, such answers are late"
-        );
-        assert_eq!(pace.health(), Health::Slow);
+        pace.add(ANSWERED, Duration::from_millis(4_300), 100, Instant::now());
+        assert_eq!(pace.health(), Health::Slow, "however many at once, such answers are late");
     }
 
     #[test]
     fn a_webhook_that_timed_out_has_one_slot_until_an_attempt_ends_in_time() {
-        let mut pace = after(&[(ANSWERED, 5), (TIMED_OUT, 5_000)]);
+        let timed_out = [(ANSWERED, 5), (TIMED_OUT, 5_000)];
+        let pace = after(&timed_out);
         assert_eq!((pace.most_slots(8), pace.room(8)), (1, LaneRoom::Slow(2)));
-        pace.add(ANSWERED, Duration::from_millis(5), 1);
-        assert_eq!((pace.most_slots(8), pace.room(8)), (8, LaneRoom::Prompt(12)));
+        let pace = after(&[&timed_out[..], &[(ANSWERED, 5)]].concat());
+        assert_eq!((pace.most_slots(8), pace.room(8)), (8, LaneRoom::Slow(12)));
     }
 
     #[test]

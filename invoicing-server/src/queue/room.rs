@@ -92,10 +92,10 @@ impl Room {
         (self.held_in_all, self.held_by_untried, self.held_by_slow) = (0, 0, 0);
     }
 
-    /// Sets how many places a webhook may hold from now on. Whether that is a change.
-    pub(super) fn set(&mut self, webhook: WebhookId, room: LaneRoom) -> bool {
+    /// Sets how many places a webhook may hold from now on. Where that is a change, how many it may hold now.
+    pub(super) fn set(&mut self, webhook: WebhookId, room: LaneRoom) -> Option<usize> {
         if self.room_of(webhook) == room {
-            return false;
+            return None;
         }
         let held = self.held_by(webhook);
         if let Some(of_kind) = self.held_by_kind(webhook) {
@@ -108,7 +108,7 @@ impl Room {
         if let Some(of_kind) = self.held_by_kind(webhook) {
             *of_kind += held;
         }
-        true
+        Some(self.limit(webhook))
     }
 
     /// Takes a place for a new delivery. A quarter of the webhook's places is kept for claims, so that new deliveries

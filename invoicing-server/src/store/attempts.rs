@@ -35,24 +35,36 @@ impl AttemptRow {
     }
 }
 
-/// Of how many companies the last attempts are read, and how many of each.
+/// Of how many companies the last attempts are read, and how many of each: more than a company has webhooks.
 const COMPANIES: u32 = 2_048;
-const LAST_ATTEMPTS: u32 = 64;
+const LAST_ATTEMPTS: u32 = 32;
 
 #[derive(FromRow)]
-struct LastAttemptRow {
+struct PromptRow {
     webhook_id: Uuid,
-    duration_ms: i64,
+    average_ms: i64,
 }
 
 impl AllDeliveries<'_> {
-    /// The webhooks and durations of the last attempts of each company, oldest first.
-    pub(crate) async fn last_attempts(&mut self) -> Result<Vec<(WebhookId, Duration)>, Error> {
+    /// The webhooks that took less than `late` on average for the last attempts of their companies, and how long they took.
+    /// Those attempted last, and of the companies that were.
+    pub(crate) async fn prompt_webhooks(
+        &mut self,
+        late: Duration,
+        most: usize,
+    ) -> Result<Vec<(WebhookId, Duration)>, Error> {
         // From the end of each company's part of the key.
-        const LAST: Sql = Sql {
+        const PROMPT: Sql = Sql {
             sqlite: "
-                SELECT a.webhook_id, a.duration_ms
-                FROM (SELECT DISTINCT company_id FROM webhook WHERE removed_at IS NULL LIMIT $1) c
+                SELECT a.webhook_id, CAST(avg(a.duration_ms) AS INTEGER) AS average_ms
+                FROM (
+                    SELECT company_id,
+                        (
+                            SELECT at FROM attempt WHERE company_id = w.company_id ORDER BY at DESC LIMIT 1
+                        ) AS last_at
+                    FROM webhook w WHERE removed_at IS NULL
+                    GROUP BY company_id ORDER BY last_at DESC NULLS LAST LIMIT $1
+                ) c
                 CROSS JOIN attempt a ON a.company_id = c.company_id AND a.at >= coalesce(
                     (
                         SELECT at FROM attempt WHERE company_id = c.company_id
@@ -60,19 +72,34 @@ impl AllDeliveries<'_> {
                     ),
                     0
                 )
-                ORDER BY a.at",
+                CROSS JOIN webhook w
+                    ON w.company_id = a.company_id AND w.id = a.webhook_id AND w.removed_at IS NULL
+                GROUP BY a.webhook_id HAVING avg(a.duration_ms) < $3
+                ORDER BY max(a.at) DESC LIMIT $4",
             postgres: "
-                SELECT a.webhook_id, a.duration_ms
-                FROM (SELECT DISTINCT company_id FROM webhook WHERE removed_at IS NULL LIMIT $1) c
+                SELECT a.webhook_id, CAST(avg(a.duration_ms) AS bigint) AS average_ms
+                FROM (
+                    SELECT company_id,
+                        (
+                            SELECT at FROM attempt WHERE company_id = w.company_id ORDER BY at DESC LIMIT 1
+                        ) AS last_at
+                    FROM webhook w WHERE removed_at IS NULL
+                    GROUP BY company_id ORDER BY last_at DESC NULLS LAST LIMIT $1
+                ) c
                 CROSS JOIN LATERAL (
-                    SELECT webhook_id, duration_ms, at FROM attempt WHERE company_id = c.company_id
+                    SELECT company_id, webhook_id, duration_ms, at FROM attempt WHERE company_id = c.company_id
                     ORDER BY at DESC LIMIT $2
                 ) a
-                ORDER BY a.at",
+                JOIN webhook w ON w.company_id = a.company_id AND w.id = a.webhook_id AND w.removed_at IS NULL
+                GROUP BY a.webhook_id HAVING avg(a.duration_ms) < CAST($3 AS bigint)
+                ORDER BY max(a.at) DESC LIMIT $4",
         };
-        let rows: Vec<LastAttemptRow> = self.0.query(LAST, &[&COMPANIES, &LAST_ATTEMPTS]).fetch_all().await?;
-        let duration = |millis: i64| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
-        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), duration(row.duration_ms))).collect())
+        let late = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        let rows: Vec<PromptRow> =
+            self.0.query(PROMPT, &[&COMPANIES, &LAST_ATTEMPTS, &late, &most]).fetch_all().await?;
+        let average = |millis: i64| Duration::from_millis(u64::try_from(millis).unwrap_or(0));
+        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), average(row.average_ms))).collect())
     }
 
     /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
