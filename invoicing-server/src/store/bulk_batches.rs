@@ -110,7 +110,8 @@ impl Tx {
         let until = tables.events().last().await?;
         let later = ReplayRange { at, after: last_event, until, since, ended_until };
         let (more, _) = tables.deliveries().count_replayable(webhook, later, ReplayRange::NONE).await?;
-        if count + more == 0 {
+        // Else more may have ended since it was counted, which an enabling replay includes.
+        if count + more == 0 && !is_first {
             return Ok(0);
         }
         let range = ReplayRange { after: EventId(Uuid::nil()), ..later };
@@ -177,4 +178,53 @@ async fn carry_out(
         tables.bulk_changes().delete(webhook).await?;
     }
     Ok(batch)
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{EventKind, NewClient, NewCompany, NewQuote, Plan};
+
+    use super::*;
+    use crate::store::webhooks::DisabledReason;
+    use crate::{Invoicing, NewWebhook};
+
+    /// A webhook of a company to which a delivery waits.
+    async fn waiting(invoicing: &Invoicing) -> (CompanyId, WebhookId) {
+        let new = NewCompany::named("Martin", Plan::Team);
+        let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
+        let hook = NewWebhook { url: "https://example.com".into(), events: EventKind::ALL.to_vec() };
+        let webhook = company.webhooks().register(&hook).await.unwrap().webhook.id;
+        let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client.id;
+        company.quotes().create(&NewQuote::empty(client)).await.unwrap();
+        (company.id(), webhook)
+    }
+
+    /// Rules: WEBHOOK-21
+    #[tokio::test]
+    async fn an_enabling_replay_includes_what_is_skipped_after_it_was_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await.unwrap();
+        let store = &invoicing.sweeper().services.store;
+        let (company, webhook) = waiting(&invoicing).await;
+        let count = async move |mut tx: CompanyReader<'_>| tx.replayable_since(webhook, ALWAYS).await;
+        let counted = store.read(company, count).await.unwrap();
+        assert_eq!(counted.count, 0);
+        // As the recording of a claim that was in memory skips its delivery.
+        let skip = async move |mut tx: CompanyTx<'_>| {
+            let now = tx.change.now;
+            tx.webhooks().disable(webhook, now, DisabledReason::Manual, 0).await?;
+            tx.skip_waiting(webhook).await
+        };
+        assert!(store.write_company(company, skip).await.unwrap());
+        let enable = async move |mut tx: CompanyTx<'_>| {
+            tx.webhooks().enable(webhook).await?;
+            tx.replay(webhook, &counted).await
+        };
+        assert_eq!(store.write_company(company, enable).await.unwrap(), 1);
+        let left = async move |mut tx: CompanyReader<'_>| {
+            let noted = tx.bulk_changes().find(webhook).await?;
+            Ok((noted, tx.replayable_since(webhook, ALWAYS).await?.count))
+        };
+        assert_eq!(store.read(company, left).await.unwrap(), (None, 0));
+    }
 }
