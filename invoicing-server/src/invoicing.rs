@@ -276,7 +276,7 @@ async fn listen(store: &Store, keys: Arc<KeyCache>, receivers: Arc<Receivers>, q
         Incoming::Notification(Notification::Plan { company, plan }) => keys.set_plan(company, plan),
         Incoming::Gap => {
             receivers.forget_all();
-            keys.clear();
+            keys.outdate();
             queue.request_poll();
         }
     };

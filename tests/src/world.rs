@@ -83,8 +83,8 @@ impl World {
         Self::on_manual_clock(Place::builder, adjust, store).await
     }
 
-    /// A service with adjusted settings that does not listen for other nodes. So it forgets no key that it knows, as one
-    /// that listens does once more soon after its start.
+    /// A service with adjusted settings that does not listen for other nodes. So it reads no key again soon after its start,
+    /// as one that listens does.
     pub async fn alone(adjust: impl FnOnce(&mut Settings)) -> Self {
         let builder = match Database::chosen() {
             Database::Sqlite => Place::builder,

@@ -137,8 +137,11 @@ impl Access {
             if self.keys.is_unknown(&hash) {
                 return Ok(None);
             }
-            let generation = self.keys.generation();
-            let Some(row) = self.lookup.find(hash, self.keys.holds(&hash)).await? else {
+            let (generation, is_known) = (self.keys.generation(), self.keys.holds(&hash));
+            let Some(row) = self.lookup.find(hash, is_known).await? else {
+                if is_known {
+                    self.keys.remove(&hash);
+                }
                 self.keys.remember_unknown(hash, generation);
                 return Ok(None);
             };
@@ -183,8 +186,8 @@ struct KeyState {
     last_used: Timestamp,
     /// When the last use was last stored.
     stored_at: Option<Timestamp>,
-    /// When the key was read from the database.
-    read_at: Instant,
+    /// When the key was read from the database; `None` where it may have changed since.
+    read_at: Option<Instant>,
     /// Until when requests are refused for the quota, as far as the database has said it. Requests that other nodes
     /// accept cannot make it earlier, since requests leave the window with time only.
     refused_until: Option<Timestamp>,
@@ -208,7 +211,7 @@ impl Key {
             reservations,
             last_used,
             stored_at: None,
-            read_at: Instant::now(),
+            read_at: Some(Instant::now()),
             refused_until: None,
         };
         Ok(Self { company: company.id, id, state: Mutex::new(state), storing: tokio::sync::Mutex::default() })
@@ -253,11 +256,14 @@ impl KeyCache {
         });
     }
 
-    /// Any key may have changed.
-    pub(crate) fn clear(&self) {
-        let mut keys = self.keys.write();
+    /// Any key may have changed. They stay, as the look-up of one that was in use takes no place from others.
+    pub(crate) fn outdate(&self) {
+        let keys = self.keys.write();
         self.generation.fetch_add(1, Ordering::SeqCst);
-        keys.clear();
+        for key in keys.values() {
+            let mut state = key.state.lock();
+            (state.read_at, state.refused_until) = (None, None);
+        }
         self.unknown.lock().clear();
     }
 
@@ -280,6 +286,11 @@ impl KeyCache {
         }
     }
 
+    /// A look-up has found no such key any more.
+    fn remove(&self, hash: &[u8; 32]) {
+        self.keys.write().remove(hash);
+    }
+
     fn get(&self, hash: &[u8; 32]) -> Option<Arc<Key>> {
         self.keys.read().get(hash).filter(|key| !self.is_stale(key)).cloned()
     }
@@ -290,7 +301,7 @@ impl KeyCache {
     }
 
     fn is_stale(&self, key: &Key) -> bool {
-        key.state.lock().read_at.elapsed() > self.max_age
+        key.state.lock().read_at.is_none_or(|at| at.elapsed() > self.max_age)
     }
 
     fn generation(&self) -> u64 {
@@ -335,7 +346,7 @@ mod tests {
             reservations: Reservations::default(),
             last_used: Timestamp::from_millis(0),
             stored_at: None,
-            read_at: Instant::now(),
+            read_at: Some(Instant::now()),
             refused_until,
         };
         let (company, id) = (CompanyId(Uuid::nil()), KeyId(Uuid::nil()));
@@ -353,8 +364,25 @@ mod tests {
         keys.remember_unknown(HASH, before);
         assert!(!keys.is_unknown(&HASH), "read before the key was issued");
         keys.remember_unknown(HASH, keys.generation());
-        keys.clear();
+        keys.outdate();
         assert!(!keys.is_unknown(&HASH));
+    }
+
+    /// Rules: KEY-8
+    #[test]
+    fn a_key_that_may_have_changed_is_read_again_and_stays_known() {
+        let keys = KeyCache::new(Duration::MAX);
+        let until = Some(Timestamp::from_millis(60_000));
+        let before = keys.insert(HASH, key(until), keys.generation()).unwrap();
+        keys.outdate();
+        assert!(keys.get(&HASH).is_none());
+        assert!(keys.holds(&HASH), "it keeps its place");
+        let read_again = keys.insert(HASH, key(None), keys.generation()).unwrap();
+        assert!(!Arc::ptr_eq(&before, &read_again));
+        assert_eq!(read_again.state.lock().refused_until, None, "the refusal may have ended too");
+        assert!(keys.get(&HASH).is_some());
+        keys.remove(&HASH);
+        assert!(!keys.holds(&HASH));
     }
 
     /// Rules: QUOTA-8
@@ -366,7 +394,7 @@ mod tests {
             let kept = keys.insert(HASH, read, keys.generation()).unwrap();
             assert_eq!(kept.state.lock().refused_until, until);
             // Older than a cache without age allows.
-            kept.state.lock().read_at -= Duration::from_millis(1);
+            kept.state.lock().read_at = Instant::now().checked_sub(Duration::from_millis(1));
         }
     }
 }

@@ -50,7 +50,7 @@ impl Access {
                 Ok(Some(QuotaDecision::Refused { wait_ms }))
             }
             Counted::Changed => {
-                self.keys.clear();
+                self.keys.outdate();
                 Ok(None)
             }
         }
