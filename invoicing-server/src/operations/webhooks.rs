@@ -11,6 +11,7 @@ use crate::Error;
 use crate::secret::{self, Secret, shown_url};
 use crate::store::deliveries::AttemptRecord;
 use crate::store::notification::Notification;
+use crate::store::skipping::Skipping;
 use crate::store::webhooks::{DisabledReason, Webhook};
 use crate::store::{CompanyTx, Tables};
 
@@ -75,10 +76,10 @@ enum Replay {
 }
 
 impl Replay {
-    fn since(self, disabled: Option<(Timestamp, DisabledReason)>) -> Option<Timestamp> {
+    fn since(self, disabled_at: Option<Timestamp>) -> Option<Timestamp> {
         match self {
             Self::Nothing => None,
-            Self::SinceDisabled => disabled.map(|(at, _)| at),
+            Self::SinceDisabled => disabled_at,
             Self::Since(at) => Some(at),
         }
     }
@@ -178,15 +179,17 @@ impl Webhooks<'_> {
         // A transaction per batch, so that other changes of the company do not wait for all of them.
         while !self.0.write(async move |mut tx| Ok(catch_up(&mut tx, id).await?.is_done)).await? {}
         loop {
-            let counted =
-                self.0.read(async move |mut tx| match replay.since(tx.webhooks().find(id).await?.disabled) {
+            let counted = self.0.read(async move |mut tx| {
+                let disabled_at = tx.webhooks().find(id).await?.disabled.map(|(at, _)| at);
+                match replay.since(disabled_at) {
                     Some(since) => Ok(Some(tx.replayable_since(id, since).await?)),
                     None => Ok(None),
-                });
+                }
+            });
             let counted = counted.await?;
             let enabled = self.0.write(async move |mut tx| {
-                let CaughtUp { is_done, disabled } = catch_up(&mut tx, id).await?;
-                let since = replay.since(disabled);
+                let CaughtUp { is_done, disabled_at } = catch_up(&mut tx, id).await?;
+                let since = replay.since(disabled_at);
                 // Disabled meanwhile, or not caught up: to be counted again.
                 if !is_done || since.is_some() && since != counted.map(|counted| counted.since) {
                     return Ok(None);
@@ -356,28 +359,32 @@ async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error
 /// What is left to be done to the deliveries of a webhook.
 struct CaughtUp {
     is_done: bool,
-    disabled: Option<(Timestamp, DisabledReason)>,
+    disabled_at: Option<Timestamp>,
 }
 
 /// Carries out a batch of what was left when a webhook was disabled, or by a replay.
 async fn catch_up(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<CaughtUp, Error> {
-    let disabled = tx.webhooks().find(id).await?.disabled;
-    let is_done = match disabled {
+    let skipping = lock(tx, id).await?;
+    let is_done = match skipping {
         // Noted again, as a lease may have run out since, and its delivery is shown as skipped.
         Some(_) => tx.skip_waiting(id).await?,
         None => tx.continue_bulk_change(id).await?,
     };
-    Ok(CaughtUp { is_done, disabled })
+    Ok(CaughtUp { is_done, disabled_at: skipping.map(|skipping| skipping.since) })
 }
 
-/// Checks that a webhook is enabled. Failures that a dispatcher records cannot disable it before the end of the
-/// transaction.
+/// Checks that a webhook is enabled, and locks it.
 async fn lock_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(), Error> {
-    tx.webhooks().find(id).await?;
-    if tx.webhooks().lock_skipping(id).await?.is_some() {
+    if lock(tx, id).await?.is_some() {
         return Err(Conflict::new("the webhook is disabled; enable it first").into());
     }
     Ok(())
+}
+
+/// Whether a webhook is disabled. Failures that a dispatcher records cannot disable it before the end of the transaction.
+async fn lock(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Option<Skipping>, Error> {
+    tx.webhooks().find(id).await?;
+    tx.webhooks().lock_skipping(id).await
 }
 
 fn check_events(events: &[EventKind]) -> Result<Vec<EventKind>, Error> {
