@@ -1,11 +1,13 @@
 //! Changes of a webhook that concern many deliveries. The change itself is one short write; its deliveries follow in
 //! batches.
 //!
-//! The state of a webhook says what its waiting deliveries are: skipped, while it is disabled or removed. A replay is
-//! noted as a range of events. Events of a company are ordered by their ids as they were committed, so the last id is a
-//! cut-off that needs no clock. What ends after the replay was asked for is not part of it. Each batch moves the start of
-//! the range, so a delivery that fails again is queued once. A webhook is enabled only when nothing is left to skip, so no
-//! batch meets deliveries that were made after it.
+//! The state of a webhook says what its waiting deliveries are: skipped, while it is disabled or removed. A webhook is
+//! enabled only when nothing is left to skip, so no batch meets deliveries that were made after it.
+//!
+//! A replay is noted as a range of events. Events of a company are ordered by their ids as they were committed, so the last
+//! id is a cut-off that needs no clock. Each batch moves the start of the range, so a delivery that fails again is queued
+//! once. What ends after the replay was asked for is not part of it. A replay that comes with enabling has no such end:
+//! another node's clock may have dated a skip later. So it includes what fails before its batch.
 
 use std::sync::Arc;
 
@@ -42,7 +44,7 @@ impl CompanyReader<'_> {
         Ok(Replayable { ended_until: now.max(last_end), ..counted })
     }
 
-    /// What has failed or was skipped since an instant, until the webhook is enabled.
+    /// What has failed or was skipped since an instant, for a webhook that is enabled. See the module's text on its end.
     pub(crate) async fn replayable_since(
         &mut self,
         webhook: WebhookId,
