@@ -3,7 +3,7 @@
 use invoicing_core::{ClientId, InvoiceId, QuoteId};
 use uuid::Uuid;
 
-use super::company::{CompanyTx, Tables};
+use super::company::{CompanyReader, CompanyTx, Tables};
 use crate::Error;
 
 /// A table whose JSON is copied into answers, so that its older rows are worth rewriting.
@@ -42,6 +42,14 @@ pub(crate) struct RewrittenBatch {
     pub(crate) unreadable: Vec<(Uuid, Error)>,
     /// Where the next batch begins; `None` where none is left.
     pub(crate) last: Option<Uuid>,
+}
+
+impl CompanyReader<'_> {
+    /// Whether there are rows of older versions after an id.
+    pub(crate) async fn has_older(&mut self, table: Table, after: Uuid) -> Result<bool, Error> {
+        let next: Option<Uuid> = self.query(table.older(), &[&after, &1_u32]).optional_scalar().await?;
+        Ok(next.is_some())
+    }
 }
 
 impl CompanyTx<'_> {
