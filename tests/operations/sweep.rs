@@ -345,6 +345,35 @@ async fn more_unreadable_rows_than_one_transaction_takes_keep_no_later_one_from_
     }
 }
 
+/// Links that a node of an older version made have no end yet.
+///
+/// Rules: STATE-5
+#[on_each_database]
+async fn links_without_an_end_get_one_beside_more_unreadable_quotes_than_one_page_has() {
+    const ENDS: &str =
+        "SELECT coalesce(ends_at, 0) FROM signing_link WHERE quote_id = $1 ORDER BY created_at";
+    let world = World::new().await;
+    let client = client_of(&world.company).await;
+    let quotes = world.company.quotes();
+    let mut ids =
+        each_of(102, async || quotes.create(&quote_at(client, "1")).await.unwrap().summary.id).await;
+    ids.sort_unstable();
+    let hash = world.database().either("randomblob(32)", "sha256(convert_to(id::text || random(), 'UTF8'))");
+    for (at, ends_at) in [("1", "NULL"), ("2", "9000000000000")] {
+        let link = format!(
+            "INSERT INTO signing_link (company_id, token_hash, quote_id, created_at, ends_at)
+             SELECT company_id, {hash}, id, {at}, {ends_at} FROM quote"
+        );
+        world.run(&link, &[]).await;
+    }
+    let last = ids[101].0;
+    assert_eq!(world.run("UPDATE quote SET summary = '' WHERE id <> $1", &[last.into()]).await, 101);
+    assert_eq!(sweep(&world).await.unreadable.len(), 101);
+    let ends: Vec<i64> = world.behind().await.all(ENDS, &[last.into()]).await;
+    assert!((1..9_000_000_000_000).contains(&ends[0]), "{ends:?}");
+    assert_eq!(ends[1], 9_000_000_000_000, "an end that is set stays");
+}
+
 /// What falls due in any company comes before the records that only have to be rewritten.
 ///
 /// Rules: STATE-5

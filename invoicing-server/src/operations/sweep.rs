@@ -10,11 +10,12 @@ mod rewrite;
 use std::sync::Arc;
 
 use invoicing_core::{ClientId, CompanyId, InvoiceId, KeyId, QuoteId, Timestamp};
+use uuid::Uuid;
 
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
 use crate::store::notification::Notification;
-use crate::store::{CompanyTx, ServiceTables, Store, SweepLock, Tables};
+use crate::store::{CompanyReader, CompanyTx, ServiceTables, Store, SweepLock, Tables};
 use due::Due;
 
 use super::Services;
@@ -140,6 +141,9 @@ impl Sweeper {
         };
         let swept = self.sweep_all(&mut progress).await;
         let report = progress.end().await;
+        if swept.is_err() {
+            tracing::warn!(?report, "sweep ended early");
+        }
         swept.map(|()| report)
     }
 
@@ -206,20 +210,25 @@ impl Sweeper {
     /// Gives an end to signing links that a node of an older version made during an upgrade. They have none yet.
     async fn end_links(&self, company: CompanyId, progress: &mut Progress) -> Result<(), Error> {
         let store = &self.services.store;
-        let quotes = store.read(company, async |mut tx| tx.signatures().quotes_of_endless_links(BATCH).await);
-        for quote in quotes.await? {
-            let end = async move |mut tx: CompanyTx<'_>| {
-                let summary = tx.quotes().find_summary(quote).await?;
-                links::move_end(&mut tx, &summary).await
+        let mut after = QuoteId(Uuid::nil());
+        loop {
+            let find = async move |mut tx: CompanyReader<'_>| {
+                tx.signatures().quotes_of_endless_links(after, BATCH).await
             };
-            match store.write_company(company, end).await {
-                Err(error @ Error::Internal(_)) => {
-                    progress.note(UnreadableRecord::Quote(company, quote), &error);
+            let quotes = store.read(company, find).await?;
+            let Some(last) = quotes.last() else { return Ok(()) };
+            after = *last;
+            for quote in quotes {
+                progress.lock.refresh().await?;
+                let end = async move |mut tx: CompanyTx<'_>| links::end_endless(&mut tx, quote).await;
+                match store.write_company(company, end).await {
+                    Err(error @ Error::Internal(_)) => {
+                        progress.note(UnreadableRecord::Quote(company, quote), &error);
+                    }
+                    ended => ended?,
                 }
-                ended => ended?,
             }
         }
-        Ok(())
     }
 
     /// One by one, as a key whose revocation fails must not keep the others from being revoked.

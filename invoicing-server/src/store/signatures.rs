@@ -110,13 +110,30 @@ impl SignatureTable<'_> {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    /// Quotes with links that have no end yet.
-    pub(crate) async fn quotes_of_endless_links(&mut self, limit: u32) -> Result<Vec<QuoteId>, Error> {
+    /// The next quotes after an id with links that have no end yet, in the order of their ids.
+    pub(crate) async fn quotes_of_endless_links(
+        &mut self,
+        after: QuoteId,
+        limit: u32,
+    ) -> Result<Vec<QuoteId>, Error> {
         const FIND: &str = "
-            SELECT DISTINCT quote_id FROM signing_link WHERE company_id = $1 AND ends_at IS NULL
-            ORDER BY quote_id LIMIT $2";
-        let ids: Vec<Uuid> = self.0.query(FIND, &[&limit]).all_scalars().await?;
+            SELECT DISTINCT quote_id FROM signing_link WHERE company_id = $1 AND ends_at IS NULL AND quote_id > $2
+            ORDER BY quote_id LIMIT $3";
+        let ids: Vec<Uuid> = self.0.query(FIND, &[&after, &limit]).all_scalars().await?;
         Ok(ids.into_iter().map(QuoteId).collect())
+    }
+
+    /// Gives an end to those links of a quote that have none yet.
+    pub(crate) async fn end_endless_links(
+        &mut self,
+        quote: QuoteId,
+        ends_at: Timestamp,
+    ) -> Result<(), Error> {
+        const END: &str = "
+            UPDATE signing_link SET ends_at = $3
+            WHERE company_id = $1 AND quote_id = $2 AND ends_at IS NULL";
+        self.0.query(END, &[&quote, &ends_at]).execute().await?;
+        Ok(())
     }
 
     /// Gives those links of a quote that have not ended another end.

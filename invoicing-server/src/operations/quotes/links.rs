@@ -70,6 +70,13 @@ pub(in crate::operations) async fn move_end(
     tx.signatures().set_links_end(changed.id, ends_at, now).await
 }
 
+/// Gives those links of a quote that have no end yet the one that its state has for them. The others stay.
+pub(in crate::operations) async fn end_endless(tx: &mut CompanyTx<'_>, id: QuoteId) -> Result<(), Error> {
+    let quote = tx.quotes().find_summary(id).await?;
+    let ends_at = links_end(&quote, &tx.change);
+    tx.signatures().end_endless_links(id, ends_at).await
+}
+
 /// When links of the quote end: see [`DAYS`].
 fn links_end(quote: &QuoteSummary, change: &CompanyChange) -> Timestamp {
     let decided_at = match quote.status {
