@@ -29,7 +29,8 @@ fn serialize<S: serde::Serializer>(value: Decimal, serializer: S) -> Result<S::O
 /// [`Quantity`], [`UnitPrice`] or [`Percent`]. The types themselves read what the service has written, from any format. Their
 /// reader gets a float for a number with decimals, and would take `0.10000000000000000001` for 0.1.
 ///
-/// Reads JSON only, and no field of a type that serde buffers (`flatten`, `untagged`).
+/// Reads from JSON text only, and no field of a type that serde buffers (`flatten`, `untagged`). `serde_json::from_value`
+/// works too, but its tree holds a float that is rounded already.
 pub fn exact_number<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,

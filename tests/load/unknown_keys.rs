@@ -63,6 +63,8 @@ async fn valid_keys_are_answered(server: Server) {
     let (asked, took) = (CONNECTIONS * ROUNDS, flood.elapsed());
     println!("{others} of {asked} unknown keys not answered with 401, all in {took:?}");
     assert_eq!((refused, others), (0, 0));
+    let intended = INTERVAL * u32::try_from(ROUNDS).unwrap();
+    assert!(took < 2 * intended, "too slow a machine to ask half as often as intended");
     assert!(slowest < SLOWEST, "{slowest:?}");
 }
 

@@ -86,7 +86,8 @@ pub(super) async fn record_batch(
     if !batch.attempts.is_empty() && !tx.deliveries().insert_attempts(&batch.attempts).await? {
         return Ok(BatchOutcome::default());
     }
-    // All webhooks are locked before any delivery, and in order, so that concurrent transactions cannot deadlock.
+    // Webhooks that the batch may change are locked before any delivery, and in order, so that concurrent transactions
+    // cannot deadlock. One without failures whose deliveries all arrived stays as it is.
     let webhooks: HashSet<WebhookId> = results.iter().map(|finished| finished.job.webhook).collect();
     let states = tx.webhooks().lock_states(webhooks.into_iter(), !batch.needs_states()).await?;
     let (now, token) = (tx.env().now(), tx.queue().token());
