@@ -324,7 +324,7 @@ async fn limit(world: &World, status: &str, count: i64) {
 async fn no_transaction_changes_more_than_a_batch() {
     const SKIPPED_ROWS: &str = "SELECT count(*) FROM delivery WHERE status = 'skipped'";
     let world = World::new().await;
-    let (id, _) = waiting(&world, "http://127.0.0.1:9", 2 * BATCH + 1).await;
+    let (id, _) = waiting(&world, "https://example.com/hook", 2 * BATCH + 1).await;
     let webhooks = world.company.webhooks();
     limit(&world, "skipped", BATCH).await;
     webhooks.disable(id).await.unwrap();
@@ -455,7 +455,7 @@ async fn enabling_locks_the_webhook_before_it_notes_what_is_left() {
         INSERT INTO bulk_change (company_id, webhook_id, at, after_event, until_event, since, ended_until)
         SELECT company_id, id, 1, $1, $1, 1, 1 FROM webhook";
     let world = World::new().await;
-    let id = hook(&world, "http://127.0.0.1:9").await.webhook.id;
+    let id = hook(&world, "https://example.com/hook").await.webhook.id;
     let webhooks = world.company.webhooks();
     webhooks.disable(id).await.unwrap();
     let mut other = world.behind().await;
