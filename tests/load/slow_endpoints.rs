@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use invoicing_core::{EventKind, NewClient, NewQuote, Plan};
 use invoicing_server::{CompanyHandle, NewWebhook};
-use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database};
+use invoicing_tests::{Database, Receiver, Reply, RunningDispatcher, World, on_each_database, tell};
 
 /// Companies of the crowd, and webhooks of each: more than there are attempts at once for slow ones.
 const COMPANIES: usize = 9;
@@ -49,9 +49,8 @@ async fn a_prompt_endpoint_is_served_beside_180_slow_endpoints_with_a_backlog() 
     times.sort_unstable();
     let (median, p99) = (times[DELIVERIES / 2], times[DELIVERIES * 99 / 100 - 1]);
     let (slow, database) = (COMPANIES * WEBHOOKS, world.database());
-    println!(
-        "beside {slow} slow endpoints on {database:?}: median {median:?}, p99 {p99:?} from call to arrival"
-    );
+    let what = format!("a prompt endpoint beside {slow} slow ones, {database:?}");
+    tell(&what, &format_args!("median {median:?}, p99 {p99:?} from call to arrival"));
     assert!(median <= MEDIAN && p99 < SLOWEST, "median {median:?}, p99 {p99:?}");
     running.kill().await;
 }

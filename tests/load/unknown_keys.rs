@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use invoicing_tests::postgres::{self, Cluster, Options};
+use invoicing_tests::tell;
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::interval;
@@ -17,8 +18,10 @@ const ROUNDS: usize = 15;
 /// Valid keys, each used once beside the others; and the pause between them.
 const KEYS: usize = 50;
 const PAUSE: Duration = Duration::from_millis(50);
-/// Slowest answer for a valid key.
-const SLOWEST: Duration = Duration::from_secs(1);
+/// Slowest answer for a valid key: on a machine of its own 1 s, beside other tests more.
+const SLOWEST: Duration = Duration::from_secs(3);
+/// How many times longer than intended the unknown keys may take, beside other tests.
+const SLOWER: u32 = 4;
 
 /// `GET` with a key.
 fn get(key: &str) -> Vec<u8> {
@@ -58,13 +61,17 @@ async fn valid_keys_are_answered(server: Server) {
     }
     times.sort_unstable();
     let slowest = times[KEYS - 1];
-    println!("{refused} of {KEYS} valid keys refused; median {:?}, slowest {slowest:?}", times[KEYS / 2]);
     let others: usize = others.join_all().await.into_iter().sum();
     let (asked, took) = (CONNECTIONS * ROUNDS, flood.elapsed());
-    println!("{others} of {asked} unknown keys not answered with 401, all in {took:?}");
+    let median = times[KEYS / 2];
+    let known =
+        format_args!("{refused} of {KEYS} valid ones refused, median {median:?}, slowest {slowest:?}");
+    tell("valid keys beside unknown ones", &known);
+    let unknown = format_args!("{others} of {asked} not answered with 401, all in {took:?}");
+    tell("unknown keys", &unknown);
     assert_eq!((refused, others), (0, 0));
     let intended = INTERVAL * u32::try_from(ROUNDS).unwrap();
-    assert!(took < 2 * intended, "too slow a machine to ask half as often as intended");
+    assert!(took < SLOWER * intended, "the machine is too slow to ask often enough");
     assert!(slowest < SLOWEST, "{slowest:?}");
 }
 
