@@ -16,7 +16,7 @@ const LATE: Duration = Duration::from_millis(4_300);
 const DELIVERIES: usize = 100;
 /// Longest time that half of them may take, and all but one in a hundred, on a busy machine. A turn behind the slow ones
 /// takes longer.
-const MEDIAN: Duration = Duration::from_millis(100);
+const MEDIAN: Duration = Duration::from_millis(250);
 const SLOWEST: Duration = Duration::from_secs(1);
 /// Longest time that a delivery is waited for.
 const PATIENCE: Duration = Duration::from_mins(1);
