@@ -48,7 +48,7 @@ const SEEN: [&str; 19] = [
     "FROM quote WHERE company_id = $1 AND status = $5",
     "FROM quote WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status",
     "FROM event WHERE company_id = $1 AND id > $2",
-    "CROSS JOIN LATERAL ( SELECT webhook_id, duration_ms, at FROM attempt",
+    "CROSS JOIN LATERAL ( SELECT company_id, webhook_id, duration_ms, at FROM attempt",
 ];
 
 #[tokio::test(flavor = "multi_thread")]
