@@ -116,8 +116,11 @@ impl Company {
     pub(super) fn emit(&mut self, kind: &'static str, seen: &Seen<'_>, data: &Value) {
         let on = |hook: &Hook| !hook.is_removed && hook.kinds.contains(&kind);
         let subscribed = self.hooks.iter().enumerate().filter(|(_, hook)| on(hook));
-        let deliveries =
-            subscribed.map(|(place, hook)| Delivery::new(place, hook.disabled_at, seen.now)).collect();
+        // Those that are skipped end together, not before any of their webhooks was disabled.
+        let last_disabled = subscribed.clone().filter_map(|(_, hook)| hook.disabled_at).max();
+        let deliveries = subscribed
+            .map(|(place, hook)| Delivery::new(place, hook.disabled_at.and(last_disabled), seen.now))
+            .collect();
         self.record(kind, seen.at, data, deliveries);
     }
 
