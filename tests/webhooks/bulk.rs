@@ -52,6 +52,15 @@ async fn waiting(world: &World, url: &str, count: i64) -> (WebhookId, [EventId; 
     (id, [filled(1), filled(count / 2), filled(count - 1), last])
 }
 
+/// An enabled webhook of which so many deliveries were skipped while it was disabled.
+async fn skipped(world: &World, url: &str, count: i64) -> WebhookId {
+    let (id, _) = waiting(world, url, count).await;
+    let webhooks = world.company.webhooks();
+    webhooks.disable(id).await.unwrap();
+    webhooks.enable(id).await.unwrap();
+    id
+}
+
 /// That the deliveries of some events are shown so.
 async fn assert_shown(
     world: &World,
@@ -350,10 +359,8 @@ async fn no_transaction_changes_more_than_a_batch() {
 async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_once() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    let (id, _) = waiting(&world, &receiver.url, BATCH + 300).await;
+    let id = skipped(&world, &receiver.url, BATCH + 300).await;
     let webhooks = world.company.webhooks();
-    webhooks.disable(id).await.unwrap();
-    webhooks.enable(id).await.unwrap();
     let waits = emit(&world, 1).await[0];
     assert_eq!(webhooks.replay(id, None).await.unwrap(), 1_300);
     assert_eq!(webhooks.replay(id, Some(filled(BATCH + 200))).await.unwrap(), 0, "its batch follows");
@@ -373,10 +380,8 @@ async fn a_replay_queues_what_had_ended_when_it_was_asked_for_and_each_delivery_
 async fn batches_of_a_replay_are_due_at_once_by_a_clock_that_was_set_back() {
     let world = World::new().await;
     let receiver = Receiver::start().await;
-    let (id, _) = waiting(&world, &receiver.url, BATCH + 300).await;
+    let id = skipped(&world, &receiver.url, BATCH + 300).await;
     let webhooks = world.company.webhooks();
-    webhooks.disable(id).await.unwrap();
-    webhooks.enable(id).await.unwrap();
     webhooks.replay(id, None).await.unwrap();
     world.clock.set(world.now().plus_millis(-3_600_000));
     webhooks.enable(id).await.unwrap();

@@ -105,6 +105,17 @@ impl Progress {
         }
     }
 
+    /// Goes on where a record could not be read, which is noted.
+    fn pass_over(&mut self, record: UnreadableRecord, swept: Result<(), Error>) -> Result<(), Error> {
+        match swept {
+            Err(error @ Error::Internal(_)) => {
+                self.note(record, &error);
+                Ok(())
+            }
+            swept => swept,
+        }
+    }
+
     /// Ends the sweep. The report names each record and each company once.
     async fn end(self) -> SweepReport {
         let Self { lock, mut report } = self;
@@ -221,12 +232,8 @@ impl Sweeper {
             for quote in quotes {
                 progress.lock.refresh().await?;
                 let end = async move |mut tx: CompanyTx<'_>| links::end_endless(&mut tx, quote).await;
-                match store.write_company(company, end).await {
-                    Err(error @ Error::Internal(_)) => {
-                        progress.note(UnreadableRecord::Quote(company, quote), &error);
-                    }
-                    ended => ended?,
-                }
+                let ended = store.write_company(company, end).await;
+                progress.pass_over(UnreadableRecord::Quote(company, quote), ended)?;
             }
         }
     }

@@ -109,10 +109,8 @@ impl Sweeper {
         progress: &mut Progress,
     ) -> Result<(), Error> {
         for id in ids {
-            match self.change(company, due, vec![id], progress).await {
-                Err(error @ Error::Internal(_)) => progress.note(due.record(company, id), &error),
-                changed => changed?,
-            }
+            let changed = self.change(company, due, vec![id], progress).await;
+            progress.pass_over(due.record(company, id), changed)?;
         }
         Ok(())
     }
