@@ -24,9 +24,6 @@ pub(super) use self::shares::SMALL;
 use super::error::ApiError;
 use crate::documents::DocumentKey;
 
-/// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
-pub(super) const PIECE: usize = 16 * 1024;
-
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionHandle {

@@ -12,40 +12,36 @@ use crate::page::{ClientQuery, NOWHERE};
 const PAGE_BY_CREATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND instr(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND instr(search, $6) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND strpos(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND strpos(search, $6) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
 const PAGE_BY_MODIFICATION: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $6) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $6) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
 };
@@ -53,20 +49,18 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
 const PAGE_BY_EXTERNAL_ID: Sql = Sql {
     sqlite: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND instr(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND instr(search, $6) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
     postgres: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT record AS item, version FROM client
-            WHERE company_id = $1 AND external_id = $6 AND updated_at >= $4 AND strpos(search, $5) > 0
+            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND strpos(search, $6) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
 };

@@ -37,35 +37,47 @@ const LARGE_LINES: Sql = Sql {
 const PAGES: PageStatements = PageStatements {
     newest: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
-                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item, version FROM invoice
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     newest_in_status: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
-                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item, version FROM invoice
-            WHERE company_id = $1 AND status = $5
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
+            WHERE company_id = $1 AND status = $6
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     changed: "
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
-            coalesce(string_agg(CAST(version AS TEXT), ','), '') AS versions,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT summary || CASE WHEN $6 THEN ',\"lines\":' || CASE
-                WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-            END ELSE '' END || '}' AS item, version FROM invoice
-            WHERE company_id = $1 AND updated_at >= $4 AND ($5 IS NULL OR status || '' = $5)
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
+            WHERE company_id = $1 AND updated_at >= $4 AND ($6 IS NULL OR status || '' = $6)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
     large_lines: LARGE_LINES,

@@ -1,5 +1,7 @@
 //! The statements of a list, and the envelope of its response.
 
+use std::str::FromStr;
+
 use invoicing_core::{Timestamp, page_limit};
 use serde::Deserialize;
 use sqlx::{ColumnIndex, Decode, FromRow, Row, Type};
@@ -18,13 +20,15 @@ use crate::page::{PageQuery, PageWindow};
 pub(crate) type Reserve<'r> = &'r (dyn Fn(usize) -> Result<(), Error> + Sync);
 
 /// The statements of a list of documents. Each gives the page in one row and one snapshot: the items and one more if
-/// there is one, how many these are, the versions of their shapes, and the company's last stamp.
+/// there is one, how many these are, and the company's last stamp.
+///
+/// Before an item that has not today's version stands its version.
 ///
 /// Lines of more than 8 KiB are large: in their place stands their size in bytes, so that no statement reads more than
 /// is allowed. Both databases know it without reading the lines: `octet_length` of a column looks at the row only.
 ///
-/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` status, `$6` whether items carry their lines. The filters
-/// leave the index of the order as the only useful one: `status || ''` keeps the last statement off the index by
+/// `$1` company, `$2` limit, `$3` offset, `$4` since, `$5` today's version, `$6` status, `$7` whether items carry their
+/// lines. The filters leave the index of the order as the only useful one: `status || ''` keeps the last statement off the index by
 /// status, where it would have to sort. The aggregate takes the items in the order of its subquery, which SQLite keeps
 /// as there is a limit, and PostgreSQL as it is sorted.
 pub(super) struct PageStatements {
@@ -77,7 +81,7 @@ impl Scope<'_> {
         Ok(page.envelope(query.window))
     }
 
-    /// A page as the JSON envelope of the API, with items `T`. `filters` are the arguments from `$5` on.
+    /// A page as the JSON envelope of the API, with items `T`. `filters` are the arguments from `$6` on.
     pub(super) async fn page<T: StoredRecord>(
         &mut self,
         window: PageWindow,
@@ -96,7 +100,7 @@ impl Scope<'_> {
     ) -> Result<Page, Error> {
         let offset = i64::try_from(window.offset).unwrap_or(i64::MAX);
         let since = window.since.unwrap_or(Timestamp::EARLIEST);
-        let part: [&dyn Argument; 3] = [&window.limit, &offset, &since];
+        let part: [&dyn Argument; 4] = [&window.limit, &offset, &since, &T::VERSION];
         let arguments = [&part, filters].concat();
         let row: PageRow = self.query(statement, &arguments).fetch_one().await?;
         row.page(window.limit)?.in_todays_shape::<T>()
@@ -144,8 +148,11 @@ struct ItemId {
 
 /// The size that stands in an item in the place of its lines; 0 where these are there.
 fn large_bytes(item: &[u8]) -> usize {
-    let (_, digits) = split_size(item);
-    str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
+    number(split_size(item).1).unwrap_or(0)
+}
+
+fn number<N: FromStr>(digits: &[u8]) -> Option<N> {
+    str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// An item up to the size of its lines, and that size.
@@ -162,14 +169,12 @@ const START: &[u8] = br#"{"data":["#;
 /// Room for what stands around the items.
 const AROUND: usize = 160;
 
-/// One page as the database gives it: the items and one more if there is one, how many these are, the versions of their
-/// shapes, and the company's last stamp (none where there is no such company).
+/// One page as the database gives it: the items and one more if there is one, how many these are, and the company's last
+/// stamp (none where there is no such company).
 struct PageRow {
     /// The envelope up to the last item.
     json: Vec<u8>,
     count: i64,
-    /// In the order of the items, separated by commas.
-    versions: String,
     last_stamp: Option<i64>,
 }
 
@@ -179,7 +184,6 @@ where
     &'r [u8]: Decode<'r, R::Database>,
     i64: Decode<'r, R::Database> + Type<R::Database>,
     Option<i64>: Decode<'r, R::Database> + Type<R::Database>,
-    String: Decode<'r, R::Database> + Type<R::Database>,
 {
     fn from_row(row: &'r R) -> Result<Self, sqlx::Error> {
         // The items are read as bytes, unchecked: they are copied once and never parsed.
@@ -187,22 +191,21 @@ where
         let mut json = Vec::with_capacity(items.len() + AROUND);
         json.extend_from_slice(START);
         json.extend_from_slice(items);
-        let (count, versions) = (row.try_get("count")?, row.try_get("versions")?);
-        Ok(Self { json, count, versions, last_stamp: row.try_get("last_stamp")? })
+        Ok(Self { json, count: row.try_get("count")?, last_stamp: row.try_get("last_stamp")? })
     }
 }
 
 impl PageRow {
     /// Leaves the one more out.
     fn page(self, limit: u32) -> Result<Page, Error> {
-        let Self { mut json, count, versions, last_stamp } = self;
+        let Self { mut json, count, last_stamp } = self;
         let as_of = Timestamp::from_millis(last_stamp.ok_or(Error::NotFound)?);
         let has_more = count > i64::from(limit);
         if has_more {
-            let last = json.iter().rposition(|byte| *byte == BETWEEN[1]).unwrap_or(0);
+            let last = memchr::memrchr(BETWEEN[1], &json).unwrap_or(0);
             json.truncate(last.saturating_sub(1));
         }
-        Ok(Page { json, versions, has_more, as_of })
+        Ok(Page { json, has_more, as_of })
     }
 }
 
@@ -210,8 +213,6 @@ impl PageRow {
 struct Page {
     /// The envelope up to the last item.
     json: Vec<u8>,
-    /// As in [`PageRow`].
-    versions: String,
     has_more: bool,
     as_of: Timestamp,
 }
@@ -219,16 +220,18 @@ struct Page {
 impl Page {
     /// Prints items of older versions in today's shape. Without any, nothing is parsed.
     fn in_todays_shape<T: StoredRecord>(self) -> Result<Self, Error> {
-        let versions = || self.versions.split(',').filter_map(|version| version.parse::<i64>().ok());
-        if versions().all(|version| version >= T::VERSION) {
+        if self.items().all(|item| item.first().is_none_or(|first| *first == b'{')) {
             return Ok(self);
         }
         let mut json = START.to_vec();
-        for (item, version) in self.items().zip(versions()) {
+        for item in self.items() {
             if json.len() > START.len() {
                 json.extend_from_slice(BETWEEN);
             }
-            json.append(&mut in_todays_shape::<T>(item.to_vec(), version, "of a page")?);
+            let digits = item.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            let (version, record) = item.split_at(digits);
+            let version = number(version).unwrap_or(T::VERSION);
+            json.append(&mut in_todays_shape::<T>(record.to_vec(), version, "of a page")?);
         }
         Ok(Self { json, ..self })
     }

@@ -81,6 +81,7 @@ impl Service {
             "stop" => self.stop().await,
             "create" => self.create(text(question, "company"), count(question, "events")).await,
             "push" => self.rival.push(count(question, "deliveries")).await,
+            "bystander" => self.company_with(BYSTANDER, &[format!("http://{}/1", self.sink)]).await,
             "crowd" => {
                 let (webhooks, backlog) = (count(question, "webhooks"), count(question, "backlog"));
                 self.crowd(webhooks, text(question, "path"), backlog).await;
@@ -139,14 +140,13 @@ impl Service {
         writers.join_all().await;
     }
 
-    /// Companies of 20 webhooks each, with a backlog, and one with a webhook that is measured.
+    /// Companies of 20 webhooks each, with a backlog.
     async fn crowd(&mut self, webhooks: usize, path: &str, backlog: usize) {
         for first in (0..webhooks).step_by(20) {
             let (name, count) = (format!("crowd {first}"), (webhooks - first).min(20));
             self.company_with(&name, &vec![format!("http://{}{path}", self.sink); count]).await;
             self.create(&name, backlog).await;
         }
-        self.company_with(BYSTANDER, &[format!("http://{}/1", self.sink)]).await;
     }
 
     async fn company_with(&mut self, name: &str, urls: &[String]) {

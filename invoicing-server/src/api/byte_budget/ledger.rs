@@ -181,11 +181,14 @@ impl Ledger {
     pub(super) fn piece_is_sent(&mut self, id: AnswerId, bytes: usize) {
         // An answer whose connection was closed is not here any more.
         let Some(answer) = self.answers.get_mut(&id) else { return };
+        if answer.held == 0 && answer.sending == bytes {
+            self.remove(id);
+            return;
+        }
         answer.sending -= bytes;
         let owner = answer.owner.clone();
         self.subtract(&owner, bytes);
         self.has_moved(id);
-        self.remove_if_sent(id);
     }
 
     /// Drops what the server has not taken. The answer is no download any more.
@@ -193,9 +196,12 @@ impl Ledger {
         let answer = self.answers.get_mut(&id)?;
         let (rest, held) = (mem::take(&mut answer.rest), mem::take(&mut answer.held));
         let (owner, download) = (answer.owner.clone(), answer.download.take());
+        let is_sent = answer.sending == 0;
         self.subtract(&owner, held);
         self.end_download(download);
-        self.remove_if_sent(id);
+        if is_sent {
+            self.remove(id);
+        }
         Some(rest)
     }
 
@@ -224,12 +230,6 @@ impl Ledger {
                 usage.answers.remove(&(before, id));
                 usage.answers.insert((now, id));
             }
-        }
-    }
-
-    fn remove_if_sent(&mut self, id: AnswerId) {
-        if self.answers.get(&id).is_some_and(|answer| answer.held == 0 && answer.sending == 0) {
-            self.remove(id);
         }
     }
 
