@@ -14,7 +14,7 @@ const PAGE_BY_CREATION: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND instr(search, $6) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -22,7 +22,7 @@ const PAGE_BY_CREATION: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND strpos(search, $6) > 0
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -32,7 +32,7 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND instr(search, $6) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -40,7 +40,7 @@ const PAGE_BY_MODIFICATION: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND updated_at >= $4 AND strpos(search, $6) > 0
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -51,7 +51,7 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND instr(search, $6) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -59,7 +59,7 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN record ELSE concat(version, record) END AS item FROM client
+            SELECT CASE WHEN version = $5 THEN record ELSE CAST(version AS TEXT) || record END AS item FROM client
             WHERE company_id = $1 AND external_id = $7 AND updated_at >= $4 AND strpos(search, $6) > 0
             LIMIT $2 + 1 OFFSET $3
         ) items",
