@@ -2,7 +2,10 @@
 
 use chrono::{Days, NaiveDate};
 use fastrand::Rng;
-use invoicing_core::{ClientType, Costing, Invalid, Money, NewClient, NewLine, Percent, Quantity, UnitPrice};
+use invoicing_core::{
+    ClientType, Costing, Invalid, Money, NewClient, NewLine, Percent, Quantity, UnitPrice, percent,
+    unit_price,
+};
 use rust_decimal::Decimal;
 
 const FIRST_NAMES: [&str; 10] =
@@ -25,21 +28,20 @@ struct Work {
     section: Option<&'static str>,
     description: &'static str,
     unit: &'static str,
-    /// Price of a unit in cents.
-    cents: i64,
+    price: UnitPrice,
     /// Percent.
     rate: i32,
 }
 
 const WORKS: [Work; 8] = [
-    work("Préparation", Some("Sols"), "Protection des sols et du mobilier", "forfait", 18_000, 10),
-    work("Préparation", Some("Murs"), "Rebouchage, ponçage et impression", "m2", 1_180, 10),
-    work("Préparation", Some("Murs"), "Dépose de papier peint", "m2", 850, 10),
-    work("Peinture", Some("Murs"), "Deux couches de peinture mate", "m2", 1_990, 10),
-    work("Peinture", Some("Plafonds"), "Plafonds, deux couches", "m2", 2_240, 10),
-    work("Peinture", Some("Boiseries"), "Laque satinée sur portes", "u", 9_450, 10),
-    work("Façade", None, "Ravalement, nettoyage et peinture pliolite", "m2", 4_820, 20),
-    work("Fournitures", None, "Nuancier et conseil en décoration", "h", 6_500, 20),
+    work("Préparation", Some("Sols"), "Protection des sols et du mobilier", "forfait", unit_price!(180), 10),
+    work("Préparation", Some("Murs"), "Rebouchage, ponçage et impression", "m2", unit_price!(11.80), 10),
+    work("Préparation", Some("Murs"), "Dépose de papier peint", "m2", unit_price!(8.50), 10),
+    work("Peinture", Some("Murs"), "Deux couches de peinture mate", "m2", unit_price!(19.90), 10),
+    work("Peinture", Some("Plafonds"), "Plafonds, deux couches", "m2", unit_price!(22.40), 10),
+    work("Peinture", Some("Boiseries"), "Laque satinée sur portes", "u", unit_price!(94.50), 10),
+    work("Façade", None, "Ravalement, nettoyage et peinture pliolite", "m2", unit_price!(48.20), 20),
+    work("Fournitures", None, "Nuancier et conseil en décoration", "h", unit_price!(65), 20),
 ];
 
 const fn work(
@@ -47,10 +49,10 @@ const fn work(
     section: Option<&'static str>,
     description: &'static str,
     unit: &'static str,
-    cents: i64,
+    price: UnitPrice,
     rate: i32,
 ) -> Work {
-    Work { lot, section, description, unit, cents, rate }
+    Work { lot, section, description, unit, price, rate }
 }
 
 /// One of several.
@@ -70,52 +72,39 @@ pub(crate) fn client(rng: &mut Rng) -> NewClient {
         format!("{first} {last}")
     };
     let kind = if is_business { ClientType::Professionnel } else { ClientType::Particulier };
-    NewClient {
-        email: Some(format!("client{}@exemple.fr", rng.u32(1_000..1_000_000))),
-        phone: (rng.bool()).then(|| format!("06 {:02} {:02} 00 00", rng.u8(..100), rng.u8(..100))),
-        address: Some(format!("{} rue des Lilas", rng.u8(1..120))),
-        city: Some(city.to_owned()),
-        zip_code: Some(zip_code.to_owned()),
-        client_type: Some(kind),
-        ..NewClient::named(name)
-    }
+    let mut client = NewClient::named(name)
+        .r#type(kind)
+        .email(format!("client{}@exemple.fr", rng.u32(1_000..1_000_000)))
+        .address(format!("{} rue des Lilas", rng.u8(1..120)))
+        .zip_code(zip_code)
+        .city(city);
+    client.phone = rng.bool().then(|| format!("06 {:02} {:02} 00 00", rng.u8(..100), rng.u8(..100)));
+    client
 }
 
 /// The lines of a quote; every fourth quote has a discount.
 pub(crate) fn lines(rng: &mut Rng) -> Result<Vec<NewLine>, Invalid> {
     let mut lines = Vec::new();
-    let mut total = Decimal::ZERO;
+    let mut total = Money::ZERO;
     for _ in 0..rng.usize(1..=6) {
         let work = &WORKS[rng.usize(..WORKS.len())];
-        let price = Decimal::new(work.cents, 2);
-        let quantity = if work.unit == "forfait" { Decimal::ONE } else { Decimal::new(rng.i64(10..900), 1) };
-        total += price * quantity;
-        lines.push(NewLine {
-            description: work.description.to_owned(),
-            quantity: Quantity::new(quantity)?,
-            unit: Some(work.unit.to_owned()),
-            unit_price: UnitPrice::new(price)?,
-            tva_rate: Percent::from(work.rate),
-            lot: Some(work.lot.to_owned()),
-            section: work.section.map(str::to_owned),
-            costing: Costing {
-                labour_cost: Some(Money::round(price * quantity * Decimal::new(45, 2))?),
-                private_note: Some("Marge à vérifier avant envoi".to_owned()),
-                ..Costing::default()
-            },
-        });
+        let tenths = if work.unit == "forfait" { 10 } else { rng.i64(10..900) };
+        let quantity = Quantity::new(Decimal::new(tenths, 1))?;
+        let price = quantity.times(work.price)?;
+        total = total.plus(price)?;
+        let costing = Costing::default()
+            .labour_cost(price.percent(percent!(45))?)
+            .private_note("Marge à vérifier avant envoi");
+        let mut line = NewLine::new(work.description, quantity, work.price, work.rate)
+            .unit(work.unit)
+            .lot(work.lot)
+            .cost(costing);
+        line.section = work.section.map(str::to_owned);
+        lines.push(line);
     }
     if rng.u8(..4) == 0 {
-        lines.push(NewLine {
-            description: "Remise commerciale".to_owned(),
-            quantity: Quantity::from(-1),
-            unit: Some("forfait".to_owned()),
-            unit_price: UnitPrice::new((total * Decimal::new(3, 2)).round_dp(2))?,
-            tva_rate: lines[0].tva_rate,
-            lot: None,
-            section: None,
-            costing: Costing::default(),
-        });
+        let discount = UnitPrice::new(total.percent(percent!(3))?.get())?;
+        lines.push(NewLine::new("Remise commerciale", -1, discount, lines[0].tva_rate).unit("forfait"));
     }
     Ok(lines)
 }

@@ -130,10 +130,9 @@ impl Business {
 
     async fn change_client(&mut self) -> Result<Option<Done>, Error> {
         let Some(client) = self.client().await? else { return Ok(None) };
-        let Client { name, email, address, city, zip_code, client_type, notes, external_id, .. } = client;
+        let Client { name, email, address, city, zip_code, r#type, notes, external_id, .. } = client;
         let phone = Some(format!("07 {:02} {:02} 00 00", self.rng.u8(..100), self.rng.u8(..100)));
-        let change =
-            NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id };
+        let change = NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id };
         self.company.clients().change(client.id, &change).await?;
         Ok(Some(Done::new("client.change", [("clientId", client.id.0)])))
     }

@@ -100,7 +100,7 @@ impl Row for Client {
             optional(&self.phone),
             optional(&self.city),
             optional(&self.zip_code),
-            or_empty(self.client_type.as_ref()),
+            or_empty(self.r#type.as_ref()),
             optional(&self.external_id),
             self.created_at.to_string(),
             self.updated_at.to_string(),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
+use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, fold_for_search, optional_text, required_text};
 use crate::{ChangeTime, ClientId, Invalid, Timestamp};
 
@@ -42,8 +43,7 @@ pub struct Client<T = ClientType> {
     /// Postal code.
     pub zip_code: Option<String>,
     /// Private person or business.
-    #[serde(rename = "type")]
-    pub client_type: Option<T>,
+    pub r#type: Option<T>,
     /// Notes, at most 2,000 characters. Visible through the API.
     pub notes: Option<String>,
     /// The caller's own identifier, unique per company.
@@ -55,6 +55,20 @@ pub struct Client<T = ClientType> {
 }
 
 /// A client as it is entered: the body of `POST /clients`.
+///
+/// ```
+/// use invoicing_core::{ClientType, NewClient};
+///
+/// let client = NewClient::named("Claire Lefèvre")
+///     .r#type(ClientType::Particulier)
+///     .email("claire.lefevre@exemple.fr")
+///     .address("14 rue des Lilas")
+///     .zip_code("69100")
+///     .city("Villeurbanne");
+/// # client.check()?;
+/// # Ok::<(), invoicing_core::Invalid>(())
+/// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewClient {
@@ -76,13 +90,8 @@ pub struct NewClient {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zip_code: Option<String>,
     /// Private person or business.
-    #[serde(
-        default,
-        rename = "type",
-        deserialize_with = "type_or_empty",
-        skip_serializing_if = "Option::is_none"
-    )]
-    pub client_type: Option<ClientType>,
+    #[serde(default, deserialize_with = "type_or_empty", skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<ClientType>,
     /// Notes, at most 2,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
@@ -107,10 +116,18 @@ pub type ClientChange = NewClient;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientFields(NewClient);
 
+text_setters! { NewClient: email phone address city zip_code notes external_id }
+
 impl NewClient {
     /// A client with a name and no other field.
     pub fn named(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Sets [`type`](Self#structfield.type).
+    pub fn r#type(mut self, kind: ClientType) -> Self {
+        self.r#type = Some(kind);
+        self
     }
 
     /// Trims, normalises and checks every field.
@@ -128,7 +145,7 @@ impl NewClient {
             address: long("address", &self.address)?,
             city: short("city", &self.city)?,
             zip_code: short("zipCode", &self.zip_code)?,
-            client_type: self.client_type,
+            r#type: self.r#type,
             notes: long("notes", &self.notes)?,
             external_id: check_external_id(self.external_id.as_deref())?,
         }))
@@ -159,8 +176,7 @@ impl ClientFields {
     }
 
     fn record(self, id: ClientId, created_at: Timestamp, updated_at: Timestamp) -> Client {
-        let NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id } =
-            self.0;
+        let NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id } = self.0;
         Client {
             id,
             name,
@@ -169,7 +185,7 @@ impl ClientFields {
             address,
             city,
             zip_code,
-            client_type,
+            r#type,
             notes,
             external_id,
             created_at,

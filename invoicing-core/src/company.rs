@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::address::postal_address;
+use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, check_email, optional_text, required_text};
 use crate::{CompanyId, Conflict, DomainError, Invalid, Timestamp};
 
@@ -33,6 +34,15 @@ impl Plan {
 }
 
 /// A company as it is entered.
+///
+/// ```
+/// use invoicing_core::{CompanyIdentity, NewCompany, Plan};
+///
+/// let company = NewCompany::named("Martin Peinture", Plan::Team)
+///     .automatic_invoicing(true)
+///     .identity(CompanyIdentity::default().city("Lyon").siret("732 829 320 00074"));
+/// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewCompany {
@@ -57,6 +67,7 @@ pub struct NewCompany {
 /// The text about a company on its documents, besides its name. Customers see all of it.
 ///
 /// Unknown fields are ignored when it is read: it is stored, and a newer version may have added some.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CompanyIdentity {
@@ -107,6 +118,10 @@ fn default_currency() -> String {
     "EUR".to_owned()
 }
 
+text_setters! {
+    CompanyIdentity: address zip_code city email phone siret vat_number insurance terms
+}
+
 impl NewCompany {
     /// A company in France that invoices in euros.
     pub fn named(name: impl Into<String>, plan: Plan) -> Self {
@@ -118,6 +133,30 @@ impl NewCompany {
             automatic_invoicing: false,
             identity: CompanyIdentity::default(),
         }
+    }
+
+    /// Sets [`time_zone`](Self#structfield.time_zone).
+    pub fn time_zone(mut self, name: impl Into<String>) -> Self {
+        self.time_zone = name.into();
+        self
+    }
+
+    /// Sets [`currency`](Self#structfield.currency).
+    pub fn currency(mut self, code: impl Into<String>) -> Self {
+        self.currency = code.into();
+        self
+    }
+
+    /// Sets [`automatic_invoicing`](Self#structfield.automatic_invoicing).
+    pub fn automatic_invoicing(mut self, on: bool) -> Self {
+        self.automatic_invoicing = on;
+        self
+    }
+
+    /// Sets [`identity`](Self#structfield.identity).
+    pub fn identity(mut self, identity: CompanyIdentity) -> Self {
+        self.identity = identity;
+        self
     }
 
     /// The record. The caller checks the time zone, for which this crate has no data.

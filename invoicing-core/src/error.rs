@@ -21,6 +21,18 @@ impl Invalid {
     pub fn new(field: impl Into<Cow<'static, str>>, rule: impl Into<Cow<'static, str>>) -> Self {
         Self { field: field.into(), rule: rule.into() }
     }
+
+    /// The same rule about another field: a host knows which of its own fields a number was meant for.
+    ///
+    /// ```
+    /// # use invoicing_core::Money;
+    /// let refused = "12,5".parse::<Money>().map_err(|invalid| invalid.in_field("deposit")).unwrap_err();
+    /// assert_eq!(refused.to_string(), r#"deposit: must be a decimal number such as 12.5, not "12,5""#);
+    /// ```
+    #[must_use]
+    pub fn in_field(self, field: impl Into<Cow<'static, str>>) -> Self {
+        Self { field: field.into(), ..self }
+    }
 }
 
 /// The state of the record does not allow the operation.

@@ -4,6 +4,8 @@
 //! number goes through any reader, also one that uses binary floats, without changing. The domain itself never
 //! computes with binary floats.
 
+mod literal;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -57,8 +59,15 @@ where
     if !text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
         return Err(E::custom("expected a number"));
     }
-    let value = exact(text).ok_or_else(|| E::custom("the number has too many digits"))?;
+    let value = exact(text).ok_or_else(|| E::custom(format!("{} has too many digits", shortened(text))))?;
     T::try_from(value).map_err(|invalid| E::custom(invalid.rule))
+}
+
+/// The start of an input, for the error about it.
+fn shortened(text: &str) -> String {
+    const CHARS: usize = 40;
+    let start: String = text.chars().take(CHARS).collect();
+    if start.len() < text.len() { start + "…" } else { start }
 }
 
 /// The value of a JSON number, if a decimal can hold it without rounding.
@@ -96,7 +105,7 @@ impl serde::de::Visitor<'_> for NumberVisitor {
 }
 
 macro_rules! fixed {
-    ($($(#[$doc:meta])* $name:ident, $places:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $field:literal, $places:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name(Decimal);
@@ -106,15 +115,15 @@ macro_rules! fixed {
             pub const PLACES: u32 = $places;
             /// Nothing.
             pub const ZERO: Self = Self(Decimal::ZERO);
+            /// The field that an error names, unless the caller knows better.
+            const FIELD: &'static str = $field;
 
             /// Takes the value if it has no more places and digits than this type keeps.
             pub fn new(value: Decimal) -> Result<Self, Invalid> {
                 let value = value.normalize();
                 if value.scale() > Self::PLACES {
-                    return Err(Invalid::new(
-                        stringify!($name),
-                        concat!("must have at most ", $places, " decimals"),
-                    ));
+                    let rule = format!("must have at most {} decimals, not as in {value}", Self::PLACES);
+                    return Err(Invalid::new(Self::FIELD, rule));
                 }
                 Self::in_range(value)
             }
@@ -130,7 +139,8 @@ macro_rules! fixed {
                 if value.abs() < limit {
                     Ok(Self(value))
                 } else {
-                    Err(Invalid::new(stringify!($name), format!("must be below {limit} in size")))
+                    let rule = format!("must be below {limit} in size, which {value} is not");
+                    Err(Invalid::new(Self::FIELD, rule))
                 }
             }
 
@@ -164,12 +174,20 @@ macro_rules! fixed {
             }
         }
 
+        impl From<u32> for $name {
+            fn from(value: u32) -> Self {
+                Self(Decimal::from(value))
+            }
+        }
+
         impl FromStr for $name {
             type Err = Invalid;
 
             fn from_str(text: &str) -> Result<Self, Invalid> {
-                let value = Decimal::from_str_exact(text)
-                    .map_err(|_| Invalid::new(stringify!($name), "must be a decimal number"))?;
+                let value = Decimal::from_str_exact(text).map_err(|_| {
+                    let rule = format!("must be a decimal number such as 12.5, not {:?}", shortened(text));
+                    Invalid::new(Self::FIELD, rule)
+                })?;
                 Self::new(value)
             }
         }
@@ -203,16 +221,30 @@ macro_rules! fixed {
 
 fixed! {
     /// An amount of money in the document's currency: at most 2 decimals, below 10^13.
-    Money, 2;
+    ///
+    /// From a literal with [`money!`](crate::money), from an `i32` or `u32` with `From`, from cents with
+    /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with [`new`](Self::new).
+    Money, "amount", 2;
     /// A quantity: at most 4 decimals, below 10^11. Negative on a discount line.
-    Quantity, 4;
+    ///
+    /// From a literal with [`quantity!`](crate::quantity), from an `i32` or `u32` with `From`, from a text with `parse`.
+    Quantity, "quantity", 4;
     /// A price for one unit, without VAT: at most 4 decimals, below 10^11.
-    UnitPrice, 4;
+    ///
+    /// From a literal with [`unit_price!`](crate::unit_price), from an `i32` or `u32` with `From`, from a text with `parse`.
+    UnitPrice, "unitPrice", 4;
     /// A percentage, such as a VAT rate: at most 2 decimals (5.5 is 5.5 %).
-    Percent, 2;
+    ///
+    /// From a literal with [`percent!`](crate::percent), from an `i32` or `u32` with `From`, from a text with `parse`.
+    Percent, "percent", 2;
 }
 
 impl Money {
+    /// The amount of so many cents, such as a payment provider counts them.
+    pub fn from_cents(cents: i64) -> Result<Self, Invalid> {
+        Self::new(Decimal::new(cents, 2))
+    }
+
     /// The sum.
     pub fn plus(self, other: Self) -> Result<Self, Invalid> {
         self.0.checked_add(other.0).map_or_else(|| Err(overflow()), Self::new)
@@ -244,7 +276,7 @@ impl Quantity {
 }
 
 fn overflow() -> Invalid {
-    Invalid::new("Money", "is too large to compute")
+    Invalid::new(Money::FIELD, "is too large to compute")
 }
 
 #[cfg(test)]
@@ -279,6 +311,39 @@ mod tests {
             assert!(bad.parse::<Money>().is_err(), "{bad}");
         }
         assert!("9999999999999.99".parse::<Money>().is_ok());
+    }
+
+    #[test]
+    fn a_number_that_is_refused_names_its_field_and_the_input() {
+        let refused = |invalid: Invalid| invalid.to_string();
+        assert_eq!(
+            refused("12,5".parse::<Quantity>().unwrap_err()),
+            r#"quantity: must be a decimal number such as 12.5, not "12,5""#
+        );
+        assert_eq!(
+            refused("1.00001".parse::<UnitPrice>().unwrap_err()),
+            "unitPrice: must have at most 4 decimals, not as in 1.00001"
+        );
+        assert_eq!(
+            refused(Money::from_cents(i64::MAX).unwrap_err().in_field("deposit")),
+            "deposit: must be below 10000000000000 in size, which 92233720368547758.07 is not"
+        );
+        let long = "x".repeat(1_000).parse::<Percent>().unwrap_err().to_string();
+        assert!(long.starts_with("percent: ") && long.len() < 120, "{long}");
+        let entered = serde_json::from_str::<Entered>(r#"{"amount": 0.10000000000000000000000000000001}"#);
+        assert!(
+            entered
+                .unwrap_err()
+                .to_string()
+                .starts_with("0.10000000000000000000000000000001 has too many digits")
+        );
+    }
+
+    #[test]
+    fn integers_and_cents_are_numbers_without_parsing() {
+        assert_eq!((Money::from(12), Money::from(12_u32)), (money("12"), money("12")));
+        assert_eq!(Money::from_cents(-120_050).unwrap(), money("-1200.5"));
+        assert_eq!(Money::from_cents(1_200).unwrap().to_string(), Money::from(12).to_string());
     }
 
     /// Rules: MONEY-2

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::{
     ChangeTime, Client, ClientId, Costing, Invoice, InvoiceId, InvoiceIssue, InvoiceStatus, Line, NewClient,
     NewLine, Percent, PricedLines, Quote, QuoteCreation, QuoteId, QuoteStatus, SignatureBlock, Timestamp,
-    price_lines,
+    UnitPrice, money, price_lines,
 };
 
 /// The instant of creation in milliseconds; the other instants of a record are a few milliseconds later.
@@ -42,37 +42,30 @@ pub(crate) fn uuid(n: u128) -> Uuid {
 
 /// A client with every field.
 pub(crate) fn client() -> Client {
-    let new = NewClient {
-        email: Some("lea@exemple.fr".into()),
-        phone: Some("01 23 45 67 89".into()),
-        address: Some("1 rue des Lilas".into()),
-        city: Some("Paris".into()),
-        zip_code: Some("75001".into()),
-        client_type: Some(crate::ClientType::Particulier),
-        notes: Some("calls back".into()),
-        external_id: Some("crm-1".into()),
-        ..NewClient::named("Léa Martin")
-    };
+    let new = NewClient::named("Léa Martin")
+        .r#type(crate::ClientType::Particulier)
+        .email("lea@exemple.fr")
+        .phone("01 23 45 67 89")
+        .address("1 rue des Lilas")
+        .zip_code("75001")
+        .city("Paris")
+        .notes("calls back")
+        .external_id("crm-1");
     new.check().unwrap().create(ClientId(uuid(1)), time(0))
 }
 
 /// A line at so much, with canaries in everything that must not leave.
 pub(crate) fn new_line(price: &str, rate: &str) -> NewLine {
-    NewLine {
-        description: "Paint the hall".into(),
-        quantity: "2".parse().unwrap(),
-        unit: Some("m2".into()),
-        unit_price: price.parse().unwrap(),
-        tva_rate: rate.parse().unwrap(),
-        lot: Some("Painting".into()),
-        section: Some("Ground floor".into()),
-        costing: Costing {
-            labour_cost: Some("777.71".parse().unwrap()),
-            material_cost: Some("888.82".parse().unwrap()),
-            private_note: Some("CANARY note".into()),
-            subcontractor: Some("CANARY subcontractor".into()),
-        },
-    }
+    let costing = Costing::default()
+        .labour_cost(money!(777.71))
+        .material_cost(money!(888.82))
+        .private_note("CANARY note")
+        .subcontractor("CANARY subcontractor");
+    NewLine::new("Paint the hall", 2, price.parse::<UnitPrice>().unwrap(), rate.parse::<Percent>().unwrap())
+        .unit("m2")
+        .lot("Painting")
+        .section("Ground floor")
+        .cost(costing)
 }
 
 /// Two lines at two rates, 300 without VAT and 340 with it.

@@ -16,6 +16,7 @@ use crate::{
 pub const DEFAULT_PAYMENT_DAYS: u64 = 30;
 
 /// The data that an invoice gets when it is issued.
+#[must_use]
 #[derive(Debug, Clone, Copy)]
 pub struct InvoiceIssue<'a> {
     /// The number, allocated in the same transaction.
@@ -24,6 +25,19 @@ pub struct InvoiceIssue<'a> {
     pub issue_date: NaiveDate,
     /// Last day for paying; 30 days later where missing.
     pub due_date: Option<NaiveDate>,
+}
+
+impl<'a> InvoiceIssue<'a> {
+    /// With a due date 30 days after the issue.
+    pub const fn new(number: &'a str, issue_date: NaiveDate) -> Self {
+        Self { number, issue_date, due_date: None }
+    }
+
+    /// Sets [`due_date`](Self#structfield.due_date).
+    pub fn due_date(mut self, day: NaiveDate) -> Self {
+        self.due_date = Some(day);
+        self
+    }
 }
 
 impl Invoice {

@@ -8,17 +8,22 @@
 //! these types, so they cannot leave the service.
 //!
 //! ```
-//! use invoicing_core::{NewLine, price_lines, Totals};
+//! use invoicing_core::{NewLine, Totals, money, price_lines, quantity};
 //!
-//! let lines: Vec<NewLine> = serde_json::from_str(
-//!     r#"[{"description": "Paint", "quantity": 12.5, "unit": "m2", "unitPrice": 24, "tvaRate": 10}]"#,
-//! )?;
-//! let priced = price_lines(&lines)?;
+//! let line = NewLine::new("Paint", quantity!(12.5), 24, 10).unit("m2");
+//! let priced = price_lines(&[line])?;
 //! let totals = Totals::of(&priced.lines)?;
-//! assert_eq!(totals.total_ht.to_string(), "300");
-//! assert_eq!(totals.total_ttc.to_string(), "330");
-//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! assert_eq!((totals.total_ht, totals.total_ttc), (money!(300), money!(330)));
+//! # Ok::<(), invoicing_core::Invalid>(())
 //! ```
+//!
+//! # Inputs
+//!
+//! What a host enters are plain structs with public fields. Each has a constructor that takes what it cannot do without,
+//! and a setter for each other field, named like it: `NewClient::named("Claire").city("Lyon")`.
+//!
+//! Numbers are exact. Where one is expected an integer will do; [`money!`], [`quantity!`], [`unit_price!`] and
+//! [`percent!`] take a literal with decimals, which is checked when it is compiled. Nothing takes a binary float.
 //!
 //! # Extension of types
 //!
@@ -73,6 +78,7 @@ mod quote;
 mod quote_states;
 pub mod retry_after;
 mod retry_policy;
+mod setters;
 mod text;
 mod timestamp;
 mod totals;

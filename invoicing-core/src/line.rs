@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
 use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
 
@@ -36,6 +37,7 @@ pub struct Line {
 }
 
 /// The internal costs of a line. Stored for the host only; never part of an API answer, a webhook or a document.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Costing {
@@ -52,6 +54,19 @@ pub struct Costing {
 }
 
 /// A line as the host enters it: the visible part without its total, and the internal part.
+///
+/// ```
+/// use invoicing_core::{Costing, NewLine, quantity, unit_price};
+///
+/// let painting = NewLine::new("Two coats of matt paint", quantity!(37.5), unit_price!(19.90), 10)
+///     .unit("m2")
+///     .lot("Painting")
+///     .section("Ground floor")
+///     .cost(Costing::default().labour_cost(320).material_cost(145).private_note("Damp wall"));
+/// # invoicing_core::price_lines(&[painting])?;
+/// # Ok::<(), invoicing_core::Invalid>(())
+/// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewLine {
@@ -78,6 +93,50 @@ pub struct NewLine {
     /// The internal costs.
     #[serde(default)]
     pub costing: Costing,
+}
+
+text_setters! { NewLine: unit lot section }
+text_setters! { Costing: private_note subcontractor }
+
+impl NewLine {
+    /// A line without unit, lot, section and costs. `tva_rate` is in percent.
+    pub fn new(
+        description: impl Into<String>,
+        quantity: impl Into<Quantity>,
+        unit_price: impl Into<UnitPrice>,
+        tva_rate: impl Into<Percent>,
+    ) -> Self {
+        Self {
+            description: description.into(),
+            quantity: quantity.into(),
+            unit: None,
+            unit_price: unit_price.into(),
+            tva_rate: tva_rate.into(),
+            lot: None,
+            section: None,
+            costing: Costing::default(),
+        }
+    }
+
+    /// Sets [`costing`](Self#structfield.costing), which the client never sees.
+    pub fn cost(mut self, costing: Costing) -> Self {
+        self.costing = costing;
+        self
+    }
+}
+
+impl Costing {
+    /// Sets [`labour_cost`](Self#structfield.labour_cost).
+    pub fn labour_cost(mut self, cost: impl Into<Money>) -> Self {
+        self.labour_cost = Some(cost.into());
+        self
+    }
+
+    /// Sets [`material_cost`](Self#structfield.material_cost).
+    pub fn material_cost(mut self, cost: impl Into<Money>) -> Self {
+        self.material_cost = Some(cost.into());
+        self
+    }
 }
 
 /// Checked lines, split into the visible part and the internal part. Both lists have the same order and length.
@@ -124,10 +183,8 @@ fn visible(line: &NewLine, name: impl Fn(&str) -> String) -> Result<Line, Invali
     if line.tva_rate.is_negative() || line.tva_rate > Percent::from(100) {
         return Err(Invalid::new(name("tvaRate"), "must be between 0 and 100"));
     }
-    let total_ht = line
-        .quantity
-        .times(line.unit_price)
-        .map_err(|invalid| Invalid::new(name("totalHT"), invalid.rule))?;
+    let total_ht =
+        line.quantity.times(line.unit_price).map_err(|invalid| invalid.in_field(name("totalHT")))?;
     Ok(Line {
         description: required_text(&name("description"), &line.description, LONG_TEXT)?,
         quantity: line.quantity,

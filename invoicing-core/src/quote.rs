@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use strum::{Display, IntoStaticStr, VariantArray};
 
 use crate::flatten::{self, Member, SideMembers};
+use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
 use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
 
@@ -174,6 +175,17 @@ impl<'de> SideMembers<'de> for DetailMembers {
 }
 
 /// A quote as the host enters it, new or as the new content of a draft.
+///
+/// ```
+/// # use invoicing_core::{ClientId, NewLine, NewQuote, quantity};
+/// # fn quote(client_id: ClientId) -> NewQuote {
+/// NewQuote::empty(client_id)
+///     .line(NewLine::new("Paint", quantity!(12.5), 24, 10).unit("m2"))
+///     .line(NewLine::new("Discount", -1, 50, 10))
+///     .retention_rate(5)
+/// # }
+/// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewQuote {
@@ -194,6 +206,8 @@ pub struct NewQuote {
     pub work_site: Option<String>,
 }
 
+text_setters! { NewQuote: work_site }
+
 impl NewQuote {
     /// A quote without lines, retention or validity.
     pub const fn empty(client_id: ClientId) -> Self {
@@ -204,6 +218,30 @@ impl NewQuote {
             valid_until: None,
             work_site: None,
         }
+    }
+
+    /// Adds a line.
+    pub fn line(mut self, line: NewLine) -> Self {
+        self.lines.push(line);
+        self
+    }
+
+    /// Adds lines.
+    pub fn lines(mut self, lines: impl IntoIterator<Item = NewLine>) -> Self {
+        self.lines.extend(lines);
+        self
+    }
+
+    /// Sets [`retention_rate`](Self#structfield.retention_rate).
+    pub fn retention_rate(mut self, rate: impl Into<Percent>) -> Self {
+        self.retention_rate = rate.into();
+        self
+    }
+
+    /// Sets [`valid_until`](Self#structfield.valid_until).
+    pub fn valid_until(mut self, day: NaiveDate) -> Self {
+        self.valid_until = Some(day);
+        self
     }
 
     /// The work site, trimmed, normalised and checked.

@@ -31,6 +31,7 @@ pub struct QuoteCreation<'a> {
 }
 
 /// The state in which an imported quote arrives.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QuoteImport {
     /// Any state.
@@ -41,7 +42,27 @@ pub struct QuoteImport {
     pub accepted_at: Option<Timestamp>,
 }
 
+impl QuoteImport {
+    /// In this state, at the import's instant where it needs one.
+    pub const fn new(status: QuoteStatus) -> Self {
+        Self { status, sent_at: None, accepted_at: None }
+    }
+
+    /// Sets [`sent_at`](Self#structfield.sent_at).
+    pub fn sent_at(mut self, at: Timestamp) -> Self {
+        self.sent_at = Some(at);
+        self
+    }
+
+    /// Sets [`accepted_at`](Self#structfield.accepted_at).
+    pub fn accepted_at(mut self, at: Timestamp) -> Self {
+        self.accepted_at = Some(at);
+        self
+    }
+}
+
 /// The evidence that a signer submits.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignatureEvidence {
     /// Name of the signer, 1 to 255 characters.
@@ -53,6 +74,19 @@ pub struct SignatureEvidence {
 }
 
 impl SignatureEvidence {
+    /// What a signer of this name and e-mail agreed to.
+    pub fn new(
+        signed_by_name: impl Into<String>,
+        signed_by_email: impl Into<String>,
+        accepted_text: impl Into<String>,
+    ) -> Self {
+        Self {
+            signed_by_name: signed_by_name.into(),
+            signed_by_email: signed_by_email.into(),
+            accepted_text: accepted_text.into(),
+        }
+    }
+
     /// Trims, normalises and checks the fields.
     pub fn check(&self) -> Result<Self, Invalid> {
         let signed_by_email = required_text("signedByEmail", &self.signed_by_email, SHORT_TEXT)?;

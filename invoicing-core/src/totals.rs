@@ -94,19 +94,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{NewLine, price_lines};
+    use crate::{NewLine, Quantity, UnitPrice, price_lines};
 
     fn line(quantity: i64, price: i64, rate: i64) -> NewLine {
-        NewLine {
-            description: "x".into(),
-            quantity: Decimal::new(quantity, 4).try_into().unwrap(),
-            unit: None,
-            unit_price: Decimal::new(price, 4).try_into().unwrap(),
-            tva_rate: Decimal::new(rate, 2).try_into().unwrap(),
-            lot: None,
-            section: None,
-            costing: crate::Costing::default(),
-        }
+        let quantity = Quantity::new(Decimal::new(quantity, 4)).unwrap();
+        let price = UnitPrice::new(Decimal::new(price, 4)).unwrap();
+        NewLine::new("x", quantity, price, Percent::new(Decimal::new(rate, 2)).unwrap())
     }
 
     fn totals(lines: &[NewLine]) -> Result<Totals, Invalid> {

@@ -183,8 +183,8 @@ fn create(request: &ReceivedRequest, store: &mut Store) -> ApiResult {
 fn normalised(fields: ClientFields) -> NewClient {
     let at = ChangeTime { now: Timestamp::EARLIEST, stamp: Timestamp::EARLIEST };
     let record = fields.create(ClientId(Uuid::nil()), at);
-    let Client { name, email, phone, address, city, zip_code, client_type, notes, external_id, .. } = record;
-    NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id }
+    let Client { name, email, phone, address, city, zip_code, r#type, notes, external_id, .. } = record;
+    NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id }
 }
 
 fn matches(wanted: Option<&str>, status: &impl ToString) -> bool {

@@ -44,7 +44,7 @@ impl Store {
     /// Adds a client with these fields.
     pub fn add_client(&mut self, new: NewClient) -> ClientId {
         let (id, now) = (ClientId(self.id()), self.stamp());
-        let NewClient { name, email, phone, address, city, zip_code, client_type, notes, external_id } = new;
+        let NewClient { name, email, phone, address, city, zip_code, r#type, notes, external_id } = new;
         self.clients.push(Client {
             id,
             name,
@@ -53,7 +53,7 @@ impl Store {
             address,
             city,
             zip_code,
-            client_type: client_type.map(OpenEnum::Known),
+            r#type: r#type.map(OpenEnum::Known),
             notes,
             external_id,
             created_at: now,

@@ -115,11 +115,7 @@ async fn clients_are_created_or_found() {
     let replies = [reply(201, &client_json("Dupont")), reply(200, &client_json("Durand"))];
     let server = StubServer::script(replies).await;
     let (client, _) = client(&server);
-    let new = NewClient {
-        client_type: Some(ClientType::Professionnel),
-        external_id: Some("crm-1".into()),
-        ..NewClient::named("Dupont")
-    };
+    let new = NewClient::named("Dupont").r#type(ClientType::Professionnel).external_id("crm-1");
     let created = client.clients().create(&new).await.unwrap();
     assert!(created.is_created());
     let existing = client.clients().create(&new).await.unwrap();

@@ -41,7 +41,7 @@ fn a_record_reads_back_as_itself_and_what_is_new_in_it_is_ignored() {
     json["loyalty"] = serde_json::json!({"points": 3});
     json["type"] = "ASSOCIATION".into();
     let read: Client<crate::OpenEnum<ClientType>> = serde_json::from_value(json.clone()).unwrap();
-    assert_eq!(read.client_type.as_ref().unwrap().known(), None);
+    assert_eq!(read.r#type.as_ref().unwrap().known(), None);
     assert_eq!(serde_json::to_value(&read).unwrap()["type"], "ASSOCIATION");
 }
 
@@ -83,7 +83,7 @@ fn an_empty_optional_text_is_null() {
 /// Rules: CLIENT-6
 #[test]
 fn a_type_is_one_of_two_words() {
-    let kind = |word: &str| parse(&format!(r#"{{"name": "a", "type": "{word}"}}"#)).unwrap().client_type;
+    let kind = |word: &str| parse(&format!(r#"{{"name": "a", "type": "{word}"}}"#)).unwrap().r#type;
     assert_eq!(kind("PARTICULIER"), Some(ClientType::Particulier));
     assert_eq!(kind(" PROFESSIONNEL "), Some(ClientType::Professionnel));
 }
@@ -148,7 +148,7 @@ fn fields_of(client: &Client) -> NewClient {
         address: client.address.clone(),
         city: client.city.clone(),
         zip_code: client.zip_code.clone(),
-        client_type: client.client_type,
+        r#type: client.r#type,
         notes: client.notes.clone(),
         external_id: client.external_id.clone(),
     }
@@ -173,7 +173,7 @@ fn each_field_that_differs_is_a_change() {
         |new| new.address = None,
         |new| new.city = None,
         |new| new.zip_code = None,
-        |new| new.client_type = None,
+        |new| new.r#type = None,
         |new| new.notes = None,
         |new| new.external_id = None,
     ];

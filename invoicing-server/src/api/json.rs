@@ -180,7 +180,8 @@ mod tests {
         let payment = |amount: &str| {
             parse::<NewPayment>(format!(r#"{{"amount":{amount},"method":"bank"}}"#).as_bytes())
         };
-        assert_eq!(message(payment(BAD).map(drop)), "amount: must have at most 2 decimals");
+        let expected = format!("amount: must have at most 2 decimals, not as in {BAD}");
+        assert_eq!(message(payment(BAD).map(drop)), expected);
         assert_eq!(payment("0.1").unwrap().amount.to_string(), "0.1");
     }
 
