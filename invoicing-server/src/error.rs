@@ -1,11 +1,24 @@
 //! The error of every operation.
 
-use invoicing_core::{Conflict, DomainError, Invalid};
+use http::StatusCode;
+use invoicing_core::{Conflict, DomainError, ErrorCode, Invalid};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why an operation did not happen. Nothing has changed and nothing was emitted, except as said at
 /// [`StorageUnavailable`](Self::StorageUnavailable).
+///
+/// A host with routes of its own answers like the API. The text of an error tells nothing of the inside: its source does,
+/// and belongs in the log.
+///
+/// ```
+/// # use http::StatusCode;
+/// # use invoicing_server::Error;
+/// fn answer(error: &Error) -> (StatusCode, String) {
+///     (error.status(), format!("{}: {error}", error.code()))
+/// }
+/// assert_eq!(answer(&Error::NotFound), (StatusCode::NOT_FOUND, "not_found: not found".to_owned()));
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,6 +48,24 @@ pub enum Error {
 }
 
 impl Error {
+    /// The code with which the API answers the error.
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            Self::NotFound => ErrorCode::NotFound,
+            Self::Invalid(_) => ErrorCode::ValidationError,
+            Self::Conflict(_) => ErrorCode::Conflict,
+            Self::DocumentUnavailable => ErrorCode::DocumentUnavailable,
+            Self::Overloaded => ErrorCode::Overloaded,
+            Self::StorageUnavailable(_) => ErrorCode::StorageUnavailable,
+            Self::Internal(_) => ErrorCode::ServerError,
+        }
+    }
+
+    /// The status that goes with [`code`](Self::code).
+    pub fn status(&self) -> StatusCode {
+        status_of(&self.code())
+    }
+
     pub(crate) fn internal(source: impl Into<Source>) -> Self {
         Self::Internal(source.into())
     }
@@ -59,6 +90,12 @@ impl Error {
     ) -> Self {
         Self::internal(format!("table {table}, column {column}, row {id}: {cause}"))
     }
+}
+
+/// The status of a code: every known one has a valid one.
+pub(crate) fn status_of(code: &ErrorCode) -> StatusCode {
+    let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
+    status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
 }
 
 impl From<DomainError> for Error {

@@ -68,13 +68,9 @@ impl ApiError {
             Self::PayloadTooLarge => ErrorCode::PayloadTooLarge,
             Self::RequestTimeout => ErrorCode::RequestTimeout,
             Self::ExpectationFailed => ErrorCode::ExpectationFailed,
-            Self::Overloaded | Self::Operation(Error::Overloaded) => ErrorCode::Overloaded,
-            Self::Operation(Error::NotFound) => ErrorCode::NotFound,
-            Self::Operation(Error::Invalid(_)) => ErrorCode::ValidationError,
-            Self::Operation(Error::Conflict(_)) => ErrorCode::Conflict,
-            Self::Operation(Error::DocumentUnavailable) => ErrorCode::DocumentUnavailable,
-            Self::Operation(Error::StorageUnavailable(_)) => ErrorCode::StorageUnavailable,
-            Self::Operation(Error::Internal(_)) | Self::Panicked => ErrorCode::ServerError,
+            Self::Overloaded => ErrorCode::Overloaded,
+            Self::Operation(error) => error.code(),
+            Self::Panicked => ErrorCode::ServerError,
         }
     }
 

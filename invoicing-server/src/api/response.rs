@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::error::ApiError;
 use super::request_id::X_REQUEST_ID;
 use crate::Error;
+use crate::error::status_of;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -51,9 +52,9 @@ impl ApiError {
 
     /// The response, without the headers of every response.
     pub(super) fn response(&self) -> Response<Bytes> {
-        let status = self.code().status().and_then(|status| StatusCode::from_u16(status).ok());
+        let status = status_of(&self.code());
         let body = self.shared_body().unwrap_or_else(|| self.body().into());
-        let mut response = json(status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), body);
+        let mut response = json(status, body);
         response.headers_mut().extend(self.header());
         response
     }

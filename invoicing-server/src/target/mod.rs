@@ -49,7 +49,7 @@ impl TargetPolicy {
     ///
     /// # Errors
     /// The rule that the URL breaks. The text continues a sentence that begins with the name of the field, and tells
-    /// nothing about this host's network, so that it can be shown to companies.
+    /// nothing about this host's network, so that it can be shown to companies. Where a setting lifts the rule, it names it.
     pub fn parse(self, url: &str) -> Result<TargetUrl, TargetError> {
         if url.chars().count() > MAX_URL_CHARS {
             return Err(TargetError::TooLong);
@@ -189,7 +189,7 @@ pub enum TargetError {
     #[error("must be an absolute URL such as https://example.com/hooks")]
     Malformed,
     /// A scheme other than `https`.
-    #[error("must start with https://")]
+    #[error("must start with https://; a host allows http:// with TargetPolicy::allow_http")]
     NotHttps,
     /// A scheme other than `https` and `http`, where both are allowed.
     #[error("must start with https:// or http://")]
@@ -209,10 +209,16 @@ pub enum TargetError {
     #[error("must not use a port of a service other than the web's, such as 22 or 25; 443 is usual")]
     Port,
     /// An address literal that is not public, however it was spelled.
-    #[error("must lead to a public address, not to a private, local or reserved one")]
+    #[error(
+        "must lead to a public address, not to a private, local or reserved one; a host allows these with \
+         TargetPolicy::allow_private"
+    )]
     PrivateAddress,
     /// `localhost`, a name without a dot, or one that exists in private networks only.
-    #[error("must name a host on the public internet, not a local name")]
+    #[error(
+        "must name a host on the public internet, not a local name; a host allows these with \
+         TargetPolicy::allow_private"
+    )]
     LocalName,
 }
 

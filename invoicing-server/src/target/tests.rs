@@ -23,6 +23,21 @@ fn http_is_accepted_only_where_allowed() {
 }
 
 #[test]
+fn a_rule_that_a_setting_lifts_names_it() {
+    for (url, setting) in [
+        ("http://example.com/", "TargetPolicy::allow_http"),
+        ("http://localhost:9000/", "TargetPolicy::allow_http"),
+        ("https://127.0.0.1:9000/", "TargetPolicy::allow_private"),
+        ("https://[fd00::1]/", "TargetPolicy::allow_private"),
+        ("https://localhost/", "TargetPolicy::allow_private"),
+    ] {
+        let refused = STRICT.parse(url).unwrap_err().to_string();
+        assert!(refused.contains(setting), "{url}: {refused}");
+        assert_eq!(parse(OPEN, url), Ok(()), "{url}");
+    }
+}
+
+#[test]
 fn an_accepted_url_is_normalised_and_the_client_uses_that_form() {
     for (url, normalised, host) in [
         ("HTTPS://Example.COM:443", "https://example.com/", "example.com"),
