@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::future::ready;
 
 use invoicing_client::{CatchUp, FileCheckpoint, InvoicingClient, QuoteItem, Quotes};
-use invoicing_core::{NewClient, NewQuote, QuoteId};
+use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, quantity};
 use invoicing_examples::{Demo, Failure};
 
 /// The integrator's copy. A real one is a table, written in the handler, before `Ok`.
@@ -54,11 +54,9 @@ async fn pass(catch_up: &mut CatchUp<Quotes>, copy: &mut Copy) -> Result<usize, 
 async fn demonstrate() -> Result<(), Failure> {
     let demo = Demo::start().await?;
     let quotes = demo.company.quotes();
-    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?.client;
-    let lines =
-        r#"[{"description": "Peinture", "quantity": 12.5, "unit": "m2", "unitPrice": 24, "tvaRate": 10}]"#;
-    let lines = serde_json::from_str(lines)?;
-    let new = NewQuote { lines, ..NewQuote::empty(client.id) };
+    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+    let line = NewLine::new("Peinture", quantity!(12.5), 24, 10).unit("m2");
+    let new = NewQuote::empty(client.id).line(line);
     let first = quotes.create(&new).await?;
     quotes.create(&new).await?;
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use invoicing_core::{EventKind, NewClient, NewQuote};
+use invoicing_core::{NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
@@ -80,11 +80,10 @@ async fn demonstrate() -> Result<(), Failure> {
     let inbox = Arc::new(SqliteInbox::open(folder.path().join("inbox.db")).await?);
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/hook", listener.local_addr()?);
-    let new = NewWebhook { url, events: EventKind::ALL.to_vec() };
-    let secret = demo.company.webhooks().register(&new).await?.secret;
+    let secret = demo.company.webhooks().register(&NewWebhook::for_all_events(url)).await?.secret;
     let router = router(Verifier::new(secret.reveal())?, &inbox);
 
-    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?.client;
+    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
     demo.company.quotes().create(&NewQuote::empty(client.id)).await?;
     let worker = worker(&inbox);
     let (done, mut handled) = mpsc::unbounded_channel();

@@ -22,7 +22,7 @@ use futures_util::{Stream, stream};
 use invoicing_client::{
     CatchUpError, ChangeEvent, CheckpointStore, FileCheckpoint, InvoicingClient, QuoteItem,
 };
-use invoicing_core::{EventKind, NewClient, NewQuote};
+use invoicing_core::{NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
@@ -146,13 +146,13 @@ async fn main() -> Result<(), Failure> {
 async fn demonstrate() -> Result<(), Failure> {
     let demo = Demo::start().await?;
     let folder = tempfile::tempdir()?;
-    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?.client;
+    let client = demo.company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
     let new = NewQuote::empty(client.id);
     let mut quotes = vec![demo.company.quotes().create(&new).await?.summary.id];
 
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    let webhook = NewWebhook { url: format!("http://{address}/hook"), events: EventKind::ALL.to_vec() };
+    let webhook = NewWebhook::for_all_events(format!("http://{address}/hook"));
     let secret = demo.company.webhooks().register(&webhook).await?.secret;
     let api = InvoicingClient::builder(&demo.base_url, &*demo.key).build()?;
     let connector = Connector::open(api.clone(), folder.path()).await?;

@@ -33,8 +33,8 @@ impl Story {
             ),
         );
         let invoice = self.pay(&invoice, invoice.summary.amount_due, "VIR-0003").await?;
-        let new = NewClient { city: Some("Lyon".into()), ..NewClient::named("Copropriété Les Glycines") };
-        let client = self.company.clients().create(&new).await?.client;
+        let new = NewClient::named("Copropriété Les Glycines").city("Lyon");
+        let client = self.company.clients().create(&new).await?;
         let quote = self.company.quotes().create(&self.input.small_quote(client.id)).await?;
         let quote = self.company.quotes().send(quote.summary.id, None).await?;
         self.say("painter", format_args!("writes and sends {} for {}", quote.summary.number, client.name));

@@ -21,11 +21,7 @@ impl Renovation {
     }
 
     pub(crate) fn quote(&self, client_id: ClientId) -> NewQuote {
-        NewQuote {
-            lines: self.lines.clone(),
-            retention_rate: self.retention_rate,
-            ..NewQuote::empty(client_id)
-        }
+        NewQuote::empty(client_id).lines(self.lines.clone()).retention_rate(self.retention_rate)
     }
 
     /// A second, smaller job: the first line only.

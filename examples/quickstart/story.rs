@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use invoicing_core::{Client, EventKind, Invoice, Money, Percent, ProjectStatus, Quote, SignatureEvidence};
 use invoicing_examples::Failure;
-use invoicing_server::{CompanyHandle, NewPayment, NewProject, NewWebhook, PaymentMethod, Signature};
+use invoicing_server::{
+    CompanyHandle, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Signature,
+};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -67,8 +69,7 @@ impl Story {
         let name = company.name;
         let company = host.invoicing.company(company.id);
         let key = company.keys().issue("CRM").await?.key.reveal().to_owned();
-        let webhook = NewWebhook { url: hook.to_owned(), events: EventKind::ALL.to_vec() };
-        let webhook = company.webhooks().register(&webhook).await?;
+        let webhook = company.webhooks().register(&NewWebhook::for_all_events(hook)).await?;
         timeline.say(
             "host",
             format_args!("company {name}: a key, and a webhook for all {} events", EventKind::ALL.len()),
@@ -80,7 +81,7 @@ impl Story {
 
     /// Draft, sent, signed, converted, paid in two parts, project completed.
     async fn main_job(&mut self) -> Result<Invoice, Failure> {
-        let client = self.company.clients().create(&self.input.client).await?.client;
+        let client = self.company.clients().create(&self.input.client).await?;
         let quote = self.company.quotes().create(&self.input.quote(client.id)).await?;
         let (lines, rates) = (quote.lines.len(), quote.detail.vat_breakdown.len());
         let totals = format!("{:.2} EUR + VAT = {:.2} EUR", quote.summary.total_ht, quote.summary.total_ttc);
@@ -114,8 +115,8 @@ impl Story {
         let invoice = self.pay(&invoice, invoice.summary.amount_due, "VIR-0002").await?;
         self.expect(1).await?;
 
-        let name = self.input.project.clone();
-        let project = NewProject { name, client_id: Some(client.id), quote_ids: vec![quote.summary.id] };
+        let project =
+            NewProject::named(&self.input.project).client_id(client.id).quote_ids([quote.summary.id]);
         let project = self.company.projects().create(&project).await?;
         self.company.projects().set_status(project.id, ProjectStatus::Completed).await?;
         self.say("painter", format_args!("completes the project: {}", project.name));
@@ -131,14 +132,11 @@ impl Story {
         let file = self.folder.join(format!("{}-{}.pdf", page.quote.summary.number, &document.sha256[..8]));
         std::fs::write(&file, &document.bytes)?;
         self.integration.files.push(file);
-        let evidence = SignatureEvidence {
-            signed_by_name: client.name.clone(),
-            signed_by_email: client.email.clone().unwrap_or_default(),
-            accepted_text: "Bon pour accord".into(),
-        };
+        let email = client.email.as_deref().unwrap_or_default();
+        let evidence = SignatureEvidence::new(&client.name, email, "Bon pour accord");
         // The client signs the document that was shown.
         let shown = links.document(token.reveal()).await?.sha256;
-        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: Some(shown) };
+        let signature = Signature::new(evidence).document_sha256(shown);
         let signed = links.sign(token.reveal(), &signature).await?;
         let proof = signed.detail.signature.map(|block| block.proof_fingerprint).unwrap_or_default();
         self.say(
@@ -155,7 +153,7 @@ impl Story {
         reference: &str,
     ) -> Result<Invoice, Failure> {
         let payment =
-            NewPayment { amount, method: PaymentMethod::Bank, reference: Some(reference.to_owned()) };
+            NewPayment::new(amount, PaymentSource::Bank).method(PaymentMethod::Transfer).reference(reference);
         let invoice = self.company.invoices().pay(invoice.summary.id, &payment).await?.invoice;
         self.say(
             "client",

@@ -73,7 +73,7 @@ pub(crate) async fn open(
             matched[index] = true;
             continue;
         }
-        let new = NewWebhook { url: url.clone(), events: events.clone() };
+        let new = NewWebhook::new(url, events.iter().copied());
         let registered = active.webhooks().register(&new).await?;
         now.webhooks.push(entry(active.id(), registered.webhook, registered.secret.reveal()));
     }

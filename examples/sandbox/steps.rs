@@ -7,7 +7,8 @@ use invoicing_core::{
     QuoteStatus, SignatureEvidence,
 };
 use invoicing_server::{
-    ClientQuery, Error, NewPayment, NewProject, PageQuery, PageWindow, PaymentMethod, Signature,
+    ClientQuery, Error, NewPayment, NewProject, PageQuery, PageWindow, PaymentMethod, PaymentSource,
+    Signature,
 };
 
 use crate::business::{Business, Done};
@@ -124,7 +125,7 @@ impl Business {
     /// Needs no record: this is how it begins.
     pub(crate) async fn create_client(&mut self) -> Result<Done, Error> {
         let new = catalogue::client(&mut self.rng);
-        let client = self.company.clients().create(&new).await?.client;
+        let client = self.company.clients().create(&new).await?;
         Ok(Done::new("client.create", [("clientId", client.id.0)]))
     }
 
@@ -160,8 +161,7 @@ impl Business {
         let status = QuoteStatus::ALL[self.rng.usize(..QuoteStatus::ALL.len())];
         // One that was sent long ago: the next sweep finds it expired.
         new.valid_until = (status == QuoteStatus::Sent).then(|| self.today() - Days::new(3));
-        let import = QuoteImport { status, sent_at: None, accepted_at: None };
-        let quote = self.company.quotes().import(&new, &import).await?;
+        let quote = self.company.quotes().import(&new, &QuoteImport::new(status)).await?;
         Ok(Some(Done::new("quote.import", [("quoteId", quote.summary.id.0), ("clientId", client.id.0)])))
     }
 
@@ -180,16 +180,10 @@ impl Business {
             return Ok(None);
         }
         let token = self.company.quotes().signing_link(quote.summary.id).await?;
-        let evidence = SignatureEvidence {
-            signed_by_name: quote.summary.client_name.clone(),
-            signed_by_email: quote
-                .summary
-                .client_email
-                .clone()
-                .unwrap_or_else(|| "client@exemple.fr".to_owned()),
-            accepted_text: "Bon pour accord, devis reçu avant l'exécution des travaux".to_owned(),
-        };
-        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
+        let email = quote.summary.client_email.as_deref().unwrap_or("client@exemple.fr");
+        let accepted_text = "Bon pour accord, devis reçu avant l'exécution des travaux";
+        let signature =
+            Signature::new(SignatureEvidence::new(&quote.summary.client_name, email, accepted_text));
         self.invoicing.signing_links().sign(token.reveal(), &signature).await?;
         Ok(Some(Done::new("quote.sign", [("quoteId", quote.summary.id.0)])))
     }
@@ -230,14 +224,15 @@ impl Business {
         if amount.is_zero() {
             return Ok(None);
         }
-        let methods = [PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank];
-        let method = methods[self.rng.usize(..methods.len())];
-        let reference = Some(format!("VIR-{:08}", self.rng.u32(..100_000_000)));
-        let paid = self
-            .company
-            .invoices()
-            .pay(invoice.summary.id, &NewPayment { amount, method, reference })
-            .await?;
+        let ways = [
+            (PaymentSource::Entered, PaymentMethod::Cheque),
+            (PaymentSource::Online, PaymentMethod::Card),
+            (PaymentSource::Bank, PaymentMethod::Transfer),
+        ];
+        let (source, method) = ways[self.rng.usize(..ways.len())];
+        let reference = format!("VIR-{:08}", self.rng.u32(..100_000_000));
+        let payment = NewPayment::new(amount, source).method(method).reference(reference);
+        let paid = self.company.invoices().pay(invoice.summary.id, &payment).await?;
         Ok(Some(Done::new(name, [("invoiceId", invoice.summary.id.0), ("paymentId", paid.payment.id.0)])))
     }
 
@@ -269,8 +264,7 @@ impl Business {
     async fn open_project(&mut self) -> Result<Option<Done>, Error> {
         let Some(quote) = self.quote(QuoteStatus::Accepted).await? else { return Ok(None) };
         let name = format!("Chantier {}", quote.summary.client_name);
-        let new =
-            NewProject { name, client_id: Some(quote.summary.client_id), quote_ids: vec![quote.summary.id] };
+        let new = NewProject::named(name).client_id(quote.summary.client_id).quote_ids([quote.summary.id]);
         let project = self.company.projects().create(&new).await?;
         Ok(Some(Done::new("project.open", [("projectId", project.id.0), ("quoteId", quote.summary.id.0)])))
     }
@@ -286,29 +280,25 @@ impl Business {
     }
 
     async fn client(&mut self) -> Result<Option<Client>, Error> {
-        let query = ClientQuery { window: RECENT, ..ClientQuery::default() };
-        let page = self.company.clients().list(&query).await?;
+        let page = self.company.clients().list(&ClientQuery::default().window(RECENT)).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }
 
     async fn quote(&mut self, status: QuoteStatus) -> Result<Option<QuoteItem>, Error> {
-        let query = PageQuery { status: Some(status), include_lines: false, window: RECENT };
+        let query = PageQuery::default().status(status).window(RECENT);
         let page = self.company.quotes().list(&query).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }
 
     async fn invoice(&mut self, status: InvoiceStatus) -> Result<Option<InvoiceItem>, Error> {
-        let query = PageQuery { status: Some(status), include_lines: false, window: RECENT };
+        let query = PageQuery::default().status(status).window(RECENT);
         let page = self.company.invoices().list(&query).await?;
         Ok(one_of(&mut self.rng, &page.data).cloned())
     }
 
     fn content(&mut self, client: &Client) -> Result<NewQuote, Error> {
-        Ok(NewQuote {
-            lines: catalogue::lines(&mut self.rng)?,
-            retention_rate: catalogue::retention(&mut self.rng),
-            ..NewQuote::empty(client.id)
-        })
+        let lines = catalogue::lines(&mut self.rng)?;
+        Ok(NewQuote::empty(client.id).lines(lines).retention_rate(catalogue::retention(&mut self.rng)))
     }
 
     fn today(&self) -> NaiveDate {

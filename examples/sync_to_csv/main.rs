@@ -91,7 +91,7 @@ fn tell(progress: Progress) -> String {
 async fn demonstrate() -> Result<(), Failure> {
     let demo = Demo::start().await?;
     let quotes = demo.company.quotes();
-    let client = demo.company.clients().create(&NewClient::named("=Claire; \"Lefèvre\"")).await?.client;
+    let client = demo.company.clients().create(&NewClient::named("=Claire; \"Lefèvre\"")).await?;
     let first = quotes.create(&NewQuote::empty(client.id)).await?;
     quotes.create(&NewQuote::empty(client.id)).await?;
 

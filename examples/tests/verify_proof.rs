@@ -4,11 +4,11 @@
 
 use std::path::PathBuf;
 
-use invoicing_core::{NewClient, NewCompany, NewQuote, Plan, SignatureEvidence};
+use invoicing_core::{NewClient, NewCompany, NewLine, NewQuote, Plan, SignatureEvidence, quantity};
 use invoicing_server::{
     ContentHash, DocumentInput, DocumentRenderer, Invoicing, PdfRenderer, RenderDeadline, SentCopy, Signature,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A signed quote: its documents and its detail, as files.
 struct Signed {
@@ -23,20 +23,15 @@ impl Signed {
         let issuer = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await;
         let issuer = issuer.unwrap();
         let company = invoicing.company(issuer.id);
-        let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap().client.id;
-        let line = json!({"description": "Peinture", "quantity": 12.5, "unitPrice": 40, "tvaRate": 10});
-        let new = NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client) };
+        let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await.unwrap().id;
+        let new = NewQuote::empty(client).line(NewLine::new("Peinture", quantity!(12.5), 40, 10));
         let quotes = company.quotes();
         let id = quotes.create(&new).await.unwrap().summary.id;
         quotes.send(id, None).await.unwrap();
         let sent = quotes.open_document(id).await.unwrap();
         let token = quotes.signing_link(id).await.unwrap();
-        let evidence = SignatureEvidence {
-            signed_by_name: "Claire Lefèvre".into(),
-            signed_by_email: "claire@exemple.fr".into(),
-            accepted_text: "Bon pour accord".into(),
-        };
-        let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
+        let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
+        let signature = Signature::new(evidence);
         invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
         let signed = quotes.open_document(id).await.unwrap();
         let files = Self { folder, sha256: signed.sha256 };

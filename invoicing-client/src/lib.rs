@@ -18,7 +18,7 @@
 //! }
 //!
 //! // An `externalId` makes the creation idempotent.
-//! let new = NewClient { external_id: Some("crm-42".into()), ..NewClient::named("Dupont SARL") };
+//! let new = NewClient::named("Dupont SARL").external_id("crm-42");
 //! let created = client.clients().create(&new).await?;
 //! println!("{} is {}", created.client().id, if created.is_created() { "new" } else { "known" });
 //!

@@ -5,8 +5,7 @@
 //! calls, and the **dispatcher** that delivers signed webhooks.
 //!
 //! ```no_run
-//! use invoicing_core::{NewCompany, Plan};
-//! use invoicing_server::{Invoicing, ServeLimits, serve};
+//! use invoicing_server::{Invoicing, NewCompany, Plan, ServeLimits, serve};
 //!
 //! # async fn host() -> Result<(), Box<dyn std::error::Error>> {
 //! let invoicing = Invoicing::sqlite("invoicing.db").open().await?;
@@ -27,6 +26,23 @@
 //! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
 //! synchronisation and each commit. The host serves the API, and runs the dispatcher and the hourly sweep with
 //! [`Invoicing::run`].
+
+//!
+//! # Inputs and records
+//!
+//! They are types of [`invoicing_core`], which is re-exported here as a whole, with those that operations take and return
+//! beside it. [`chrono`] and [`rust_decimal`] are the versions whose [`NaiveDate`] and [`Decimal`] these types hold.
+//!
+//! ```
+//! use invoicing_server::{ClientId, NewLine, NewQuote, quantity, unit_price};
+//!
+//! fn quote(client: ClientId) -> NewQuote {
+//!     NewQuote::empty(client)
+//!         .line(NewLine::new("Two coats of matt paint", quantity!(37.5), unit_price!(19.90), 10).unit("m2"))
+//!         .line(NewLine::new("Discount", -1, 50, 10))
+//!         .retention_rate(5)
+//! }
+//! ```
 
 mod access;
 mod api;
@@ -92,12 +108,22 @@ pub use store::DatabaseError;
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::documents::DocumentRecord;
 pub use store::events::EventRecord;
-pub use store::invoices::{Payment, PaymentMethod};
+pub use store::invoices::{Payment, PaymentMethod, PaymentSource};
 pub use store::keys::KeyRecord;
 pub use store::sealed::SealedWith;
 pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
+
+pub use chrono::{self, NaiveDate};
+pub use invoicing_core::{
+    self, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity, Conflict, Costing,
+    DeliveryStatus, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice, InvoiceId, InvoiceItem,
+    InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine, NewQuote, Page, PaymentId, Percent,
+    Plan, Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus,
+    SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity, unit_price,
+};
+pub use rust_decimal::{self, Decimal};
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -3,6 +3,7 @@
 use invoicing_core::{Timestamp, fold_for_search};
 
 /// The part of a list that is asked for.
+#[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageWindow {
     /// Most items, 1 to 100.
@@ -19,7 +20,28 @@ impl Default for PageWindow {
     }
 }
 
+impl PageWindow {
+    /// Sets [`limit`](Self#structfield.limit).
+    pub fn limit(mut self, limit: u32) -> Self {
+        self.limit = limit;
+        self
+    }
+
+    /// Sets [`offset`](Self#structfield.offset).
+    pub fn offset(mut self, offset: u64) -> Self {
+        self.offset = offset;
+        self
+    }
+
+    /// Sets [`since`](Self#structfield.since).
+    pub fn since(mut self, at: Timestamp) -> Self {
+        self.since = Some(at);
+        self
+    }
+}
+
 /// A list of quotes or invoices.
+#[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageQuery<S> {
     /// Only records in this status.
@@ -36,7 +58,28 @@ impl<S> Default for PageQuery<S> {
     }
 }
 
+impl<S> PageQuery<S> {
+    /// Sets [`status`](Self#structfield.status).
+    pub fn status(mut self, status: S) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets [`include_lines`](Self#structfield.include_lines).
+    pub fn include_lines(mut self, include: bool) -> Self {
+        self.include_lines = include;
+        self
+    }
+
+    /// Sets [`window`](Self#structfield.window).
+    pub fn window(mut self, window: PageWindow) -> Self {
+        self.window = window;
+        self
+    }
+}
+
 /// A list of clients. Filters combine with AND.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClientQuery {
     /// Looked for in name, e-mail and city, blind to case and accents.
@@ -48,6 +91,24 @@ pub struct ClientQuery {
 }
 
 impl ClientQuery {
+    /// Sets [`q`](Self#structfield.q).
+    pub fn q(mut self, text: impl Into<String>) -> Self {
+        self.q = Some(text.into());
+        self
+    }
+
+    /// Sets [`external_id`](Self#structfield.external_id).
+    pub fn external_id(mut self, id: impl Into<String>) -> Self {
+        self.external_id = Some(id.into());
+        self
+    }
+
+    /// Sets [`window`](Self#structfield.window).
+    pub fn window(mut self, window: PageWindow) -> Self {
+        self.window = window;
+        self
+    }
+
     /// `q` as the search column holds texts; empty where there is no `q`.
     pub(crate) fn folded(&self) -> String {
         match self.q.as_deref().map(fold_for_search) {

@@ -39,7 +39,7 @@ fn longest() -> Vec<NewLine> {
 }
 
 async fn draft(company: &CompanyHandle, lines: Vec<NewLine>) -> Quote {
-    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client.id;
+    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().id;
     company.quotes().create(&NewQuote { lines, ..NewQuote::empty(client) }).await.unwrap()
 }
 

@@ -84,7 +84,7 @@ async fn a_clock_that_once_ran_a_year_ahead_dates_no_later_record() {
     let mut last = world.company.clients().get(ahead).await.unwrap().updated_at;
     world.clock.set(right);
 
-    let client = world.company.clients().create(&NewClient::named("right")).await.unwrap().client;
+    let client = world.company.clients().create(&NewClient::named("right")).await.unwrap();
     let (company, quotes, invoices) = (&world.company, world.company.quotes(), world.company.invoices());
     let quote = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
     quotes.send(quote, None).await.unwrap();

@@ -116,13 +116,8 @@ fn written(values: impl IntoIterator<Item = Decimal>) -> Vec<String> {
 }
 
 fn line(quantity: Decimal, price: Decimal, rate: Decimal) -> NewLine {
-    NewLine {
-        quantity: Quantity::new(quantity).unwrap(),
-        unit_price: UnitPrice::new(price).unwrap(),
-        tva_rate: Percent::new(rate).unwrap(),
-        ..serde_json::from_str(r#"{"description": "x", "quantity": 1, "unitPrice": 1, "tvaRate": 0}"#)
-            .unwrap()
-    }
+    let (quantity, price) = (Quantity::new(quantity).unwrap(), UnitPrice::new(price).unwrap());
+    NewLine::new("x", quantity, price, Percent::new(rate).unwrap())
 }
 
 /// Rules: WIRE-6, MONEY-1, MONEY-3, MONEY-4, MONEY-8, MONEY-10

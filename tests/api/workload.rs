@@ -147,7 +147,7 @@ impl Workload {
         let clients = self.company.clients();
         let client = match (act, one(&self.clients, pick)) {
             (Act::ChangeClient, Some(id)) => clients.change(id, &fields).await.expect("changed"),
-            _ => clients.create(&fields).await.expect("created").client,
+            _ => clients.create(&fields).await.expect("created"),
         };
         keep(&mut self.clients, client.id);
         self.saw(CLIENT, client.id, client.updated_at);

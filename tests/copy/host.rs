@@ -12,8 +12,8 @@ use invoicing_core::{
 };
 use invoicing_server::{
     Builder, CompanyHandle, CopyError, CopyReport, Env, Invoicing, ManualClock, MemoryStore, NewProject,
-    OpenError, PageQuery, PostgresSettings, ProofRecord, RegisteredWebhook, SealingKey, SealingKeys,
-    Settings, Signature, TargetPolicy, copy_to_postgres,
+    OpenError, PageQuery, PaymentMethod, PostgresSettings, ProofRecord, RegisteredWebhook, SealingKey,
+    SealingKeys, Settings, Signature, TargetPolicy, copy_to_postgres,
 };
 use invoicing_tests::{Behind, Database, Place, Receiver, Reply, new_quote};
 
@@ -171,7 +171,7 @@ async fn quotes(company: &CompanyHandle, invoicing: &Invoicing) {
         city: Some("Saint-Étienne".into()),
         ..NewClient::named("Léa \"L'été\" \\ Lefèvre")
     };
-    let client = company.clients().create(&new).await.unwrap().client.id;
+    let client = company.clients().create(&new).await.unwrap().id;
     let new = NewQuote {
         work_site: Some("12 quai de la Saône\n69002 Lyon".into()),
         valid_until: Some(date("2026-10-01")),
@@ -208,7 +208,8 @@ async fn invoices(company: &CompanyHandle) {
     invoices.pay(paid, &payment("40", Some("VIR-1"))).await.unwrap();
     let wrong = invoices.pay(paid, &payment("10", None)).await.unwrap();
     invoices.reverse(paid, wrong.payment.id).await.unwrap();
-    invoices.pay(paid, &payment("60", Some("VIR-2"))).await.unwrap();
+    let rest = payment("60", Some("VIR-2")).method(PaymentMethod::Transfer);
+    invoices.pay(paid, &rest).await.unwrap();
     let projects = company.projects();
     large(company).await;
     for completed in [false, true] {

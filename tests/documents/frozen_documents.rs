@@ -88,7 +88,7 @@ async fn the_evidence_is_kept_and_what_is_private_of_it_is_never_shown() {
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
     let proof = quotes.proof(sent.summary.id).await.unwrap().unwrap();
     assert_eq!(proof.document_sha256, document.sha256);
-    assert_eq!(proof.fingerprint, signed.detail.signature.as_ref().unwrap().proof_fingerprint);
+    assert_eq!(proof.proof_fingerprint, signed.detail.signature.as_ref().unwrap().proof_fingerprint);
     assert_eq!((proof.ip.as_deref(), Some(proof.signed_at)), (Some("192.0.2.7"), signed.summary.signed_at));
     assert_eq!(proof.token_hash, ContentHash::of(token.reveal().as_bytes()).as_bytes());
     assert_eq!(proof.user_agent.unwrap().chars().count(), 500);

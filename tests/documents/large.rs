@@ -80,7 +80,7 @@ async fn draft_of_pages(company: &CompanyHandle, pages: usize) -> QuoteId {
         company.clients().create(&serde_json::from_value(json!({ "name": "Client" })).unwrap()).await;
     let mut lines = lines(|_| "a\n".repeat(999) + "ab");
     lines.truncate(pages / PAGES);
-    let new = NewQuote { lines, ..NewQuote::empty(client.unwrap().client.id) };
+    let new = NewQuote { lines, ..NewQuote::empty(client.unwrap().id) };
     company.quotes().create(&new).await.unwrap().summary.id
 }
 

@@ -93,7 +93,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
         phone: Some("06 12 34 56 78".into()),
         ..NewClient::named("Lefèvre")
     };
-    let client = company.clients().create(&client).await.unwrap().client;
+    let client = company.clients().create(&client).await.unwrap();
     let new = NewQuote { work_site: Some("Chantier, 3 quai Bas".into()), ..new_quote(client.id) };
     let quote = company.quotes().create(&new).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
@@ -129,7 +129,7 @@ async fn the_signed_copy_says_what_the_sent_one_said_and_is_given_it() {
 #[on_each_database]
 async fn sending_again_says_what_holds_by_then() {
     let Shop { company, renderer, _place, .. } = shop().await;
-    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client;
+    let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap();
     let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
     company.quotes().reject(quote.summary.id).await.unwrap();

@@ -9,7 +9,7 @@ use invoicing_core::{
     SignatureEvidence, Timestamp,
 };
 use invoicing_server::{
-    CompanyHandle, Env, Error, Invoicing, NewPayment, NewProject, PageQuery, PageWindow, PaymentMethod,
+    CompanyHandle, Env, Error, Invoicing, NewPayment, NewProject, PageQuery, PageWindow, PaymentSource,
     Signature,
 };
 use invoicing_tests::new_quote;
@@ -86,7 +86,7 @@ impl Writer {
         let external_id = (turn % 2 == 1).then(|| format!("crm-{}-{turn}", self.name));
         let client =
             NewClient { email: Some("client@exemple.fr".into()), external_id, ..NewClient::named(name) };
-        let creation = self.handle.clients().create(&client).await?;
+        let creation = self.handle.clients().find_or_create(&client).await?;
         if !creation.created {
             return Err("a client was there before it was created".into());
         }
@@ -163,9 +163,8 @@ impl Writer {
         let issued = invoices.issue(invoice, None).await?;
         self.say_invoice(&issued, &[]);
         let payment = |amount: Money, reference: Option<&str>| NewPayment {
-            amount,
-            method: PaymentMethod::Bank,
             reference: reference.map(str::to_owned),
+            ..NewPayment::new(amount, PaymentSource::Bank)
         };
         let part = invoices.pay(invoice, &payment(Money::from(100), None)).await?;
         self.say_invoice(&part.invoice, &[]);

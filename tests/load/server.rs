@@ -96,7 +96,7 @@ async fn open_company(invoicing: &Invoicing) -> Result<(CompanyHandle, String), 
 async fn document(company: &CompanyHandle, lines: usize) -> Result<Value, Box<dyn Error>> {
     let line = json!({ "description": "x".repeat(400), "quantity": 1, "unitPrice": 1, "tvaRate": 20 });
     let line: NewLine = serde_json::from_value(line)?;
-    let client = company.clients().create(&NewClient::named("Client")).await?.client;
+    let client = company.clients().create(&NewClient::named("Client")).await?;
     let new = NewQuote { lines: vec![line; lines], ..NewQuote::empty(client.id) };
     let quote = company.quotes().create(&new).await?.summary.id;
     company.quotes().send(quote, None).await?;

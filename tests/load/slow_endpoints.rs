@@ -62,7 +62,7 @@ async fn register(company: &CompanyHandle, url: &str) {
 
 /// One event.
 async fn emit(company: &CompanyHandle) {
-    let client = company.clients().create(&NewClient::named("Client")).await.unwrap().client;
+    let client = company.clients().create(&NewClient::named("Client")).await.unwrap();
     company.quotes().create(&NewQuote::empty(client.id)).await.unwrap();
 }
 

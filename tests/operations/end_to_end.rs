@@ -1,7 +1,7 @@
 //! The whole way once, through every layer.
 
 use invoicing_core::{EventKind, ProjectStatus, SignatureEvidence};
-use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, Signature};
+use invoicing_server::{NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Signature};
 use invoicing_tests::{Receiver, World, on_each_database};
 
 /// Rules: EVENT-3
@@ -14,23 +14,17 @@ async fn a_quote_goes_all_the_way_from_draft_to_paid() {
     let hook = world.company.webhooks().register(&hook).await.unwrap();
     let quote = world.sent().await;
     let token = world.company.quotes().signing_link(quote.summary.id).await.unwrap();
-    let evidence = SignatureEvidence {
-        signed_by_name: "Léa Lefèvre".into(),
-        signed_by_email: "lea@exemple.fr".into(),
-        accepted_text: "Bon pour accord".into(),
-    };
-    let signature = Signature { evidence, ip: None, user_agent: None, document_sha256: None };
+    let evidence = SignatureEvidence::new("Léa Lefèvre", "lea@exemple.fr", "Bon pour accord");
+    let signature = Signature::new(evidence);
     let signed = world.invoicing.signing_links().sign(token.reveal(), &signature).await.unwrap();
     let invoice = world.company.invoices().convert(signed.summary.id).await.unwrap();
     let invoice = world.company.invoices().issue(invoice.summary.id, None).await.unwrap();
-    let payment = NewPayment {
-        amount: invoice.summary.amount_due,
-        method: PaymentMethod::Bank,
-        reference: Some("R1".into()),
-    };
+    let payment = NewPayment::new(invoice.summary.amount_due, PaymentSource::Bank)
+        .method(PaymentMethod::Transfer)
+        .reference("R1");
     let paid = world.company.invoices().pay(invoice.summary.id, &payment).await.unwrap();
     assert_eq!(paid.invoice.summary.status.as_str(), "PAID");
-    let project = NewProject { name: "Façade".into(), client_id: None, quote_ids: vec![quote.summary.id] };
+    let project = NewProject::named("Façade").quote_ids([quote.summary.id]);
     let project = world.company.projects().create(&project).await.unwrap();
     world.company.projects().set_status(project.id, ProjectStatus::Completed).await.unwrap();
 

@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use invoicing_core::{
     InvoiceId, InvoiceStatus, Money, NewCompany, PaymentId, Plan, QuoteImport, QuoteStatus,
 };
-use invoicing_server::{Error, PaymentMethod};
+use invoicing_server::{Error, NewPayment, PaymentMethod, PaymentSource};
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use proptest::prelude::*;
 use uuid::Uuid;
@@ -275,7 +275,8 @@ async fn marking_paid_from_draft_issues_first_in_the_same_transaction() {
     );
     let payments = world.company.invoices().payments(draft.summary.id).await.unwrap();
     assert_eq!(payments.len(), 1);
-    assert_eq!((payments[0].amount, payments[0].method), (draft.summary.amount_due, PaymentMethod::Manual));
+    assert_eq!((payments[0].amount, payments[0].source), (draft.summary.amount_due, PaymentSource::Manual));
+    assert_eq!(payments[0].method, None, "how the client paid is not known");
 }
 
 /// Rules: INVOICE-4
@@ -327,7 +328,7 @@ async fn a_partial_payment_changes_amounts_and_stamp_and_is_silent() {
 /// Rules: INVOICE-4
 #[on_each_database]
 async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
-    for method in [PaymentMethod::Manual, PaymentMethod::Entered, PaymentMethod::Online, PaymentMethod::Bank]
+    for source in [PaymentSource::Manual, PaymentSource::Entered, PaymentSource::Online, PaymentSource::Bank]
     {
         let world = World::new().await;
         let invoice = issued_over(&world.company, "100").await;
@@ -335,7 +336,7 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
         let seen = events(&world.company).await.len();
         invoices.pay(invoice.summary.id, &payment("99.99", None)).await.unwrap();
         assert_eq!(events(&world.company).await.len(), seen);
-        let last = invoicing_server::NewPayment { method, ..payment("0.01", None) };
+        let last = NewPayment::new(money("0.01"), source);
         let paid = invoices.pay(invoice.summary.id, &last).await.unwrap().invoice;
         assert_eq!((paid.summary.status, paid.summary.paid_at), (InvoiceStatus::Paid, Some(world.now())));
         assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
@@ -347,6 +348,36 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
         );
         assert_eq!(kinds_after(&world.company, seen).await, ["invoice.paid"]);
     }
+}
+
+/// Rules: INVOICE-4
+#[on_each_database]
+async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid() {
+    let world = World::new().await;
+    let invoice = issued_over(&world.company, "100").await.summary.id;
+    let invoices = world.company.invoices();
+    let methods = [
+        Some(PaymentMethod::Transfer),
+        Some(PaymentMethod::Card),
+        Some(PaymentMethod::Cheque),
+        Some(PaymentMethod::Cash),
+        Some(PaymentMethod::DirectDebit),
+        Some(PaymentMethod::Other),
+        None,
+    ];
+    for method in methods {
+        let new = NewPayment { method, ..NewPayment::new(10, PaymentSource::Entered) };
+        assert_eq!(invoices.pay(invoice, &new).await.unwrap().payment.method, method);
+    }
+    let first = invoices.payments(invoice).await.unwrap()[0].id;
+    invoices.reverse(invoice, first).await.unwrap();
+    let stored = invoices.payments(invoice).await.unwrap();
+    assert!(stored.iter().all(|payment| payment.source == PaymentSource::Entered));
+    assert_eq!(stored.iter().map(|payment| payment.method).collect::<Vec<_>>(), methods);
+    let again = NewPayment::new(10, PaymentSource::Bank).method(PaymentMethod::Card).reference("R1");
+    assert!(invoices.pay(invoice, &again).await.unwrap().created);
+    let known = invoices.pay(invoice, &again).await.unwrap();
+    assert_eq!((known.created, known.payment.method), (false, Some(PaymentMethod::Card)));
 }
 
 /// Rules: INVOICE-11

@@ -13,7 +13,7 @@ use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureE
 use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey,
     DocumentRenderer, Env, Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
-    OpenError, PageQuery, PaymentMethod, PdfRenderer, RenderError, SealingKey, SealingKeys, SentCopy,
+    OpenError, PageQuery, PaymentSource, PdfRenderer, RenderError, SealingKey, SealingKeys, SentCopy,
     ServeLimits, Settings, Signature, StoreError, TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
@@ -277,7 +277,7 @@ async fn documents(
 ) -> QuoteId {
     let client = owner.clients().create(&NewClient::named("Léa")).await.unwrap();
     let quotes = owner.quotes();
-    let quote = quotes.create(&new_quote(client.client.id)).await.unwrap().summary.id;
+    let quote = quotes.create(&new_quote(client.id)).await.unwrap().summary.id;
     for mood in [1, 2] {
         renderer.mood.store(mood, Ordering::SeqCst);
         printed.failure("a renderer", quotes.send(quote, None).await);
@@ -404,17 +404,16 @@ async fn records(invoicing: &Invoicing, owner: &CompanyHandle, quote: QuoteId, p
     let recorded = events.list(None, 10).await.unwrap();
     printed.value("EventRecord", &recorded);
     printed.value("DeliveryRecord", &events.deliveries(recorded[0].id).await.unwrap());
-    let creation = owner.clients().create(&NewClient::named("A")).await.unwrap();
+    let creation = owner.clients().find_or_create(&NewClient::named("A")).await.unwrap();
     printed.value("Creation", &creation);
     let invoice = invoices.convert(quote).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
-    let amount = "1".parse().unwrap();
-    let payment = NewPayment { amount, method: PaymentMethod::Bank, reference: None };
+    let payment = NewPayment::new(1, PaymentSource::Bank);
     printed.value("NewPayment", &payment);
     let paid = invoices.pay(invoice, &payment).await.unwrap();
     printed.value("Payment", &paid.payment);
     printed.value("Recorded", &paid);
-    let project = NewProject { name: "P".to_owned(), client_id: None, quote_ids: vec![quote] };
+    let project = NewProject::named("P").quote_ids([quote]);
     printed.value("NewProject", &project);
     let bytes = Bytes::from_static(b"%PDF-");
     let key = DocumentKey { company: owner.id(), upload: Env::system().uuid() };

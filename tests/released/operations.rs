@@ -7,7 +7,7 @@ use invoicing_core::{
     NewCompany, Plan, ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus, WebhookId,
 };
 use invoicing_server::{
-    ClientQuery, NewProject, NewWebhook, PageQuery, SealingKey, SealingKeys, WebhookChange,
+    ClientQuery, NewProject, NewWebhook, PageQuery, PaymentSource, SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -99,7 +99,10 @@ async fn clients_and_projects(world: &World, release: &Release) {
     let change = ClientChange { external_id: Some("crm-1".into()), ..NewClient::named("Renamed") };
     let changed = clients.change(id, &change).await.unwrap();
     assert_eq!((changed.created_at, changed.city), (client.created_at, None));
-    clients.create(&NewClient::named("New")).await.unwrap();
+    let new = NewClient::named("New").external_id("crm-2");
+    let created = clients.create(&new).await.unwrap();
+    let found = clients.find_or_create(&new).await.unwrap();
+    assert_eq!((found.client, found.created), (created, false));
     assert_eq!(clients.list(&ClientQuery::default()).await.unwrap().data.len(), 4);
 
     for (name, from, to) in [
@@ -112,8 +115,7 @@ async fn clients_and_projects(world: &World, release: &Release) {
         assert_eq!(projects.set_status(id, to).await.unwrap().status, to);
     }
     let count = projects.list().await.unwrap().len();
-    let new = NewProject { name: "New".into(), client_id: Some(id), quote_ids: Vec::new() };
-    projects.create(&new).await.unwrap();
+    projects.create(&NewProject::named("New").client_id(id)).await.unwrap();
     assert_eq!(projects.list().await.unwrap().len(), count + 1);
 }
 
@@ -150,7 +152,7 @@ async fn quotes_are_shown(world: &World, release: &Release) {
     assert_eq!(quotes.costings(id).await.unwrap().len(), quote.lines.len());
     assert!(quotes.work_site(release.fact("/quotes/imported")).await.unwrap().is_some());
     let proof = quotes.proof(id).await.unwrap().unwrap();
-    assert_eq!(proof.fingerprint, quote.detail.signature.unwrap().proof_fingerprint);
+    assert_eq!(proof.proof_fingerprint, quote.detail.signature.unwrap().proof_fingerprint);
     let document = quotes.open_document(id).await.unwrap();
     assert_eq!(quotes.document(id).await.unwrap().sha256, document.sha256);
     assert!(document.bytes.ends_with(b", signed\n"));
@@ -185,7 +187,11 @@ async fn invoices_go_on(world: &World, release: &Release) {
     let issued = invoices.issue(id("draft"), None).await.unwrap().summary;
     assert_eq!(issued.number.as_deref().map(sequence), Some(last + 1));
 
-    assert!(!invoices.pay(id("partPaid"), &payment("100", Some("VIR-1"))).await.unwrap().created);
+    let known = invoices.pay(id("partPaid"), &payment("100", Some("VIR-1"))).await.unwrap();
+    assert_eq!(
+        (known.created, known.payment.source, known.payment.method),
+        (false, PaymentSource::Bank, None)
+    );
     let due = invoices.get(id("partPaid")).await.unwrap().summary.amount_due;
     let paid = invoices.pay(id("partPaid"), &payment(&due.to_string(), None)).await.unwrap().invoice.summary;
     assert_eq!((paid.status, paid.amount_due.is_zero()), (InvoiceStatus::Paid, true));

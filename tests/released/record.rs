@@ -18,8 +18,8 @@ use invoicing_core::{
 };
 use invoicing_server::{
     CompanyHandle, DocumentInput, DocumentRenderer, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
-    NewPayment, NewProject, NewWebhook, PaymentMethod, RenderError, SealingKey, SealingKeys, Settings,
-    Signature, TargetPolicy,
+    NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey, SealingKeys,
+    Settings, Signature, TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use serde_json::{Map, Value, json};
@@ -134,7 +134,7 @@ async fn open() -> Recorded {
 async fn clients(company: &CompanyHandle) -> Client {
     let clients = company.clients();
     clients.create(&NewClient::named("Durand")).await.expect("a client");
-    let changed = clients.create(&NewClient::named("Before")).await.expect("a client").client.id;
+    let changed = clients.create(&NewClient::named("Before")).await.expect("a client").id;
     clients.change(changed, &NewClient::named("After")).await.expect("a changed client");
     let new = NewClient {
         email: Some("zoe@exemple.fr".into()),
@@ -146,7 +146,7 @@ async fn clients(company: &CompanyHandle) -> Client {
         external_id: Some("crm-1".into()),
         ..NewClient::named("Zoé Lefèvre")
     };
-    clients.create(&new).await.expect("a client").client
+    clients.create(&new).await.expect("a client")
 }
 
 /// A quote that expires, and an invoice that falls overdue.
@@ -270,7 +270,8 @@ async fn pay_amount(
     reference: Option<&str>,
 ) -> PaymentId {
     let reference = reference.map(str::to_owned);
-    let payment = NewPayment { amount, method: PaymentMethod::Bank, reference };
+    let method = Some(PaymentMethod::Transfer);
+    let payment = NewPayment { amount, source: PaymentSource::Bank, method, reference };
     company.invoices().pay(invoice, &payment).await.expect("a payment").payment.id
 }
 
@@ -334,7 +335,7 @@ async fn complete_project(recorded: &Recorded) {
 async fn automatic_company(invoicing: &Invoicing) -> Value {
     let new = NewCompany { automatic_invoicing: true, ..NewCompany::named("Durand Plomberie", Plan::Pro) };
     let company = invoicing.company(invoicing.companies().create(&new).await.expect("a company").id);
-    let client = company.clients().create(&NewClient::named("Petit")).await.expect("a client").client;
+    let client = company.clients().create(&NewClient::named("Petit")).await.expect("a client");
     let quote = company.quotes().create(&new_quote(client.id)).await.expect("a draft").summary.id;
     company.quotes().accept(quote).await.expect("an accepted quote");
     json!(company.id())

@@ -131,7 +131,7 @@ async fn with_a_key_no_file_of_the_database_ever_holds_a_secret() {
     let overlap = Duration::from_hours(1);
     let rotated = company.webhooks().rotate_with_overlap(first.webhook.id, overlap).await.unwrap();
     let api_key = company.keys().issue("CRM").await.unwrap().key;
-    let client = company.clients().create(&NewClient::named("A")).await.unwrap().client.id;
+    let client = company.clients().create(&NewClient::named("A")).await.unwrap().id;
     let quote = company.quotes().create(&quote_at(client, "10")).await.unwrap();
     company.quotes().send(quote.summary.id, None).await.unwrap();
     let link = company.quotes().signing_link(quote.summary.id).await.unwrap();
@@ -185,7 +185,7 @@ async fn a_document_url_outlives_a_restart_and_a_new_sealing_key() {
     let house = House::new().await;
     let invoicing = house.open(None).await;
     let owner = company(&invoicing).await;
-    let client = owner.clients().create(&NewClient::named("A")).await.unwrap().client.id;
+    let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
     let quote = owner.quotes().create(&quote_at(client, "10")).await.unwrap();
     owner.quotes().send(quote.summary.id, None).await.unwrap();
     let url = owner.quotes().document(quote.summary.id).await.unwrap().url;
@@ -301,7 +301,7 @@ async fn a_damaged_secret_fails_its_own_webhook_until_it_is_rotated() {
     drop((owner, invoicing));
     let invoicing = house.open(keys("k1", 1)).await;
     let owner = invoicing.company(owner_id);
-    let client = owner.clients().create(&NewClient::named("A")).await.unwrap().client.id;
+    let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
     owner.quotes().create(&quote_at(client, "10")).await.unwrap();
     let report = invoicing.dispatcher().run_once().await.unwrap();
     assert_eq!((report.delivered, report.failed), (1, bad.len() as u64));
@@ -389,7 +389,7 @@ async fn rotating_and_changing_keys_under_load_never_breaks_a_signature() {
     for _ in 0..2 {
         let (owner, stop) = (owner.clone(), Arc::clone(&stop));
         load.spawn(async move {
-            let client = owner.clients().create(&NewClient::named("A")).await.unwrap().client.id;
+            let client = owner.clients().create(&NewClient::named("A")).await.unwrap().id;
             let mut events = 0;
             while !stop.load(Ordering::Relaxed) {
                 owner.quotes().create(&quote_at(client, "10")).await.unwrap();

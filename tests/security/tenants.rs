@@ -38,7 +38,7 @@ impl Tenant {
     async fn make(&mut self, kind: u8) {
         let mut client = NewClient::named("Lefèvre");
         client.external_id = (kind > 3).then(|| format!("crm-{kind}"));
-        let creation = self.company.clients().create(&client).await.unwrap();
+        let creation = self.company.clients().find_or_create(&client).await.unwrap();
         if creation.created {
             self.clients.push(creation.client.id.to_string());
         }

@@ -224,7 +224,7 @@ async fn a_document_larger_than_the_budget_is_served_beside_others() {
     for name in ["Martin", "Lefèvre"] {
         let company = invoicing.companies().create(&NewCompany::named(name, Plan::Team)).await.unwrap();
         let company = invoicing.company(company.id);
-        let client = company.clients().create(&NewClient::named("Durand")).await.unwrap().client;
+        let client = company.clients().create(&NewClient::named("Durand")).await.unwrap();
         let quote = company.quotes().create(&new_quote(client.id)).await.unwrap();
         company.quotes().send(quote.summary.id, None).await.unwrap();
         urls.push(company.quotes().document(quote.summary.id).await.unwrap().url);

@@ -6,7 +6,10 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use invoicing_core::{ClientId, Company, NewClient, NewCompany, NewQuote, Percent, Plan, Quote, Timestamp};
+use invoicing_core::{
+    ClientId, Company, Costing, NewClient, NewCompany, NewLine, NewQuote, Plan, Quote, Timestamp, money,
+    quantity, unit_price,
+};
 use invoicing_server::{
     ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, SealingKeys,
     Settings, TargetPolicy,
@@ -215,8 +218,8 @@ impl World {
 
     /// A client of the company.
     pub async fn client(&self, name: &str) -> ClientId {
-        let new = NewClient { email: Some("client@exemple.fr".into()), ..NewClient::named(name) };
-        self.company.clients().create(&new).await.expect("a client").client.id
+        let new = NewClient::named(name).email("client@exemple.fr");
+        self.company.clients().create(&new).await.expect("a client").id
     }
 
     /// A draft with two VAT rates, and canaries wherever nothing may leave.
@@ -295,21 +298,21 @@ async fn open_company(invoicing: &Invoicing, name: &str, plan: Plan) -> (Company
 
 /// A quote with two VAT rates, a discount, lots, sections, and canaries wherever nothing may leave.
 pub fn new_quote(client_id: ClientId) -> NewQuote {
-    let costing = serde_json::json!({
-        "labourCost": 777.77, "materialCost": 888.88,
-        "privateNote": format!("{CANARY} note"), "subcontractor": format!("{CANARY} sub")
-    });
-    let lines = serde_json::json!([
-        {"description": "Ravalement de façade", "quantity": 12.5, "unit": "m2", "unitPrice": 48.2, "tvaRate": 10,
-         "lot": "Peinture", "section": "Extérieur", "costing": costing},
-        {"description": "Évacuation", "quantity": 1, "unitPrice": 180, "tvaRate": 20, "lot": "Divers"},
-        {"description": "Remise", "quantity": -1, "unitPrice": 50, "tvaRate": 10, "costing": costing},
-    ]);
-    NewQuote {
-        lines: serde_json::from_value(lines).expect("lines"),
-        retention_rate: Percent::from(5),
-        ..NewQuote::empty(client_id)
-    }
+    let costing = Costing::default()
+        .labour_cost(money!(777.77))
+        .material_cost(money!(888.88))
+        .private_note(format!("{CANARY} note"))
+        .subcontractor(format!("{CANARY} sub"));
+    let painting = NewLine::new("Ravalement de façade", quantity!(12.5), unit_price!(48.20), 10)
+        .unit("m2")
+        .lot("Peinture")
+        .section("Extérieur")
+        .cost(costing.clone());
+    NewQuote::empty(client_id)
+        .line(painting)
+        .line(NewLine::new("Évacuation", 1, 180, 20).lot("Divers"))
+        .line(NewLine::new("Remise", -1, 50, 10).cost(costing))
+        .retention_rate(5)
 }
 
 /// What the contract says of every answer.

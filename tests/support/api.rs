@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::{
-    Client, Invoice, InvoiceId, NewClient, Plan, Quote, QuoteId, SignatureEvidence, Timestamp,
+    Client, Invoice, InvoiceId, Money, NewClient, Plan, Quote, QuoteId, SignatureEvidence, Timestamp,
 };
-use invoicing_server::{CompanyHandle, NewPayment, PaymentMethod, Signature};
+use invoicing_server::{CompanyHandle, NewPayment, PaymentSource, Signature};
 use invoicing_tests::{Answer, World, new_quote};
 use proptest::strategy::Strategy;
 use serde_json::Value;
@@ -55,7 +55,7 @@ impl<'w> Tenant<'w> {
     }
 
     pub(crate) async fn client(&self, new: &NewClient) -> Client {
-        self.company.clients().create(new).await.expect("a client").client
+        self.company.clients().create(new).await.expect("a client")
     }
 
     pub(crate) async fn draft(&self) -> Quote {
@@ -166,12 +166,7 @@ pub(crate) fn at(text: &str) -> Timestamp {
 }
 
 pub(crate) fn signature() -> Signature {
-    let evidence = SignatureEvidence {
-        signed_by_name: "Léa Lefèvre".into(),
-        signed_by_email: "lea@exemple.fr".into(),
-        accepted_text: "Bon pour accord".into(),
-    };
-    Signature { evidence, ip: None, user_agent: None, document_sha256: None }
+    Signature::new(SignatureEvidence::new("Léa Lefèvre", "lea@exemple.fr", "Bon pour accord"))
 }
 
 /// Signs a sent quote through its public link.
@@ -181,7 +176,7 @@ pub(crate) async fn sign(world: &World, id: QuoteId) -> Quote {
 }
 
 pub(crate) fn payment(amount: &str) -> NewPayment {
-    NewPayment { amount: amount.parse().expect("an amount"), method: PaymentMethod::Bank, reference: None }
+    NewPayment::new(amount.parse::<Money>().expect("an amount"), PaymentSource::Bank)
 }
 
 /// A draft invoice of the world's company.

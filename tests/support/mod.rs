@@ -11,11 +11,11 @@ use std::time::Duration;
 use chrono::NaiveDate;
 use futures_util::future::LocalBoxFuture;
 use invoicing_core::{
-    ClientId, EventId, EventKind, Invoice, InvoiceStatus, NewCompany, NewQuote, Plan, Quote, QuoteStatus,
-    SignatureEvidence, WebhookId,
+    ClientId, EventId, EventKind, Invoice, InvoiceStatus, Money, NewCompany, NewLine, NewQuote, Plan, Quote,
+    QuoteStatus, SignatureEvidence, UnitPrice, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, DeliveryRecord, DispatchReport, Error, EventRecord, NewPayment, NewWebhook, PaymentMethod,
+    CompanyHandle, DeliveryRecord, DispatchReport, Error, EventRecord, NewPayment, NewWebhook, PaymentSource,
     RegisteredWebhook, Signature,
 };
 use invoicing_tests::{World, new_quote};
@@ -134,7 +134,7 @@ pub(crate) async fn company_in(world: &World, zone: &str) -> CompanyHandle {
 
 /// A client of any company.
 pub(crate) async fn client_of(company: &CompanyHandle) -> ClientId {
-    company.clients().create(&invoicing_core::NewClient::named("Client")).await.unwrap().client.id
+    company.clients().create(&invoicing_core::NewClient::named("Client")).await.unwrap().id
 }
 
 /// A draft of any company.
@@ -150,9 +150,7 @@ pub(crate) async fn accepted_of(company: &CompanyHandle) -> Quote {
 
 /// A quote with one line of one unit at this price, without VAT and retention.
 pub(crate) fn quote_at(client_id: ClientId, price: &str) -> NewQuote {
-    let price: f64 = price.parse().unwrap();
-    let line = serde_json::json!({"description": "x", "quantity": 1, "unitPrice": price, "tvaRate": 0});
-    NewQuote { lines: vec![serde_json::from_value(line).unwrap()], ..NewQuote::empty(client_id) }
+    NewQuote::empty(client_id).line(NewLine::new("x", 1, price.parse::<UnitPrice>().unwrap(), 0))
 }
 
 /// An issued invoice over an amount, without VAT and retention.
@@ -213,26 +211,21 @@ pub(crate) async fn invoice_in(world: &World, status: InvoiceStatus) -> Invoice 
 }
 
 pub(crate) fn evidence() -> SignatureEvidence {
-    SignatureEvidence {
-        signed_by_name: "Léa Lefèvre".into(),
-        signed_by_email: "lea@exemple.fr".into(),
-        accepted_text: "Bon pour accord".into(),
-    }
+    SignatureEvidence::new("Léa Lefèvre", "lea@exemple.fr", "Bon pour accord")
 }
 
 pub(crate) fn signature() -> Signature {
-    Signature { evidence: evidence(), ip: None, user_agent: None, document_sha256: None }
+    Signature::new(evidence())
 }
 
 pub(crate) fn payment(amount: &str, reference: Option<&str>) -> NewPayment {
     let reference = reference.map(str::to_owned);
-    NewPayment { amount: amount.parse().unwrap(), method: PaymentMethod::Bank, reference }
+    NewPayment { reference, ..NewPayment::new(amount.parse::<Money>().unwrap(), PaymentSource::Bank) }
 }
 
 /// A webhook of a company for some kinds of events.
 pub(crate) async fn hook_for(company: &CompanyHandle, url: &str, kinds: &[EventKind]) -> RegisteredWebhook {
-    let new = NewWebhook { url: url.to_owned(), events: kinds.to_vec() };
-    company.webhooks().register(&new).await.unwrap()
+    company.webhooks().register(&NewWebhook::new(url, kinds.iter().copied())).await.unwrap()
 }
 
 /// A webhook of the world's company for every event.

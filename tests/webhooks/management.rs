@@ -633,7 +633,7 @@ async fn the_payload_in_the_log_is_cut_to_500_characters_not_bytes() {
     for name in
         ["é".repeat(255), "😀".repeat(255), format!("{}{}", "a".repeat(100), "€".repeat(155)), "x".into()]
     {
-        let client = world.company.clients().create(&NewClient::named(name)).await.unwrap().client;
+        let client = world.company.clients().create(&NewClient::named(name)).await.unwrap();
         let quote = world.company.quotes().create(&quote_at(client.id, "1")).await.unwrap();
         world.company.quotes().accept(quote.summary.id).await.unwrap();
         // A second long text in the same body, so that the cut lies in the middle of many-byte characters.

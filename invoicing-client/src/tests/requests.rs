@@ -54,7 +54,7 @@ async fn a_call_has_a_deadline_of_its_own() {
 async fn a_request_shows_neither_key_nor_body() {
     let server = StubServer::script([]).await;
     let (client, _) = client(&server);
-    let new = NewClient { external_id: Some("private".into()), ..NewClient::named("Jeanne Secret") };
+    let new = NewClient::named("Jeanne Secret").external_id("private");
     let request = client.clients().create(&new);
     let shown = format!(
         "{request:?} {:?} {:?}",

@@ -133,7 +133,7 @@ async fn creation_is_retried_only_with_an_external_id() {
 
         let server = StubServer::script([failure, reply(200, &client_json("Dupont"))]).await;
         let (client, _) = super::client(&server);
-        let new = NewClient { external_id: Some("crm-1".into()), ..NewClient::named("Dupont") };
+        let new = NewClient::named("Dupont").external_id("crm-1");
         let existing = client.clients().create(&new).await.unwrap();
         assert!(matches!(existing, ClientCreation::Existing(_)));
         let bodies: Vec<_> = server.requests().into_iter().map(|seen| seen.body).collect();

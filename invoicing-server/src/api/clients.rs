@@ -19,7 +19,7 @@ pub(super) async fn list(request: &ApiRequest<'_>) -> ApiResult {
 pub(super) async fn create(request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
     query::none(request.query())?;
     let new: NewClient = request.json(body)?;
-    let creation = request.company.clients().create(&new).await?;
+    let creation = request.company.clients().find_or_create(&new).await?;
     let status = if creation.created { StatusCode::CREATED } else { StatusCode::OK };
     record(status, &creation.client)
 }

@@ -12,7 +12,7 @@ use crate::store::rows::from_json;
 #[derive(Debug, Clone, Copy)]
 pub struct Clients<'a>(pub(super) &'a CompanyHandle);
 
-/// The result of a creation.
+/// The answer of [`Clients::find_or_create`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Creation {
@@ -32,7 +32,12 @@ impl CompanyHandle {
 impl Clients<'_> {
     /// Creates a client. With an `externalId` that is already known it returns the client that has it, unchanged,
     /// and creates nothing: the call can be repeated safely, also by concurrent callers.
-    pub async fn create(&self, new: &NewClient) -> Result<Creation, Error> {
+    pub async fn create(&self, new: &NewClient) -> Result<Client, Error> {
+        Ok(self.find_or_create(new).await?.client)
+    }
+
+    /// As [`create`](Self::create), and says whether the client is new: the API answers 201 or 200.
+    pub async fn find_or_create(&self, new: &NewClient) -> Result<Creation, Error> {
         let fields = new.check()?;
         self.0
             .write(async move |mut tx| {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
-use crate::store::invoices::{Payment, PaymentMethod};
+use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
 use crate::store::page::Reserve;
 use crate::store::rows::from_json;
 use crate::store::{CompanyTx, Tables};
@@ -24,6 +24,15 @@ pub(crate) use held_dates::HeldDates;
 pub struct Invoices<'a>(pub(super) &'a CompanyHandle);
 
 /// A payment as it is entered.
+///
+/// ```
+/// use invoicing_server::{NewPayment, PaymentMethod, PaymentSource, money};
+///
+/// let deposit = NewPayment::new(money!(1_200.50), PaymentSource::Entered)
+///     .method(PaymentMethod::Cheque)
+///     .reference("CHQ 0412");
+/// ```
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NewPayment {
@@ -31,11 +40,33 @@ pub struct NewPayment {
     #[serde(deserialize_with = "exact_number")]
     pub amount: Money,
     /// Where the entry comes from.
-    pub method: PaymentMethod,
+    pub source: PaymentSource,
+    /// How the client paid, where that is known.
+    #[serde(default)]
+    pub method: Option<PaymentMethod>,
     /// The payer's or the bank's reference, at most 255 characters. The same one twice on one invoice is one payment,
     /// unless the first was reversed.
     #[serde(default)]
     pub reference: Option<String>,
+}
+
+impl NewPayment {
+    /// A payment without method and reference.
+    pub fn new(amount: impl Into<Money>, source: PaymentSource) -> Self {
+        Self { amount: amount.into(), source, method: None, reference: None }
+    }
+
+    /// Sets [`method`](Self#structfield.method).
+    pub fn method(mut self, method: PaymentMethod) -> Self {
+        self.method = Some(method);
+        self
+    }
+
+    /// Sets [`reference`](Self#structfield.reference).
+    pub fn reference(mut self, reference: impl Into<String>) -> Self {
+        self.reference = Some(reference.into());
+        self
+    }
 }
 
 /// A payment and the invoice as it stands with it.
@@ -127,8 +158,7 @@ impl Invoices<'_> {
             let paid = invoice.mark_paid(tx.change.at())?;
             let amount = invoice.summary.amount_due;
             if !amount.is_zero() {
-                let rest = NewPayment { amount, method: PaymentMethod::Manual, reference: None };
-                insert_payment(&mut tx, id, rest).await?;
+                insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
             }
             Ok((update(&mut tx, paid).await?, issued_on))
         });
@@ -251,8 +281,9 @@ async fn insert_payment(
     new: NewPayment,
 ) -> Result<Payment, Error> {
     let (id, recorded_at) = (PaymentId(tx.env().uuid()), tx.change.now);
-    let NewPayment { amount, method, reference } = new;
-    let payment = Payment { id, invoice_id, amount, method, reference, recorded_at, reversed_at: None };
+    let NewPayment { amount, source, method, reference } = new;
+    let payment =
+        Payment { id, invoice_id, amount, source, method, reference, recorded_at, reversed_at: None };
     tx.invoices().insert_payment(&payment).await?;
     Ok(payment)
 }

@@ -11,6 +11,7 @@ use crate::store::Tables;
 pub struct Projects<'a>(pub(super) &'a CompanyHandle);
 
 /// A project as it is entered.
+#[must_use]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewProject {
     /// Name, 1 to 255 characters.
@@ -19,6 +20,25 @@ pub struct NewProject {
     pub client_id: Option<ClientId>,
     /// The quotes that belong to it.
     pub quote_ids: Vec<QuoteId>,
+}
+
+impl NewProject {
+    /// A project without client and quotes.
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), client_id: None, quote_ids: Vec::new() }
+    }
+
+    /// Sets [`client_id`](Self#structfield.client_id).
+    pub fn client_id(mut self, id: ClientId) -> Self {
+        self.client_id = Some(id);
+        self
+    }
+
+    /// Adds to [`quote_ids`](Self#structfield.quote_ids).
+    pub fn quote_ids(mut self, ids: impl IntoIterator<Item = QuoteId>) -> Self {
+        self.quote_ids.extend(ids);
+        self
+    }
 }
 
 impl CompanyHandle {

@@ -37,8 +37,7 @@ impl CompanyHandle {
 impl Quotes<'_> {
     /// Creates a draft: `quote.created`.
     pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
-        self.import_draft(new, &QuoteImport { status: QuoteStatus::Draft, sent_at: None, accepted_at: None })
-            .await
+        self.import_draft(new, &QuoteImport::new(QuoteStatus::Draft)).await
     }
 
     /// Gives a draft new content.

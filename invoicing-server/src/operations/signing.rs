@@ -26,6 +26,7 @@ const USER_AGENT_LIMIT: usize = 500;
 pub struct SigningLinks(pub(crate) Arc<Services>);
 
 /// What the client submits. `Debug` shows none of it: it is evidence about a person.
+#[must_use]
 #[derive(Clone, PartialEq, Eq)]
 pub struct Signature {
     /// Name, e-mail and the text that the client agrees to.
@@ -37,6 +38,31 @@ pub struct Signature {
     /// The copy that was shown to the client: [`OpenedDocument::sha256`] of [`SigningLinks::document`]. Where it is given, no
     /// other can be signed, such as one that was sent since.
     pub document_sha256: Option<String>,
+}
+
+impl Signature {
+    /// A signature of which only this is known.
+    pub const fn new(evidence: SignatureEvidence) -> Self {
+        Self { evidence, ip: None, user_agent: None, document_sha256: None }
+    }
+
+    /// Sets [`ip`](Self#structfield.ip).
+    pub fn ip(mut self, ip: std::net::IpAddr) -> Self {
+        self.ip = Some(ip);
+        self
+    }
+
+    /// Sets [`user_agent`](Self#structfield.user_agent).
+    pub fn user_agent(mut self, user_agent: impl Into<String>) -> Self {
+        self.user_agent = Some(user_agent.into());
+        self
+    }
+
+    /// Sets [`document_sha256`](Self#structfield.document_sha256).
+    pub fn document_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.document_sha256 = Some(sha256.into());
+        self
+    }
 }
 
 impl std::fmt::Debug for Signature {
@@ -155,7 +181,7 @@ fn proof(token: &str, signature: &Signature, block: &SignatureBlock, document_sh
         ip: signature.ip.map(|ip| ip.to_string()),
         user_agent: signature.user_agent.as_ref().map(user_agent),
         document_sha256,
-        fingerprint: block.proof_fingerprint.clone(),
+        proof_fingerprint: block.proof_fingerprint.clone(),
         signed_at: block.signed_at,
     }
 }

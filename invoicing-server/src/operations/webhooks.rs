@@ -26,6 +26,7 @@ const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 pub struct Webhooks<'a>(pub(super) &'a CompanyHandle);
 
 /// A webhook as it is entered. `Debug` shows of the URL where it leads, without path and query.
+#[must_use]
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewWebhook {
     /// Where deliveries go: `https`, no user info, a public host.
@@ -35,12 +36,39 @@ pub struct NewWebhook {
 }
 
 /// A change of a webhook. What is `None` stays. `Debug` shows of the URL where it leads, without path and query.
+#[must_use]
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct WebhookChange {
     /// Another target. Deliveries that still wait go there.
     pub url: Option<String>,
     /// Other events, at least one. Deliveries that still wait are not affected.
     pub events: Option<Vec<EventKind>>,
+}
+
+impl NewWebhook {
+    /// A webhook for these events.
+    pub fn new(url: impl Into<String>, events: impl IntoIterator<Item = EventKind>) -> Self {
+        Self { url: url.into(), events: events.into_iter().collect() }
+    }
+
+    /// A webhook for every kind of event.
+    pub fn for_all_events(url: impl Into<String>) -> Self {
+        Self::new(url, EventKind::ALL.iter().copied())
+    }
+}
+
+impl WebhookChange {
+    /// Sets [`url`](Self#structfield.url).
+    pub fn url(mut self, url: impl Into<String>) -> Self {
+        self.url = Some(url.into());
+        self
+    }
+
+    /// Sets [`events`](Self#structfield.events).
+    pub fn events(mut self, events: impl IntoIterator<Item = EventKind>) -> Self {
+        self.events = Some(events.into_iter().collect());
+        self
+    }
 }
 
 impl fmt::Debug for NewWebhook {

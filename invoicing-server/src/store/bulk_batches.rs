@@ -196,7 +196,7 @@ mod tests {
         let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
         let hook = NewWebhook { url: "https://example.com".into(), events: EventKind::ALL.to_vec() };
         let webhook = company.webhooks().register(&hook).await.unwrap().webhook.id;
-        let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().client.id;
+        let client = company.clients().create(&NewClient::named("Lefèvre")).await.unwrap().id;
         company.quotes().create(&NewQuote::empty(client)).await.unwrap();
         (company.id(), webhook)
     }

@@ -82,8 +82,10 @@ pub struct Payment {
     pub invoice_id: InvoiceId,
     /// How much, above 0.
     pub amount: Money,
-    /// How it came in.
-    pub method: PaymentMethod,
+    /// Where the entry comes from.
+    pub source: PaymentSource,
+    /// How the client paid, where that is known.
+    pub method: Option<PaymentMethod>,
     /// The payer's or the bank's reference; the same one twice on one invoice is one payment,
     /// unless the first was reversed.
     pub reference: Option<String>,
@@ -93,16 +95,57 @@ pub struct Payment {
     pub reversed_at: Option<Timestamp>,
 }
 
-impl StoredRecord for Payment {
-    const TABLE: &'static str = "payment";
-    const VERSION: i64 = 1;
+/// The stored shape of a [`Payment`]. The source keeps the name that it had in the first release, so that its nodes read
+/// the row during a rolling upgrade.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", remote = "Payment")]
+struct PaymentShape {
+    id: PaymentId,
+    invoice_id: InvoiceId,
+    amount: Money,
+    #[serde(rename = "method")]
+    source: PaymentSource,
+    #[serde(rename = "paidBy", default)]
+    method: Option<PaymentMethod>,
+    reference: Option<String>,
+    recorded_at: Timestamp,
+    reversed_at: Option<Timestamp>,
 }
 
-/// How a payment came in.
+#[derive(Serialize, Deserialize)]
+#[serde(transparent)]
+struct StoredPayment(#[serde(with = "PaymentShape")] Payment);
+
+impl StoredRecord for StoredPayment {
+    const TABLE: &'static str = "payment";
+    /// 2: how the client paid.
+    const VERSION: i64 = 2;
+}
+
+/// How a client paid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub enum PaymentMethod {
+    /// Bank transfer.
+    Transfer,
+    /// Payment card.
+    Card,
+    /// Cheque.
+    Cheque,
+    /// Cash.
+    Cash,
+    /// Direct debit.
+    DirectDebit,
+    /// Any other way.
+    Other,
+}
+
+/// Where the entry of a payment comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum PaymentMethod {
+pub enum PaymentSource {
     /// Marked paid by hand: the remaining amount.
     Manual,
     /// Entered by hand.
@@ -240,8 +283,9 @@ impl InvoiceTable<'_> {
             INSERT INTO payment (company_id, invoice_id, id, reference, record, version)
             VALUES ($1, $2, $3, $4, $5, $6)";
         let Payment { invoice_id, id, reference, .. } = payment;
-        let record = to_json(payment)?;
-        self.0.query(INSERT, &[invoice_id, id, reference, &record, &Payment::VERSION]).execute().await?;
+        let record = to_json(&StoredPayment(payment.clone()))?;
+        let arguments: [&dyn Argument; 5] = [invoice_id, id, reference, &record, &StoredPayment::VERSION];
+        self.0.query(INSERT, &arguments).execute().await?;
         Ok(())
     }
 
@@ -249,7 +293,8 @@ impl InvoiceTable<'_> {
         const FIND: &str = "
             SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 AND id = $3";
         let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &id]).fetch_optional().await?;
-        row.ok_or(Error::NotFound)?.read(id)
+        let StoredPayment(payment) = row.ok_or(Error::NotFound)?.read(id)?;
+        Ok(payment)
     }
 
     /// The payment with a reference that was not reversed.
@@ -262,7 +307,8 @@ impl InvoiceTable<'_> {
             SELECT record, version FROM payment
             WHERE company_id = $1 AND invoice_id = $2 AND reference = $3 AND reversed_at IS NULL";
         let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &reference]).fetch_optional().await?;
-        row.map(|row| row.read(invoice)).transpose()
+        let stored: Option<StoredPayment> = row.map(|row| row.read(invoice)).transpose()?;
+        Ok(stored.map(|StoredPayment(payment)| payment))
     }
 
     /// The payments on an invoice, oldest first.
@@ -270,7 +316,7 @@ impl InvoiceTable<'_> {
         const LIST: &str = "
             SELECT record, version FROM payment WHERE company_id = $1 AND invoice_id = $2 ORDER BY id";
         let rows: Vec<RecordRow> = self.0.query(LIST, &[&invoice]).fetch_all().await?;
-        rows.iter().map(|row| row.read(invoice)).collect()
+        rows.iter().map(|row| row.read(invoice).map(|StoredPayment(payment)| payment)).collect()
     }
 
     /// Stores that a payment was reversed, at `payment.reversed_at`.
@@ -279,9 +325,9 @@ impl InvoiceTable<'_> {
             UPDATE payment SET reversed_at = $4, record = $5, version = $6
             WHERE company_id = $1 AND invoice_id = $2 AND id = $3 AND version <= $6 AND reversed_at IS NULL";
         let Payment { invoice_id, id, reversed_at, .. } = payment;
-        let record = to_json(payment)?;
-        let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &Payment::VERSION]);
-        reverse.replace_record::<Payment>().await
+        let record = to_json(&StoredPayment(payment.clone()))?;
+        let reverse = self.0.query(REVERSE, &[invoice_id, id, reversed_at, &record, &StoredPayment::VERSION]);
+        reverse.replace_record::<StoredPayment>().await
     }
 }
 

@@ -279,7 +279,7 @@ mod tests {
         let invoicing = builder.open().await.unwrap();
         let company = invoicing.companies().create(&NewCompany::named("A", Plan::Team)).await.unwrap();
         let company = invoicing.company(company.id);
-        let client = company.clients().create(&NewClient::named("B")).await.unwrap().client.id;
+        let client = company.clients().create(&NewClient::named("B")).await.unwrap().id;
         let content = |price: i32| {
             let line = json!({
                 "description": "x".repeat(1_900), "quantity": 1, "unitPrice": price, "tvaRate": 20

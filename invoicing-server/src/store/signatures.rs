@@ -21,14 +21,16 @@ pub struct ProofRecord {
     /// SHA-256 of the document that was signed, 64 lowercase hex digits.
     pub document_sha256: String,
     /// See [`proof_fingerprint`](invoicing_core::proof_fingerprint).
-    pub fingerprint: String,
+    pub proof_fingerprint: String,
     /// When it was signed.
     pub signed_at: Timestamp,
 }
 
 impl std::fmt::Debug for ProofRecord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ProofRecord").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+        f.debug_struct("ProofRecord")
+            .field("proof_fingerprint", &self.proof_fingerprint)
+            .finish_non_exhaustive()
     }
 }
 
@@ -169,9 +171,12 @@ impl SignatureTable<'_> {
             INSERT INTO proof
                 (company_id, quote_id, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
-        let ProofRecord { token_hash, ip, user_agent, document_sha256, fingerprint, signed_at } = proof;
+        let ProofRecord { token_hash, ip, user_agent, document_sha256, proof_fingerprint, signed_at } = proof;
         self.0
-            .query(INSERT, &[&quote, token_hash, ip, user_agent, document_sha256, fingerprint, signed_at])
+            .query(
+                INSERT,
+                &[&quote, token_hash, ip, user_agent, document_sha256, proof_fingerprint, signed_at],
+            )
             .execute()
             .await?;
         Ok(())
@@ -187,7 +192,7 @@ impl SignatureTable<'_> {
             ip: row.ip,
             user_agent: row.user_agent,
             document_sha256: row.document_sha256,
-            fingerprint: row.fingerprint,
+            proof_fingerprint: row.fingerprint,
             signed_at: Timestamp::from_millis(row.signed_at),
         }))
     }

@@ -51,7 +51,7 @@ async fn fill(invoicing: &Invoicing, address: SocketAddr) -> Data {
     let company = invoicing.company(company.id);
     let key = company.keys().issue("load").await.expect("a key").key.reveal().to_owned();
     let new = NewClient { email: Some("lea@exemple.fr".into()), ..NewClient::named("Léa Lefèvre") };
-    let client = company.clients().create(&new).await.expect("a client").client.id;
+    let client = company.clients().create(&new).await.expect("a client").id;
     let mut quotes = Vec::with_capacity(QUOTES);
     for _ in 0..QUOTES {
         quotes.push(company.quotes().create(&new_quote(client)).await.expect("a quote"));

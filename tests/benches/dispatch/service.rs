@@ -181,7 +181,7 @@ async fn open_company(invoicing: &Invoicing, name: &str) -> (CompanyId, ClientId
     let company =
         invoicing.companies().create(&NewCompany::named(name, Plan::Team)).await.expect("a company").id;
     let new = NewClient { email: Some("lea@exemple.fr".into()), ..NewClient::named("Léa Lefèvre") };
-    let client = invoicing.company(company).clients().create(&new).await.expect("a client").client.id;
+    let client = invoicing.company(company).clients().create(&new).await.expect("a client").id;
     (company, client)
 }
 

@@ -64,6 +64,6 @@ async fn open_company(invoicing: &Invoicing, receiver: &str) -> (CompanyHandle, 
     let events = EventKind::ALL.to_vec();
     company.webhooks().register(&NewWebhook { url: receiver.to_owned(), events }).await.expect("a webhook");
     let new = NewClient { email: Some("lea@exemple.fr".into()), ..NewClient::named("Léa Lefèvre") };
-    let client = company.clients().create(&new).await.expect("a client").client.id;
+    let client = company.clients().create(&new).await.expect("a client").id;
     (company, client)
 }

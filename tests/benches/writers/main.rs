@@ -123,8 +123,7 @@ fn new_client() -> NewClient {
 async fn open_company(invoicing: &Invoicing) -> (CompanyId, ClientId) {
     let new = NewCompany::named("Martin Peinture", Plan::Team);
     let company = invoicing.companies().create(&new).await.expect("a company").id;
-    let client =
-        invoicing.company(company).clients().create(&new_client()).await.expect("a client").client.id;
+    let client = invoicing.company(company).clients().create(&new_client()).await.expect("a client").id;
     (company, client)
 }
 

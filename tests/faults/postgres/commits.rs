@@ -124,7 +124,7 @@ async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most
     let mut longest = Duration::ZERO;
     for (fate, happened) in [(Fate::Unheard, 1), (Fate::Lost, 0)] {
         let client = NewClient::named(format!("{fate:?} {}", proxy.counts().commits));
-        let client = company.clients().create(&client).await.expect("a client").client.id;
+        let client = company.clients().create(&client).await.expect("a client").id;
         proxy.cut_next(Fault { fate, away: Some(LONG) });
         let begun = Instant::now();
         let created = company.quotes().create(&new_quote(client)).await;
@@ -158,8 +158,7 @@ async fn an_attempt_whose_record_is_in_doubt_is_recorded_again_and_counts_once()
         let invoicing = open(&site, proxy.url(database), json!({})).await;
         let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
         let delivering = RunningDispatcher::start(invoicing.dispatcher());
-        let client =
-            company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").client.id;
+        let client = company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").id;
         company.quotes().create(&new_quote(client)).await.expect("a quote");
         assert!(receiver.wait_for(1, PATIENCE).await, "nothing is being delivered");
         proxy.cut_next(Fault { fate, away: Some(LONG) });

@@ -32,7 +32,7 @@ async fn an_expired_claim_is_free_and_the_attempt_of_its_former_holder_is_record
     ];
     let (company, _) = companies(&nodes[0], &site.hooks).await.remove(0);
     let delivering = nodes.each_ref().map(|node| RunningDispatcher::start(node.dispatcher()));
-    let client = company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").client.id;
+    let client = company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").id;
     company.quotes().create(&new_quote(client)).await.expect("a quote");
     assert!(receiver.wait_for(1, PATIENCE).await, "nothing is being delivered");
 

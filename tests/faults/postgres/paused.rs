@@ -37,8 +37,7 @@ async fn what_a_woken_node_says_of_claims_that_it_has_lost_changes_nothing() {
     let company = invoicing.companies().list().await.unwrap().remove(0);
     let company = invoicing.company(company.id);
     for place in 0..QUOTES {
-        let client =
-            company.clients().create(&NewClient::named(format!("Lefèvre {place}"))).await.unwrap().client;
+        let client = company.clients().create(&NewClient::named(format!("Lefèvre {place}"))).await.unwrap();
         company.quotes().create(&new_quote(client.id)).await.unwrap();
     }
     for receiver in &receivers {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use invoicing_core::{
     NewClient, NewLine, NewQuote, Percent, ProjectStatus, QuoteImport, SignatureEvidence, Timestamp,
 };
-use invoicing_server::{NewPayment, NewProject, PaymentMethod, Signature};
+use invoicing_server::{NewPayment, NewProject, PaymentSource, Signature};
 use serde_json::{Value, json};
 
 use super::{Answered, Link, Run, Verdict, agree, answered, same, same_json, text};
@@ -121,7 +121,7 @@ impl Run {
     }
 
     pub(super) async fn new_client(&mut self, company: usize, spec: &ClientSpec) -> Verdict {
-        let made = self.sides[company].handle.clients().create(&client_fields(spec)).await;
+        let made = self.sides[company].handle.clients().find_or_create(&client_fields(spec)).await;
         let answer = answered(made.map(|made| (made.client, made.created)))?;
         let (client, created) = match &answer {
             Ok(pair) => (Ok(pair[0].clone()), pair[1].as_bool()),
@@ -404,9 +404,8 @@ impl Run {
         // Whether 0 with a known reference is the known payment or bad input the contract does not say.
         let reference = reference.filter(|_| cents > 0).map(|n| REFERENCES[usize::from(n)]);
         let payment = NewPayment {
-            amount: amount(cents),
-            method: PaymentMethod::Bank,
             reference: reference.map(str::to_owned),
+            ..NewPayment::new(amount(cents), PaymentSource::Bank)
         };
         let recorded = self.handle(who).invoices().pay(id(&invoice), &payment).await;
         let answer =

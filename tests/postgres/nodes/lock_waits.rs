@@ -98,7 +98,7 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
     let new = NewClient::named("Léa");
     let clients = world.company.clients();
     let (created, ()) = tokio::join!(clients.create(&new), release);
-    let client = created.unwrap().client;
+    let client = created.unwrap();
     assert_eq!((client.created_at, client.updated_at), (world.now(), world.now()));
 }
 

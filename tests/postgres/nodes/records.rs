@@ -21,7 +21,7 @@ async fn stamps_increase_over_nodes_whose_clocks_are_minutes_apart() {
     let nodes = Nodes::minutes_apart(World::new().await).await;
     let mut last = Timestamp::from_millis(0);
     for n in 0..60 {
-        let client = nodes.company(n).clients().create(&NewClient::named("x")).await.unwrap().client;
+        let client = nodes.company(n).clients().create(&NewClient::named("x")).await.unwrap();
         assert!(client.updated_at > last, "{} after {last}, on node {}", client.updated_at, n % 3);
         last = client.updated_at;
     }
@@ -45,7 +45,7 @@ async fn a_reader_beside_writers_on_all_nodes_misses_nothing() {
             for n in 0..CLIENTS_EACH {
                 // Each writer goes from node to node: its own changes are in order all the same.
                 let company = nodes.company(writer + n);
-                let client = company.clients().create(&NewClient::named("x")).await.unwrap().client;
+                let client = company.clients().create(&NewClient::named("x")).await.unwrap();
                 stamps.push((client.id, client.updated_at));
             }
             at_work.fetch_sub(1, Ordering::SeqCst);

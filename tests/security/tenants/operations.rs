@@ -12,7 +12,7 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteStatus, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, Error, NewPayment, NewProject, NewWebhook, PaymentMethod, WebhookChange,
+    CompanyHandle, Error, NewPayment, NewProject, NewWebhook, PaymentSource, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;
@@ -164,11 +164,11 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
 const FILTERS: [&str; 3] = ["events.list", "events.deliveries", "webhooks.replay"];
 
 fn payment() -> NewPayment {
-    NewPayment { amount: "1".parse().unwrap(), method: PaymentMethod::Bank, reference: None }
+    NewPayment::new(1, PaymentSource::Bank)
 }
 
 fn import() -> QuoteImport {
-    QuoteImport { status: QuoteStatus::Draft, sent_at: None, accepted_at: None }
+    QuoteImport::new(QuoteStatus::Draft)
 }
 
 fn project(client_id: Option<ClientId>, quote_ids: Vec<QuoteId>) -> NewProject {
@@ -181,7 +181,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     let url = "https://example.com/hook".to_owned();
     let new = NewWebhook { url, events: EventKind::ALL.to_vec() };
     let webhook = company.webhooks().register(&new).await.unwrap().webhook.id;
-    let client = company.clients().create(&NewClient::named(name)).await.unwrap().client.id;
+    let client = company.clients().create(&NewClient::named(name)).await.unwrap().id;
     let (quotes, invoices) = (company.quotes(), company.invoices());
     let accepted = quotes.create(&new_quote(client)).await.unwrap().summary.id;
     quotes.accept(accepted).await.unwrap();
