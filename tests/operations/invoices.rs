@@ -350,7 +350,7 @@ async fn the_payment_that_covers_the_rest_emits_invoice_paid_once() {
     }
 }
 
-/// Rules: INVOICE-4
+/// Rules: INVOICE-16
 #[on_each_database]
 async fn a_payment_keeps_where_its_entry_comes_from_and_how_the_client_paid() {
     let world = World::new().await;

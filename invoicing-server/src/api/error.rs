@@ -214,6 +214,32 @@ mod tests {
         }
     }
 
+    /// Rules: ERROR-18
+    #[test]
+    fn an_operation_s_error_has_the_code_and_the_status_of_the_api() {
+        let operations = every_error().into_iter().filter_map(|error| match error {
+            ApiError::Operation(error) => Some(error),
+            _ => None,
+        });
+        let mut answers = Vec::new();
+        for error in operations {
+            let (code, status) = (error.code(), error.status());
+            let answer = ApiError::from(error);
+            assert_eq!((answer.code(), answer.response().status()), (code.clone(), status));
+            answers.push((code.to_string(), status.as_u16()));
+        }
+        let expected = [
+            ("not_found", 404),
+            ("validation_error", 400),
+            ("conflict", 409),
+            ("document_unavailable", 409),
+            ("overloaded", 503),
+            ("storage_unavailable", 503),
+            ("server_error", 500),
+        ];
+        assert_eq!(answers, expected.map(|(code, status)| (code.to_owned(), status)));
+    }
+
     #[test]
     fn every_code_is_used() {
         let used: Vec<_> = every_error().iter().map(ApiError::code).collect();

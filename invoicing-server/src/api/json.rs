@@ -178,7 +178,7 @@ mod tests {
             assert!(refused.starts_with(&format!("{path}: must have at most")), "{refused}");
         }
         let payment = |amount: &str| {
-            parse::<NewPayment>(format!(r#"{{"amount":{amount},"method":"bank"}}"#).as_bytes())
+            parse::<NewPayment>(format!(r#"{{"amount":{amount},"source":"bank"}}"#).as_bytes())
         };
         let expected = format!("amount: must have at most 2 decimals, not as in {BAD}");
         assert_eq!(message(payment(BAD).map(drop)), expected);

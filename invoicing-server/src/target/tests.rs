@@ -22,6 +22,7 @@ fn http_is_accepted_only_where_allowed() {
     assert_eq!(parse(STRICT, "http://example.com/"), Err(TargetError::NotHttps));
 }
 
+/// Rules: TARGET-7
 #[test]
 fn a_rule_that_a_setting_lifts_names_it() {
     for (url, setting) in [
