@@ -78,8 +78,7 @@ const fn decimal(text: &str, places: u32) -> Decimal {
     }
     assert!(scale <= places, "the number has too many decimals");
     assert!(digits < 10_u64.pow(DIGITS - places + scale), "the number is too large");
-    let (low, middle) = (digits & 0xffff_ffff, digits >> 32);
-    Decimal::from_parts(low as u32, middle as u32, 0, is_negative, scale)
+    Decimal::from_parts((digits & 0xffff_ffff) as u32, (digits >> 32) as u32, 0, is_negative, scale)
 }
 
 #[cfg(test)]
