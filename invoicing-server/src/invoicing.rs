@@ -26,7 +26,8 @@ use crate::open_error::OpenError;
 use crate::operations::sealing;
 use crate::operations::sweep::Sweeper;
 use crate::operations::{
-    Companies, CompanyHandle, HeldDates, Numbering, ResealReport, Services, SigningLinks, SweepReport,
+    Companies, CompanyHandle, HeldDates, Numbering, Reminder, ResealReport, Services, SigningLinks,
+    SweepReport,
 };
 use crate::queue::{NewDelivery, Queue};
 use crate::sealing::{AssociatedData, NotOpened, Sealer, SealingError, SealingKeys};
@@ -43,7 +44,7 @@ const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
 /// The service. Cheap to clone; all clones are one.
 ///
 /// In the background runs only what the database needs. The host serves the API ([`service`](Self::service)), and runs
-/// the dispatcher and the sweep ([`run`](Self::run)).
+/// the dispatcher and the sweep ([`run`](Self::run)). The log warns of either one that is missing, at most once an hour.
 #[derive(Debug, Clone)]
 pub struct Invoicing(Arc<Inner>);
 
@@ -225,6 +226,7 @@ impl Builder {
             target: settings.target,
             numbering: Numbering::default(),
             held_dates: HeldDates::default(),
+            reminder: Reminder::new(env.now()),
         });
         Ok(Invoicing(Arc::new(Inner {
             api: Arc::new(ApiContext {

@@ -6,6 +6,7 @@ mod invoices;
 mod numbers_and_money;
 mod projects;
 mod quotes;
+mod reminders;
 mod schema;
 mod signing_links;
 mod sweep;

@@ -3,6 +3,7 @@
 pub(crate) mod api;
 pub(crate) mod hooked_store;
 pub(crate) mod proptest_runner;
+pub(crate) mod warnings;
 
 use std::fmt::Debug;
 use std::future::Future;

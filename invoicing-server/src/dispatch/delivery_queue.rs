@@ -15,9 +15,10 @@ use super::pace::{LATE, Pace};
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
 use crate::queue::Job;
-use crate::store::ServiceTables;
 use crate::store::bulk_changes::NotedWebhook;
 use crate::store::claims::Claimant;
+use crate::store::settings::HostTask;
+use crate::store::{ServiceTables, ServiceTx};
 
 /// How long a dispatcher that stops goes on trying to record, from the first failure on.
 const STOPPING_LIMIT: Duration = Duration::from_secs(5);
@@ -54,6 +55,9 @@ pub(super) async fn recall(context: &DispatchContext) -> Vec<(WebhookId, Pace)> 
     }
 }
 
+/// How often it is noted that a dispatcher runs, in milliseconds.
+const NOTE_MS: i64 = 30 * 60 * 1_000;
+
 /// What a poll of the table finds.
 pub(super) struct Polled {
     /// Every webhook with deliveries that wait to be attempted, and when the next of them can be claimed.
@@ -64,13 +68,18 @@ pub(super) struct Polled {
 
 pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     let now = context.env.now();
-    let (noted, mut due) = context
+    let (last_run, noted, mut due) = context
         .store
         .read_service(async move |tx| {
+            let last_run = tx.settings().last_run(HostTask::Dispatcher).await?;
             let noted = tx.bulk_changes().list().await?;
-            Ok((noted, tx.deliveries().next_due(now).await?))
+            Ok((last_run, noted, tx.deliveries().next_due(now).await?))
         })
         .await?;
+    if last_run.is_none_or(|at| at.plus_millis(NOTE_MS) <= now) {
+        let note = async move |tx: ServiceTx<'_>| tx.settings().note_run(HostTask::Dispatcher, now).await;
+        context.store.write_service(note).await?;
+    }
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     due.retain(|(webhook, _)| !skipping.contains(webhook));

@@ -112,7 +112,9 @@ impl CompanyHandle {
         F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        self.services.store.read(self.id, operation).await
+        let read = self.services.store.read(self.id, operation).await;
+        self.services.remind().await;
+        read
     }
 
     /// Changes records of the company in one transaction.
@@ -122,7 +124,9 @@ impl CompanyHandle {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.services.store.write_company(self.id, operation).await
+        let written = self.services.store.write_company(self.id, operation).await;
+        self.services.remind().await;
+        written
     }
 
     pub(super) fn env(&self) -> &Env {

@@ -11,6 +11,7 @@ mod invoices;
 mod keys;
 mod projects;
 mod quotes;
+mod reminder;
 pub(crate) mod sealing;
 mod signing;
 pub(crate) mod sweep;
@@ -42,6 +43,7 @@ use crate::store::Store;
 use crate::target::TargetPolicy;
 pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
+pub(crate) use reminder::Reminder;
 
 /// What the operations work with.
 pub(crate) struct Services {
@@ -58,6 +60,7 @@ pub(crate) struct Services {
     pub(crate) target: TargetPolicy,
     pub(crate) numbering: Numbering,
     pub(crate) held_dates: HeldDates,
+    pub(crate) reminder: Reminder,
 }
 
 impl fmt::Debug for Services {

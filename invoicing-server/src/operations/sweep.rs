@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::Error;
 use crate::access::{Access, IDLE_LIMIT_MS};
 use crate::store::notification::Notification;
+use crate::store::settings::HostTask;
 use crate::store::{CompanyReader, CompanyTx, ServiceTables, Store, SweepLock, Tables};
 use due::Due;
 
@@ -159,7 +160,9 @@ impl Sweeper {
     }
 
     async fn sweep_all(&self, progress: &mut Progress) -> Result<(), Error> {
-        let store = &self.services.store;
+        let Services { store, env, .. } = &*self.services;
+        let now = env.now();
+        store.write_service(async move |tx| tx.settings().note_run(HostTask::Sweep, now).await).await?;
         if let Err(error) = store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }

@@ -1,5 +1,6 @@
 //! What the service keeps about itself: a few values by name, sealed where a key is given.
 
+use invoicing_core::Timestamp;
 use zeroize::Zeroizing;
 
 use super::connection::Connection;
@@ -10,6 +11,23 @@ use crate::sealing::{AssociatedData, NotOpened, Sealer, is_sealed, key_id};
 pub(crate) const DOCUMENT_URL_KEY: &str = "document_url_key";
 /// Prefix of the names of [`key_check`].
 const KEY_CHECK: &str = "sealing_key.";
+
+/// What a host has to run. When it last ran is stored, so that each node knows of the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum HostTask {
+    Dispatcher,
+    Sweep,
+}
+
+impl HostTask {
+    /// The setting that says when it last ran, in milliseconds as decimal digits.
+    const fn setting(self) -> &'static str {
+        match self {
+            Self::Dispatcher => "dispatcher_ran_at",
+            Self::Sweep => "sweep_ran_at",
+        }
+    }
+}
 
 /// A value as it is stored.
 enum Stored {
@@ -39,10 +57,33 @@ fn open(sealer: &Sealer, name: &str, stored: Stored) -> Result<Zeroizing<Vec<u8>
 pub(crate) struct SettingTable<'c>(pub(super) &'c mut Connection);
 
 impl SettingTable<'_> {
-    async fn stored(&mut self, name: &str) -> Result<Option<Stored>, Error> {
+    async fn value(&mut self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         const FIND: &str = "SELECT value FROM setting WHERE name = $1";
-        let value: Option<Vec<u8>> = self.0.query(FIND, &[&name]).optional_scalar().await?;
-        Ok(value.map(Stored::of))
+        Ok(self.0.query(FIND, &[&name]).optional_scalar().await?)
+    }
+
+    async fn set_value(&mut self, name: &str, value: Vec<u8>) -> Result<(), Error> {
+        const SET: &str = "
+            INSERT INTO setting (name, value) VALUES ($1, $2)
+            ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        self.0.query(SET, &[&name, &value]).execute().await?;
+        Ok(())
+    }
+
+    async fn stored(&mut self, name: &str) -> Result<Option<Stored>, Error> {
+        Ok(self.value(name).await?.map(Stored::of))
+    }
+
+    /// Notes that a task runs.
+    pub(crate) async fn note_run(&mut self, task: HostTask, at: Timestamp) -> Result<(), Error> {
+        self.set_value(task.setting(), at.as_millis().to_string().into_bytes()).await
+    }
+
+    /// When a task was last noted; `None` where it never was.
+    pub(crate) async fn last_run(&mut self, task: HostTask) -> Result<Option<Timestamp>, Error> {
+        let Some(value) = self.value(task.setting()).await? else { return Ok(None) };
+        let millis = str::from_utf8(&value).ok().and_then(|digits| digits.parse().ok());
+        Ok(millis.map(Timestamp::from_millis))
     }
 
     /// The value, opened.
@@ -56,13 +97,8 @@ impl SettingTable<'_> {
 
     /// Stores a value, in place of an earlier one if there is one.
     pub(crate) async fn set(&mut self, sealer: &Sealer, name: &str, value: &[u8]) -> Result<(), Error> {
-        const SET: &str = "
-            INSERT INTO setting (name, value) VALUES ($1, $2)
-            ON CONFLICT (name) DO UPDATE SET value = excluded.value";
         let stored = sealer.seal(&AssociatedData::setting(name), value);
-        let value = stored.map_or_else(|| value.to_vec(), String::into_bytes);
-        self.0.query(SET, &[&name, &value]).execute().await?;
-        Ok(())
+        self.set_value(name, stored.map_or_else(|| value.to_vec(), String::into_bytes)).await
     }
 
     /// Seals a value with the current key where it is not. Whether that was necessary; `None` where it cannot be read.

@@ -1,0 +1,151 @@
+//! Warnings about what the host forgot to run: a dispatcher while deliveries wait, or the sweep.
+//!
+//! Dispatchers and sweeps note in the database that they run, so a node knows of those of the others. Operations of
+//! companies look for these notes once a minute. So no task is needed, and an operation costs a comparison.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use invoicing_core::Timestamp;
+
+use super::Services;
+use crate::Error;
+use crate::store::ServiceTables;
+use crate::store::settings::HostTask;
+
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+/// How long deliveries may wait without a dispatcher.
+const MAX_WAIT_MS: i64 = MINUTE_MS;
+/// How long a dispatcher is known of after its last note. Longer than it takes to note it again.
+const DISPATCHER_KNOWN_MS: i64 = HOUR_MS;
+/// How long the service may be open without a sweep.
+const MAX_SWEEP_GAP_MS: i64 = 2 * HOUR_MS;
+/// How long a look may delay the operation that takes it.
+const LOOK_LIMIT: Duration = Duration::from_millis(500);
+
+/// Something that is done at most once in an interval.
+#[derive(Debug)]
+struct Throttle {
+    last: AtomicI64,
+    interval_ms: i64,
+}
+
+impl Throttle {
+    const fn new(last: i64, interval_ms: i64) -> Self {
+        Self { last: AtomicI64::new(last), interval_ms }
+    }
+
+    /// Also where the clock was set back.
+    fn is_due(&self, now: Timestamp) -> bool {
+        let last = self.last.load(Ordering::Relaxed);
+        !(last..last.saturating_add(self.interval_ms)).contains(&now.as_millis())
+    }
+
+    /// Begins the next interval. `false` where another caller has just done so.
+    fn take(&self, now: Timestamp) -> bool {
+        let last = self.last.load(Ordering::Relaxed);
+        let begin = |now| self.last.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed);
+        self.is_due(now) && begin(now.as_millis()).is_ok()
+    }
+}
+
+/// What this process has looked for and warned of.
+#[derive(Debug)]
+pub(crate) struct Reminder {
+    opened_at: Timestamp,
+    looks: Throttle,
+    dispatcher_warnings: Throttle,
+    sweep_warnings: Throttle,
+}
+
+impl Reminder {
+    /// Its first look is a minute after the opening: a host may do this and that before it runs anything.
+    pub(crate) fn new(opened_at: Timestamp) -> Self {
+        Self {
+            opened_at,
+            looks: Throttle::new(opened_at.as_millis(), MINUTE_MS),
+            dispatcher_warnings: Throttle::new(i64::MIN, HOUR_MS),
+            sweep_warnings: Throttle::new(i64::MIN, HOUR_MS),
+        }
+    }
+}
+
+impl Services {
+    /// Warns of what the host forgot. Operations call it when they have done their work.
+    pub(super) async fn remind(&self) {
+        let now = self.env.now();
+        if !self.reminder.looks.is_due(now) || !self.reminder.looks.take(now) {
+            return;
+        }
+        let look = async {
+            self.look_for_dispatcher(now).await?;
+            self.look_for_sweep(now).await
+        };
+        // One that failed or took too long is taken again in a minute.
+        if let Ok(Err(error)) = tokio::time::timeout(LOOK_LIMIT, look).await {
+            tracing::debug!(
+                error = &error as &dyn std::error::Error,
+                "what the host runs cannot be looked for"
+            );
+        }
+    }
+
+    async fn look_for_dispatcher(&self, now: Timestamp) -> Result<(), Error> {
+        if !self.reminder.dispatcher_warnings.is_due(now) {
+            return Ok(());
+        }
+        let webhooks = self.store.read_service(async move |tx| {
+            let last = tx.settings().last_run(HostTask::Dispatcher).await?;
+            if last.is_some_and(|at| at.plus_millis(DISPATCHER_KNOWN_MS) > now) {
+                return Ok(0);
+            }
+            let due = tx.deliveries().next_due(now).await?;
+            Ok(due.into_iter().filter(|(_, at)| at.plus_millis(MAX_WAIT_MS) < now).count())
+        });
+        let webhooks = webhooks.await?;
+        if webhooks > 0 && self.reminder.dispatcher_warnings.take(now) {
+            tracing::warn!(
+                webhooks,
+                "deliveries wait, and no dispatcher runs: run `Invoicing::run`, or `Invoicing::dispatcher`"
+            );
+        }
+        Ok(())
+    }
+
+    async fn look_for_sweep(&self, now: Timestamp) -> Result<(), Error> {
+        let opened_at = self.reminder.opened_at;
+        let is_over = move |since: Timestamp| since.plus_millis(MAX_SWEEP_GAP_MS) <= now;
+        if !is_over(opened_at) || !self.reminder.sweep_warnings.is_due(now) {
+            return Ok(());
+        }
+        let last = self.store.read_service(async |tx| tx.settings().last_run(HostTask::Sweep).await);
+        if last.await?.is_none_or(is_over) && self.reminder.sweep_warnings.take(now) {
+            tracing::warn!(
+                "no sweep has run for two hours, so quotes do not expire and invoices do not fall overdue: run \
+                 `Invoicing::run`, or call `Invoicing::sweep` every hour"
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    #[test]
+    fn a_throttle_lets_one_caller_through_in_each_interval() {
+        let throttle = Throttle::new(0, 100);
+        assert_eq!(
+            [0, 99, 100, 100, 199, 200].map(|now| throttle.take(at(now))),
+            [false, false, true, false, false, true]
+        );
+        assert!(throttle.take(at(150)), "a clock that was set back stops it for ever");
+        assert!(Throttle::new(i64::MIN, 100).take(at(0)), "the first one waits");
+    }
+}
