@@ -7,6 +7,9 @@
 //!
 //! `nest_service` strips the prefix, so the API is at `/billing/api/v1`. Without a prefix it is
 //! `fallback_service(invoicing.service())`. Tower layers go around it as around any other service.
+//!
+//! `Settings::requests` limits what the API takes in any server. The limits on connections, `ServeLimits`, are those of
+//! `invoicing_server::serve`: beside axum, they are the task of a proxy in front of it.
 
 use axum::Router;
 use axum::extract::State;
@@ -14,7 +17,7 @@ use axum::routing::get;
 use invoicing_client::InvoicingClient;
 use invoicing_core::{CompanyId, NewClient, NewCompany, Plan};
 use invoicing_examples::Failure;
-use invoicing_server::{ClientQuery, Invoicing, Settings};
+use invoicing_server::{ClientQuery, Invoicing, RequestLimits, Settings};
 use tokio::net::TcpListener;
 
 /// What the host's own handlers use.
@@ -30,8 +33,10 @@ async fn main() -> Result<(), Failure> {
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
     let base_url = format!("http://{}/billing", listener.local_addr()?);
     let folder = tempfile::tempdir()?;
+    // Half of the default: the host's own routes need memory and processors too.
+    let requests = RequestLimits { in_flight: 128, buffered_bytes: 32 << 20, ..RequestLimits::default() };
     // Documents are offered below the base URL: it includes the prefix.
-    let settings = Settings { base_url: base_url.clone(), ..Settings::default() };
+    let settings = Settings { base_url: base_url.clone(), requests, ..Settings::default() };
     let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).settings(settings).open().await?;
     let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?.id;
     let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
@@ -42,7 +47,8 @@ async fn main() -> Result<(), Failure> {
         .with_state(Host { invoicing: invoicing.clone(), company })
         .nest_service("/billing", invoicing.service());
 
-    // One wish to stop for both: the server, and the dispatcher with the hourly sweep.
+    // One wish to stop for both: the server, and `Invoicing::run`, which delivers webhooks and sweeps every hour. Without
+    // it no webhook leaves and no quote expires.
     let (stop, stopped) = tokio::sync::watch::channel(());
     let until = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
         let _ = stopped.changed().await;

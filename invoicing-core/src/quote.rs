@@ -22,7 +22,7 @@ pub enum QuoteStatus {
     Sent,
     /// Signed or marked accepted; final.
     Accepted,
-    /// Declined by the client.
+    /// Declined by the client, or discarded as a draft.
     Rejected,
     /// Past its validity.
     Expired,

@@ -523,6 +523,9 @@ async fn a_discarded_draft_keeps_its_number_and_has_a_document_once_it_is_sent_o
         let discarded = quotes.reject(draft.id).await.unwrap().summary;
         assert_eq!((discarded.status, &discarded.number), (QuoteStatus::Rejected, &draft.number));
         assert_eq!((discarded.sent_at, events(&world.company).await.len()), (None, seen));
+        let window = PageWindow { since: Some(discarded.updated_at), ..PageWindow::default() };
+        let shown = quotes.list(&PageQuery { window, ..PageQuery::default() }).await.unwrap().data;
+        assert_eq!(shown.iter().map(|quote| &quote.summary).collect::<Vec<_>>(), [&discarded]);
         let document = refused(&world, "its document", quotes.document(draft.id)).await;
         assert!(matches!(document, Error::DocumentUnavailable), "{document:?}");
         conflict(&world, "a link", quotes.signing_link(draft.id)).await;

@@ -94,7 +94,8 @@ impl Quotes<'_> {
         .await
     }
 
-    /// Records that the client declined, or discards a draft, whose number stays taken. No event.
+    /// Records that the client declined, or discards a draft. No event. A discarded draft is not deleted: its number stays
+    /// taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         let known = self.get(id).await?;
         self.0
