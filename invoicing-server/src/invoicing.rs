@@ -334,6 +334,24 @@ impl Invoicing {
     /// Does all that the service does by itself until `stop` completes: delivers webhooks as [`Dispatcher::run`] does, and
     /// [sweeps](Self::sweep) at the start and every hour. A sweep that fails is logged, and the next one does its work.
     ///
+    /// ```
+    /// # use invoicing_server::{Invoicing};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+    /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    /// let running = invoicing.run(async {
+    ///     let _ = stopped.await;
+    /// });
+    /// // As a signal handler would do it.
+    /// drop(stop);
+    /// let report = running.await?;
+    /// println!("{} delivered", report.delivered);
+    /// invoicing.close().await;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`Dispatcher::run`].
     pub async fn run(&self, stop: impl Future<Output = ()> + Send) -> Result<DispatchReport, Error> {
@@ -376,6 +394,20 @@ impl Invoicing {
     ///
     /// A record that cannot be read keeps no other from being swept: the report names it. So it does with a company of which
     /// something failed for now.
+    ///
+    /// ```
+    /// # use invoicing_server::{Invoicing};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+    /// let report = invoicing.sweep().await?;
+    /// println!("{} quotes expired, {} invoices fell overdue", report.expired_quotes, report.overdue_invoices);
+    /// for record in report.unreadable {
+    ///     println!("{record:?} needs repair");
+    /// }
+    /// # Ok(()) }
+    /// ```
     ///
     /// # Errors
     /// [`Error::StorageUnavailable`] where the database does not answer, or another node takes over the sweep.

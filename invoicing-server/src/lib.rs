@@ -26,7 +26,105 @@
 //! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
 //! synchronisation and each commit. The host serves the API, and runs the dispatcher and the hourly sweep with
 //! [`Invoicing::run`].
-
+//!
+//! # The life of a quote
+//!
+//! What a host's UI does, in the order in which it happens. Each noun has a type with further operations and an example:
+//! [`Companies`], [`CompanyHandle`], [`Clients`], [`Quotes`], [`SigningLinks`], [`Invoices`], [`Projects`], [`Webhooks`],
+//! [`Events`] and [`Keys`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; here they are called.
+//!
+//! ```
+//! use invoicing_server::{
+//!     InvoiceStatus, Invoicing, NewClient, NewCompany, NewLine, NewPayment, NewQuote, NewWebhook, PaymentMethod,
+//!     PaymentSource, Plan, QuoteStatus, Settings, Signature, SignatureEvidence, TargetPolicy, money, unit_price,
+//! };
+//!
+//! # #[tokio::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let folder = tempfile::tempdir()?;
+//! # let database = folder.path().join("invoicing.db");
+//! # let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+//! # let receiver = format!("http://{}/hook", listener.local_addr()?);
+//! # tokio::spawn(receive(listener));
+//! // The receiver of this example is on loopback. Otherwise webhooks reach public addresses only, with `https`.
+//! let target = TargetPolicy { allow_http: true, allow_private: true };
+//! let settings = Settings { target, ..Settings::default() };
+//! let invoicing = Invoicing::sqlite(database).settings(settings).open().await?;
+//!
+//! // A company, its webhook, its client.
+//! let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+//! let company = invoicing.company(company.id);
+//! let webhook = company.webhooks().register(&NewWebhook::for_all_events(receiver)).await?;
+//! println!("Shown this once: {}", webhook.secret.reveal());
+//! let claire = NewClient::named("Claire Lefèvre").email("claire@exemple.fr").city("Villeurbanne");
+//! let claire = company.clients().create(&claire).await?;
+//!
+//! // A quote in two lots. 5 % of it are held back until the work is approved.
+//! let draft = NewQuote::empty(claire.id)
+//!     .line(NewLine::new("Protecting the floor", 1, 100, 10).lot("Preparation"))
+//!     .line(NewLine::new("Two coats of matt paint", 40, unit_price!(22.50), 10).unit("m2").lot("Painting"))
+//!     .retention_rate(5);
+//! let quote = company.quotes().create(&draft).await?; // quote.created
+//! assert_eq!(quote.summary.total_ttc, money!(1_100));
+//!
+//! // A draft is edited, discarded (`reject`), or sent: that locks it and freezes its document.
+//! let id = quote.summary.id;
+//! company.quotes().send(id, None).await?;
+//!
+//! // The client opens the link with this token, reads the document, and signs it.
+//! let token = company.quotes().signing_link(id).await?;
+//! let links = invoicing.signing_links();
+//! let shown = links.document(token.reveal()).await?;
+//! let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
+//! let signature = Signature::new(evidence).document_sha256(shown.sha256);
+//! let signed = links.sign(token.reveal(), &signature).await?; // quote.signed, quote.accepted
+//! assert_eq!(signed.summary.status, QuoteStatus::Accepted);
+//!
+//! // The invoice gets its number when it is issued.
+//! let invoice = company.invoices().convert(id).await?.summary.id; // invoice.created
+//! let issued = company.invoices().issue(invoice, None).await?;
+//! assert_eq!(issued.summary.amount_due, money!(1_045));
+//! let cheque =
+//!     NewPayment::new(400, PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
+//! company.invoices().pay(invoice, &cheque).await?;
+//! let transfer =
+//!     NewPayment::new(645, PaymentSource::Bank).method(PaymentMethod::Transfer).reference("VIR 7781");
+//! let paid = company.invoices().pay(invoice, &transfer).await?.invoice; // invoice.paid
+//! assert_eq!(paid.summary.status, InvoiceStatus::Paid);
+//!
+//! // The receiver answers 404 at first: its log says so. Once it is repaired, it gets what it missed.
+//! let report = invoicing.dispatcher().run_once().await?;
+//! assert_eq!((report.delivered, report.failed), (0, 5));
+//! let log = company.webhooks().log(webhook.webhook.id, 100).await?;
+//! assert!(log.iter().all(|attempt| attempt.status == Some(404)));
+//! assert_eq!(company.webhooks().replay(webhook.webhook.id, None).await?, 5);
+//! assert_eq!(invoicing.dispatcher().run_once().await?.delivered, 5);
+//!
+//! // Every hour: quotes expire, invoices fall overdue, idle keys are revoked.
+//! let swept = invoicing.sweep().await?;
+//! assert_eq!((swept.expired_quotes, swept.overdue_invoices), (0, 0));
+//! invoicing.close().await;
+//! # Ok(()) }
+//! #
+//! # /// Answers the first five deliveries with 404, and the others with 204.
+//! # async fn receive(listener: tokio::net::TcpListener) -> Result<(), hyper::Error> {
+//! #     use http_body_util::BodyExt;
+//! #     let answered = std::sync::atomic::AtomicUsize::new(0);
+//! #     while let Ok((stream, _)) = listener.accept().await {
+//! #         let answer = hyper::service::service_fn(|request: http::Request<hyper::body::Incoming>| async {
+//! #             request.into_body().collect().await?;
+//! #             let mut response = http::Response::new(String::new());
+//! #             let before = answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+//! #             *response.status_mut() =
+//! #                 if before < 5 { http::StatusCode::NOT_FOUND } else { http::StatusCode::NO_CONTENT };
+//! #             Ok::<_, hyper::Error>(response)
+//! #         });
+//! #         let stream = hyper_util::rt::TokioIo::new(stream);
+//! #         hyper::server::conn::http1::Builder::new().keep_alive(false).serve_connection(stream, answer).await?;
+//! #     }
+//! #     Ok(())
+//! # }
+//! ```
 //!
 //! # Inputs and records
 //!

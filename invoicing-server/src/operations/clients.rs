@@ -9,6 +9,28 @@ use crate::store::Tables;
 use crate::store::rows::from_json;
 
 /// The clients of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, Plan};
+/// use invoicing_server::{ClientQuery, NewClient};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// let clients = company.clients();
+/// let new = NewClient::named("Claire Lefèvre").city("Lyon").external_id("crm-42");
+/// let claire = clients.create(&new).await?;
+/// // With an `externalId`, creating twice creates once.
+/// assert_eq!(clients.create(&new).await?, claire);
+///
+/// // A change states all fields.
+/// let moved = clients.change(claire.id, &new.city("Villeurbanne")).await?;
+/// assert_eq!(clients.list(&ClientQuery::default().q("lefevre")).await?.data, [moved]);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Clients<'a>(pub(super) &'a CompanyHandle);
 

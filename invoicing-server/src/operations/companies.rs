@@ -13,6 +13,20 @@ use crate::store::notification::Notification;
 use crate::store::{CompanyReader, CompanyTx, Operation, ServiceTables, Tables};
 
 /// The companies of the service.
+///
+/// ```
+/// # use invoicing_server::{Invoicing};
+/// use invoicing_server::{NewCompany, Plan};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// let martin = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// assert_eq!(martin.time_zone, "Europe/Paris");
+/// assert_eq!(invoicing.companies().list().await?, [martin]);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Companies(pub(crate) Arc<Services>);
 
@@ -40,6 +54,26 @@ impl Companies {
 /// One company: every operation on its records starts here. Cheap to clone; holds no lock and no connection.
 ///
 /// A handle can be made for an id that does not exist; its operations then return [`Error::NotFound`].
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, Plan};
+/// use invoicing_server::CompanyIdentity;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// let id = company.id();
+/// // What its documents say about it.
+/// let identity = CompanyIdentity::default().address("3 rue du Four").zip_code("69003").city("Lyon");
+/// invoicing.company(id).set_identity(&identity).await?;
+/// // From now on, an accepted quote becomes a draft invoice by itself.
+/// invoicing.company(id).set_automatic_invoicing(true).await?;
+/// assert_eq!(company.details().await?.identity, identity);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct CompanyHandle {
     pub(super) services: Arc<Services>,

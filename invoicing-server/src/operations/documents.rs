@@ -13,6 +13,26 @@ use crate::store::Tables;
 use crate::store::documents::DocumentRow;
 
 /// A frozen document.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// # let new = NewQuote::empty(client.id).line(NewLine::new("Two coats of matt paint", 40, 25, 10));
+/// # let id = company.quotes().create(&new).await?.summary.id;
+/// # company.quotes().send(id, None).await?;
+/// let opened = company.quotes().open_document(id).await?;
+/// assert!(opened.bytes.starts_with(b"%PDF"));
+/// // For a browser: a URL that is good for 5 minutes, to the same bytes.
+/// let link = company.quotes().document(id).await?;
+/// assert_eq!(link.sha256, opened.sha256);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenedDocument {

@@ -10,6 +10,29 @@ use crate::store::deliveries::DeliveryRecord;
 use crate::store::events::EventRecord;
 
 /// The recorded events of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewQuote, Plan};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// # company.quotes().create(&NewQuote::empty(client.id)).await?;
+/// // The id of the last event that was read is a cursor that misses none.
+/// let mut last = None;
+/// for event in company.events().list(last, 100).await? {
+///     println!("{} at {}: {}", event.kind, event.timestamp, event.body);
+///     for delivery in company.events().deliveries(event.id).await? {
+///         println!("  {} is {:?}", delivery.webhook, delivery.status);
+///     }
+///     last = Some(event.id);
+/// }
+/// assert!(company.events().list(last, 100).await?.is_empty());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Events<'a>(pub(super) &'a CompanyHandle);
 

@@ -20,6 +20,40 @@ use crate::store::{CompanyTx, Tables};
 pub(crate) use held_dates::HeldDates;
 
 /// The invoices of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
+/// use invoicing_server::{InvoiceStatus, NewPayment, PaymentMethod, PaymentSource, money};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// # let new = NewQuote::empty(client.id).line(NewLine::new("Two coats of matt paint", 40, 25, 10));
+/// # let quote = company.quotes().create(&new).await?;
+/// # company.quotes().accept(quote.summary.id).await?;
+/// let invoices = company.invoices();
+/// let draft = invoices.convert(quote.summary.id).await?;
+/// assert_eq!(draft.summary.number, None);
+/// let invoice = invoices.issue(draft.summary.id, None).await?;
+/// assert_eq!(invoice.summary.amount_due, money!(1_100));
+///
+/// // A reference makes it safe to enter a payment twice.
+/// let id = invoice.summary.id;
+/// let cheque =
+///     NewPayment::new(300, PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
+/// let entered = invoices.pay(id, &cheque).await?;
+/// assert!(!invoices.pay(id, &cheque).await?.created);
+///
+/// // The cheque bounces; later the client pays everything.
+/// invoices.reverse(id, entered.payment.id).await?;
+/// let paid = invoices.mark_paid(id).await?;
+/// assert_eq!((paid.summary.status, paid.summary.amount_paid), (InvoiceStatus::Paid, money!(1_100)));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Invoices<'a>(pub(super) &'a CompanyHandle);
 

@@ -9,6 +9,22 @@ use crate::store::Tables;
 use crate::store::keys::KeyRecord;
 
 /// The API keys of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, Plan};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// let issued = company.keys().issue("CRM").await?;
+/// println!("Shown this once: {}", issued.key.reveal());
+///
+/// company.keys().revoke(issued.record.id).await?;
+/// assert!(company.keys().list().await?[0].revoked_at.is_some());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a>(pub(super) &'a CompanyHandle);
 

@@ -7,6 +7,25 @@ use crate::Error;
 use crate::store::Tables;
 
 /// The projects of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
+/// use invoicing_server::{NewProject, ProjectStatus};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// let projects = company.projects();
+/// let project = projects.create(&NewProject::named("Rue des Lilas").client_id(client.id)).await?;
+/// assert_eq!(project.status, ProjectStatus::Open);
+/// let completed = projects.set_status(project.id, ProjectStatus::Completed).await?; // project.completed
+/// assert_eq!(projects.list().await?, [completed]);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Projects<'a>(pub(super) &'a CompanyHandle);
 

@@ -24,6 +24,39 @@ pub(super) use freezing::FrozenChange;
 pub(crate) use import::Numbering;
 
 /// The quotes of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
+/// use invoicing_server::{NewLine, NewQuote, PageQuery, PageWindow, QuoteStatus, unit_price};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// let quotes = company.quotes();
+/// let painting = NewLine::new("Two coats of matt paint", 40, unit_price!(22.50), 10).unit("m2");
+/// let content = NewQuote::empty(client.id).line(painting);
+/// let draft = quotes.create(&content).await?;
+///
+/// // Only a draft can be edited. Sending freezes its document.
+/// let id = draft.summary.id;
+/// quotes.edit(id, &content.clone().line(NewLine::new("Discount", -1, 50, 10))).await?;
+/// let sent = quotes.send(id, None).await?;
+/// println!("{} is valid until {:?}", sent.summary.number, sent.summary.valid_until);
+/// println!("{}", quotes.document(id).await?.url);
+///
+/// // A draft can be discarded. It is not deleted: its number stays taken, and `since` shows it.
+/// let draft = quotes.create(&content).await?;
+/// let discarded = quotes.reject(draft.summary.id).await?;
+/// let window = PageWindow::default().since(discarded.summary.updated_at);
+/// let changed = quotes.list(&PageQuery::default().window(window)).await?.data;
+/// assert_eq!(changed[0].summary.number, draft.summary.number);
+/// assert_eq!(changed[0].summary.status, QuoteStatus::Rejected);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Quotes<'a>(pub(super) &'a CompanyHandle);
 

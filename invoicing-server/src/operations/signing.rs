@@ -22,6 +22,37 @@ use crate::store::{CompanyChange, ServiceTables, Tables};
 const USER_AGENT_LIMIT: usize = 500;
 
 /// What the holder of a signing link can do. A link that has ended or was revoked is [`Error::NotFound`], like an unknown one.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};
+/// use invoicing_server::{QuoteStatus, Signature, SignatureEvidence};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// # let new = NewQuote::empty(client.id).line(NewLine::new("Two coats of matt paint", 40, 25, 10));
+/// # let id = company.quotes().create(&new).await?.summary.id;
+/// # company.quotes().send(id, None).await?;
+/// // The company sends its client a link that ends with this token.
+/// let token = company.quotes().signing_link(id).await?;
+///
+/// // The page behind the link shows the quote and its document.
+/// let links = invoicing.signing_links();
+/// let page = links.open(token.reveal()).await?;
+/// println!("{} of {}", page.quote.summary.number, page.company_name);
+/// let shown = links.document(token.reveal()).await?;
+///
+/// // What the client enters there, with the document that was shown.
+/// let evidence = SignatureEvidence::new("Claire Lefèvre", "claire@exemple.fr", "Bon pour accord");
+/// let signature = Signature::new(evidence).document_sha256(shown.sha256);
+/// let signed = links.sign(token.reveal(), &signature).await?;
+/// assert_eq!(signed.summary.status, QuoteStatus::Accepted);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct SigningLinks(pub(crate) Arc<Services>);
 

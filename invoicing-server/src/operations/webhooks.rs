@@ -22,6 +22,34 @@ const MAX_WEBHOOKS: i64 = 20;
 const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 
 /// The webhooks of a company.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewQuote, Plan};
+/// use invoicing_server::{EventKind, NewWebhook, WebhookChange};
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
+/// let webhooks = company.webhooks();
+/// let new = NewWebhook::new("https://crm.example.com/hook", [EventKind::QuoteCreated]);
+/// let registered = webhooks.register(&new).await?;
+/// println!("Shown this once: {}", registered.secret.reveal());
+///
+/// // What happens while it is disabled is kept, and can be sent afterwards.
+/// let id = registered.webhook.id;
+/// webhooks.disable(id).await?;
+/// company.quotes().create(&NewQuote::empty(client.id)).await?;
+/// webhooks.change(id, &WebhookChange::default().url("https://crm.example.com/v2/hook")).await?;
+/// assert_eq!(webhooks.enable_and_replay(id, None).await?, 1);
+///
+/// // A test delivery, as for any other event once a dispatcher runs.
+/// webhooks.ping(id).await?;
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct Webhooks<'a>(pub(super) &'a CompanyHandle);
 
