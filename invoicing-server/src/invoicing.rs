@@ -335,7 +335,7 @@ impl Invoicing {
     /// [sweeps](Self::sweep) at the start and every hour. A sweep that fails is logged, and the next one does its work.
     ///
     /// ```
-    /// # use invoicing_server::{Invoicing};
+    /// # use invoicing_server::Invoicing;
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;
@@ -396,7 +396,7 @@ impl Invoicing {
     /// something failed for now.
     ///
     /// ```
-    /// # use invoicing_server::{Invoicing};
+    /// # use invoicing_server::Invoicing;
     /// # #[tokio::main]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let folder = tempfile::tempdir()?;

@@ -25,7 +25,7 @@
 //!
 //! The service starts background tasks for the database only: the writer on SQLite; on PostgreSQL the listener, the clock
 //! synchronisation and each commit. The host serves the API, and runs the dispatcher and the hourly sweep with
-//! [`Invoicing::run`].
+//! [`Invoicing::run`]. The log warns where a host does not run them.
 //!
 //! # The life of a quote
 //!
@@ -59,7 +59,7 @@
 //! let claire = NewClient::named("Claire Lefèvre").email("claire@exemple.fr").city("Villeurbanne");
 //! let claire = company.clients().create(&claire).await?;
 //!
-//! // A quote in two lots. 5 % of it are held back until the work is approved.
+//! // A quote in two lots. 5 % is held back until the work is approved.
 //! let draft = NewQuote::empty(claire.id)
 //!     .line(NewLine::new("Protecting the floor", 1, 100, 10).lot("Preparation"))
 //!     .line(NewLine::new("Two coats of matt paint", 40, unit_price!(22.50), 10).unit("m2").lot("Painting"))
@@ -107,22 +107,20 @@
 //! # Ok(()) }
 //! #
 //! # /// Answers the first five deliveries with 404, and the others with 204.
-//! # async fn receive(listener: tokio::net::TcpListener) -> Result<(), hyper::Error> {
+//! # async fn receive(listener: tokio::net::TcpListener) {
+//! #     use std::sync::atomic::{AtomicUsize, Ordering};
 //! #     use http_body_util::BodyExt;
-//! #     let answered = std::sync::atomic::AtomicUsize::new(0);
+//! #     static ANSWERED: AtomicUsize = AtomicUsize::new(0);
 //! #     while let Ok((stream, _)) = listener.accept().await {
-//! #         let answer = hyper::service::service_fn(|request: http::Request<hyper::body::Incoming>| async {
+//! #         let answer = hyper::service::service_fn(async |request: http::Request<hyper::body::Incoming>| {
 //! #             request.into_body().collect().await?;
-//! #             let mut response = http::Response::new(String::new());
-//! #             let before = answered.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-//! #             *response.status_mut() =
-//! #                 if before < 5 { http::StatusCode::NOT_FOUND } else { http::StatusCode::NO_CONTENT };
-//! #             Ok::<_, hyper::Error>(response)
+//! #             let status = if ANSWERED.fetch_add(1, Ordering::Relaxed) < 5 { 404 } else { 204 };
+//! #             let response = http::Response::builder().status(status).body(String::new());
+//! #             Ok::<_, hyper::Error>(response.expect("a status"))
 //! #         });
 //! #         let stream = hyper_util::rt::TokioIo::new(stream);
-//! #         hyper::server::conn::http1::Builder::new().keep_alive(false).serve_connection(stream, answer).await?;
+//! #         tokio::spawn(hyper::server::conn::http1::Builder::new().serve_connection(stream, answer));
 //! #     }
-//! #     Ok(())
 //! # }
 //! ```
 //!

@@ -15,7 +15,7 @@ use crate::store::{CompanyReader, CompanyTx, Operation, ServiceTables, Tables};
 /// The companies of the service.
 ///
 /// ```
-/// # use invoicing_server::{Invoicing};
+/// # use invoicing_server::Invoicing;
 /// use invoicing_server::{NewCompany, Plan};
 ///
 /// # #[tokio::main]
