@@ -241,7 +241,7 @@ async fn a_client_has_the_fields_of_the_contract_wherever_it_is_shown() {
     assert_eq!(replayed.json, created.json);
 }
 
-/// Rules: RECORD-5
+/// Rules: RECORD-5, DOCUMENT-19
 #[on_each_database]
 async fn a_line_has_exactly_its_eight_fields() {
     let world = world().await;

@@ -14,7 +14,7 @@ use invoicing_server::{DocumentRenderer, PdfRenderer};
 use invoicing_tests::documents::{Paper, few_lines, line, many_lines};
 use sha2::{Digest, Sha256};
 
-/// A tool's output; `None` where the tool is missing and need not be there.
+/// The output of a tool that has nothing to complain about; `None` where the tool is missing and need not be there.
 pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<Vec<u8>> {
     let output = match Command::new(tool).args(arguments).output() {
         Ok(output) => output,
@@ -25,7 +25,7 @@ pub(crate) fn run(tool: &str, arguments: &[&str]) -> Option<Vec<u8>> {
         }
     };
     let messages = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{tool} {arguments:?}: {messages}");
+    assert!(output.status.success() && messages.is_empty(), "{tool} {arguments:?}: {messages}");
     Some(output.stdout)
 }
 
@@ -63,6 +63,10 @@ fn check(name: &str, paper: &Paper, pages: std::ops::RangeInclusive<usize>) -> P
     if let Some(count) = run("qpdf", &["--show-npages", path]) {
         let count = String::from_utf8_lossy(&count).trim().parse::<usize>().unwrap();
         assert!(pages.contains(&count), "{count} pages");
+    }
+    if let Some(facts) = run("pdfinfo", &[path]) {
+        let facts = String::from_utf8_lossy(&facts).into_owned();
+        assert!(facts.lines().any(|line| line.split_whitespace().eq(["Tagged:", "yes"])), "{facts}");
     }
     if let Some(text) = run("pdftotext", &["-layout", path, "-"]) {
         compare(&format!("{name}.txt"), &narrowed(&String::from_utf8(text).unwrap()));

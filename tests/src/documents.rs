@@ -134,7 +134,7 @@ pub fn few_lines() -> Vec<Line> {
         line("Remise commerciale", ("-1", "forfait"), ("60", "10"), none),
         line(
             "Peinture acrylique mate, deux couches, teinte au choix",
-            ("42.5", "m²"),
+            ("42.5", "m2"),
             ("14.9", "10"),
             living,
         ),

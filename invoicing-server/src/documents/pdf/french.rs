@@ -1,4 +1,4 @@
-//! Numbers and dates in French notation.
+//! Numbers, units and dates in French notation.
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{Percent, Quantity};
@@ -35,6 +35,19 @@ pub(super) fn amount(amount: Decimal, currency: &str) -> String {
 /// As many decimals as needed.
 pub(super) fn quantity(quantity: Quantity) -> String {
     decimal(quantity.get(), 0)
+}
+
+/// A unit as the trade writes it: `m²` for `m2`. Any other is printed as entered.
+pub(super) fn unit(entered: &str) -> &str {
+    match entered.to_lowercase().as_str() {
+        "m2" | "m^2" => "m²",
+        "m3" | "m^3" => "m³",
+        // Running metres, not millilitres.
+        "ml" => "ml",
+        "kg" => "kg",
+        "h" | "hr" | "hrs" | "hour" | "hours" | "heure" | "heures" => "h",
+        _ => entered,
+    }
 }
 
 /// `5,5 %`.
@@ -107,6 +120,26 @@ mod tests {
         assert_eq!(date(NaiveDate::from_ymd_opt(2026, 3, 1).unwrap()), "1er\u{a0}mars 2026");
         assert_eq!(siret("73282932000074"), "732\u{a0}829\u{a0}320\u{a0}00074");
         assert_eq!(siret("1234567890123é"), "1234567890123é");
+    }
+
+    #[test]
+    fn units_are_written_as_the_trade_does() {
+        let written = [
+            ("m2", "m²"),
+            ("M2", "m²"),
+            ("m^3", "m³"),
+            ("m3", "m³"),
+            ("heures", "h"),
+            ("Hours", "h"),
+            ("ML", "ml"),
+            ("Kg", "kg"),
+        ];
+        for (entered, expected) in written {
+            assert_eq!(unit(entered), expected);
+        }
+        for kept in ["", "m²", "m", "u", "forfait", "Ens.", "m2 habitables", "יח׳"] {
+            assert_eq!(unit(kept), kept);
+        }
     }
 
     proptest! {

@@ -111,7 +111,7 @@ fn texts<'q>((index, line): &IndexedLine<'q>, currency: &str) -> [(Field, Cow<'q
     [
         (Field::Line(*index, "description"), line.description.as_str().into()),
         own(french::quantity(line.quantity)),
-        (Field::Line(*index, "unit"), line.unit.as_deref().unwrap_or_default().into()),
+        (Field::Line(*index, "unit"), french::unit(line.unit.as_deref().unwrap_or_default()).into()),
         own(french::amount(line.unit_price.get(), currency)),
         own(french::percent(line.tva_rate)),
         own(french::amount(line.total_ht.get(), currency)),

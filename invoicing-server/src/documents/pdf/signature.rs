@@ -1,26 +1,30 @@
 //! The signature of a quote, or the boxes for it.
+//!
+//! Either moves to the next page as a whole where it does not fit. A signature of short texts is no taller than the boxes,
+//! so that signing adds no page. A long text of it may break, or it would leave a large part of a page empty.
 
 use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, Field, HEADING, Look, WIDTH, block};
+use super::composer::{Column, Composer, Field, HEADING, Look, Side, WIDTH, block};
 use super::french;
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
 use crate::documents::{DocumentInput, RenderError};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
-const VALUE: Look = Look::new(8.5);
+const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };
 
 /// Height of the two boxes of an unsigned quote, and the gap between them.
-const BOX_HEIGHT: f32 = 74.0;
+const BOX_HEIGHT: f32 = 80.0;
 const BOX_GUTTER: f32 = 14.0;
 /// Thickness of their sides.
 const SIDE: f32 = 0.6;
 
-/// Right edge of the labels of a signature.
-const LABELS: f32 = 124.0;
+/// Left edge and width of the values of a signature, and width of the labels.
+const VALUES: (f32, f32) = (LEFT + 130.0, WIDTH - 130.0);
+const LABELS: f32 = 110.0;
 /// Width of the bar beside a signature, and the indentation of the text.
 const BAR: f32 = 2.5;
 const INDENT: f32 = 14.0;
@@ -56,7 +60,7 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
 
 fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &SignatureBlock) -> Result<()> {
     let column = Column::new(LEFT + INDENT, WIDTH - INDENT);
-    let title = to.heading_in(column, "Signature électronique", HEADING.ink(Ink::Accent), 3.0)?;
+    let title = to.heading_in(column, "Signature électronique", HEADING.ink(Ink::Accent), 1.0)?;
     to.pages.push(beside_bar(title))?;
 
     let mut rows = vec![
@@ -69,21 +73,38 @@ fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &Signatur
     if let Some(copy) = &input.sent_copy {
         rows.push(("SHA-256 du devis signé", Field::Own, copy.sha256.to_string()));
         let text = format!(
-            "Le devis tel qu’il a été signé ({}) et la preuve de sa signature (proof.json) sont joints à ce document.",
+            "Le devis tel qu’il a été signé ({}) et la preuve de sa signature (proof.json)",
             copy.file_name,
         );
         rows.push(("Pièces jointes", Field::Named("number"), text));
     }
     let last = rows.len() - 1;
     for (index, (label, field, text)) in rows.into_iter().enumerate() {
-        let parent = to.tags.add(None, Tag::P);
-        let mut left = Column::new(LEFT + INDENT, LABELS - INDENT);
-        let label_node = to.tags.add(Some(parent), Tag::Span);
-        to.put(&mut left, (Field::Own, label), VALUE.ink(Ink::Muted), label_node)?;
-        let mut right = Column::new(LEFT + LABELS + 6.0, WIDTH - LABELS - 6.0);
-        let value_node = to.tags.add(Some(parent), Tag::Span);
-        to.put(&mut right, (field, &text), VALUE, value_node)?;
-        to.pages.push(beside_bar(Block { keeps_with_next: index < last, ..block([left, right], 1.5) }))?;
+        row(to, label, (field, &text), index == last)?;
+    }
+    Ok(())
+}
+
+/// A label and its value. Each row but the last one stays with the next.
+///
+/// A value of many lines may break, but neither after its first line nor before its last.
+fn row(to: &mut Composer<'_>, label: &str, (field, value): (Field, &str), is_last: bool) -> Result<()> {
+    let parent = to.tags.add(None, Tag::P);
+    let mut left = Column::new(LEFT + INDENT, LABELS);
+    let label_node = to.tags.add(Some(parent), Tag::Span);
+    to.put(&mut left, (Field::Own, label), VALUE.ink(Ink::Muted), label_node)?;
+    let value_node = to.tags.add(Some(parent), Tag::Span);
+    let lines = to.lines(field, value, VALUE.style, Some(VALUES.1))?;
+    let mut label = Some(left);
+    for (index, line) in lines.iter().enumerate() {
+        let mut right = Column::new(VALUES.0, VALUES.1);
+        right.add(std::slice::from_ref(line), VALUE, Side::Left, value_node);
+        let keeps_with_next = match lines.len() - index {
+            1 => !is_last,
+            lines_left => index == 0 || lines_left == 2,
+        };
+        let columns = label.take().into_iter().chain([right]);
+        to.pages.push(beside_bar(Block { keeps_with_next, ..block(columns, 0.0) }))?;
     }
     Ok(())
 }

@@ -82,7 +82,8 @@ impl Writer {
         document.set_tag_tree(self.tags.tree());
         document.set_metadata(metadata(input));
         attach(&mut document, input)?;
-        document.finish().map_err(|error| RenderError::new(format!("{error}: {error:?}")))
+        let pdf = document.finish().map_err(|error| RenderError::new(format!("{error}: {error:?}")))?;
+        Ok(without_suspects(pdf))
     }
 
     fn page(&mut self, surface: &mut Surface<'_>, page: &Page, index: usize) {
@@ -159,6 +160,22 @@ impl Writer {
         };
         Fill { paint: rgb::Color::new(red, green, blue).into(), ..Fill::default() }
     }
+}
+
+/// Blanks the `/Suspects false` out that krilla writes into the catalog.
+///
+/// Up to version 25.11, poppler reports it as an error. It is the default (ISO 32000-1, table 321), and PDF/UA-1 refuses
+/// `true` only. Blanks keep each offset of the file in place.
+fn without_suspects(mut pdf: Vec<u8>) -> Vec<u8> {
+    // The catalog is the last object. Before the entry it holds no text that was entered.
+    const CATALOG: &[u8] = b"\n<</Type/Catalog";
+    const ENTRY: &[u8] = b"/Suspects false";
+    let catalog = pdf.windows(CATALOG.len()).rposition(|window| window == CATALOG);
+    let rest = catalog.map_or(&mut [][..], |start| &mut pdf[start..]);
+    if let Some(start) = rest.windows(ENTRY.len()).position(|window| window == ENTRY) {
+        rest[start..start + ENTRY.len()].fill(b' ');
+    }
+    pdf
 }
 
 /// What a screen reader leaves out.
