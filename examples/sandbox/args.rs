@@ -10,7 +10,7 @@ use invoicing_server::TargetPolicy;
 use lexopt::ValueExt;
 use lexopt::prelude::Long;
 
-/// What goes to standard error after a wrong flag, and to standard output after `--help`.
+/// What `--help` prints.
 pub(crate) const USAGE: &str = "\
 Usage: sandbox [OPTIONS]
 
@@ -19,7 +19,8 @@ A service with demo companies and a stream of business, to develop an integratio
   --listen ADDRESS       where the API listens (default 127.0.0.1:8080; port 0 picks a free one)
   --webhook URL[=KINDS]  registers a webhook of the first company; may be repeated. KINDS narrows its
                          events: quote.signed,invoice.paid (default: all). Private targets and http are allowed.
-                         One that was disabled after 10 failures is enabled again at the next start
+                         One that is disabled after 10 failures is enabled again when its receiver answers a
+                         ping, and what it missed is replayed; standard error tells of both
   --activity N           business operations per second, also a fraction (default 1; 0 = none)
   --db FILE              keeps everything in FILE and beside it; started again on it, the sandbox goes on with the
                          same companies, keys and webhooks (default: a temporary file, gone at the end)

@@ -110,10 +110,6 @@ async fn kept(
     known: &Credentials,
     webhook: Webhook,
 ) -> Result<WebhookEntry, Failure> {
-    if webhook.disabled.is_some() {
-        tracing::info!(webhook = %webhook.id, url = webhook.url, "was disabled; enabled again");
-        active.webhooks().enable(webhook.id).await?;
-    }
     if let Some(noted) = known.webhooks.iter().find(|entry| entry.id == webhook.id) {
         return Ok(entry(active.id(), webhook, &noted.secret));
     }

@@ -1,7 +1,7 @@
 //! A server for integrators in any language to develop against: demo companies and a steady stream of business.
 //!
 //! ```console
-//! $ cargo run --example sandbox -- --listen 127.0.0.1:8080 --webhook http://127.0.0.1:9000/hook --activity 2
+//! $ cargo run --example sandbox -- --db sandbox.db --webhook http://127.0.0.1:9000/hook --activity 2
 //! ```
 //!
 //! `--help` tells all. Standard output is JSON lines for programs to read; logs go to standard error, as verbose as
@@ -13,6 +13,7 @@ mod catalogue;
 mod demo;
 mod home;
 mod output;
+mod recovery;
 mod steps;
 mod stop;
 
@@ -21,8 +22,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use invoicing_core::CompanyId;
 use invoicing_examples::{Failure, explain};
-use invoicing_server::{SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, serve};
+use invoicing_server::{Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, serve};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -33,6 +35,7 @@ use crate::business::Business;
 use crate::demo::Credentials;
 use crate::home::Home;
 use crate::output::Output;
+use crate::recovery::Recovery;
 use crate::stop::Stop;
 
 /// Exit code after a wrong flag.
@@ -43,6 +46,9 @@ const LEFTOVERS: Duration = Duration::from_millis(100);
 /// Seals the secrets in the database. It protects nothing, as it is public; a host reads its own from where it keeps
 /// secrets.
 const SEALING_KEY: [u8; 32] = *b"a sandbox has no secrets to keep";
+
+/// What runs until the sandbox is to stop.
+type Tasks = JoinSet<Result<(), Failure>>;
 
 /// The first line.
 #[derive(Serialize)]
@@ -61,7 +67,7 @@ fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
         Err(error) => {
-            eprint!("sandbox: {error}\n\n{USAGE}");
+            eprintln!("sandbox: {error} (--help lists all options)");
             return ExitCode::from(WRONG_USAGE);
         }
     };
@@ -100,12 +106,9 @@ async fn run(args: Args) -> Result<(), Failure> {
     tracing::info!(base_url, db = home.shown(), seed, "ready");
 
     let mut output = Output::new(stop.clone());
-    let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();
-    let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
-    let stopped = stop.clone();
-    tasks.spawn(async move { Ok(serve(listener, service, ServeLimits::default(), stopped.wait()).await?) });
-    let stopped = stop.clone();
-    tasks.spawn(async move { Ok(dispatcher.run(stopped.wait()).await.map(drop)?) });
+    let mut tasks = Tasks::new();
+    let company = credentials.companies[0].id;
+    spawn_service(&mut tasks, &stop, listener, &invoicing, company);
     let stopped = stop.clone();
     tasks.spawn(async move {
         tokio::select! {
@@ -114,7 +117,7 @@ async fn run(args: Args) -> Result<(), Failure> {
         }
         Ok(())
     });
-    let business = Business::new(invoicing.clone(), credentials.companies[0].id, seed);
+    let business = Business::new(invoicing.clone(), company, seed);
     let (rate, stopped, hello_url) = (args.activity, stop.clone(), base_url);
     tasks.spawn(async move {
         let hello = Hello { base_url: &hello_url, credentials: &credentials };
@@ -133,6 +136,26 @@ async fn run(args: Args) -> Result<(), Failure> {
     }
     invoicing.close().await;
     ended
+}
+
+/// Serves the API, delivers events, and looks after the webhooks of the company that has the activity.
+fn spawn_service(
+    tasks: &mut Tasks,
+    stop: &Stop,
+    listener: TcpListener,
+    invoicing: &Invoicing,
+    company: CompanyId,
+) {
+    let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
+    let stopped = stop.clone();
+    tasks.spawn(async move { Ok(serve(listener, service, ServeLimits::default(), stopped.wait()).await?) });
+    let stopped = stop.clone();
+    tasks.spawn(async move { Ok(dispatcher.run(stopped.wait()).await.map(drop)?) });
+    let (recovery, stopped) = (Recovery::new(invoicing.company(company)), stop.clone());
+    tasks.spawn(async move {
+        recovery.go_on(&stopped).await;
+        Ok(())
+    });
 }
 
 /// That the reader of standard output has gone is a way of saying that it has seen enough.

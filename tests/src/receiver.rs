@@ -1,7 +1,7 @@
 //! A webhook receiver on loopback that does what a test tells it, and remembers what came.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -44,6 +44,8 @@ pub enum Reply {
     Held(Arc<Semaphore>, u16),
     /// Not at all within any time limit.
     Hang,
+    /// Not at all: the connection is closed.
+    HangUp,
 }
 
 impl Reply {
@@ -139,7 +141,7 @@ async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
 async fn answer(
     script: Arc<Mutex<Script>>,
     request: Request<Incoming>,
-) -> Result<Response<Full<Bytes>>, Infallible> {
+) -> Result<Response<Full<Bytes>>, io::Error> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
@@ -165,6 +167,7 @@ async fn answer(
             tokio::time::sleep(Duration::from_hours(1)).await;
             Ok(Response::default())
         }
+        Reply::HangUp => Err(io::ErrorKind::ConnectionReset.into()),
         Reply::Status(status, headers) => {
             let mut response = Response::builder().status(status);
             for (name, value) in headers {

@@ -1,0 +1,117 @@
+//! Enables webhooks again once their receivers answer.
+//!
+//! With a host, the owner of a webhook does that on a page. A sandbox has no page, so it pings the receiver of a disabled
+//! webhook every few seconds. When a ping is taken, the webhook is enabled, and what it missed is replayed.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use invoicing_core::{DeliveryStatus, EventId, WebhookId};
+use invoicing_examples::explain;
+use invoicing_server::{CompanyHandle, Error, Webhook};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::stop::Stop;
+
+/// Time from one look at the webhooks to the next.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Looks after the webhooks of a company.
+pub(crate) struct Recovery {
+    company: CompanyHandle,
+    /// The disabled webhooks.
+    pinged: HashMap<WebhookId, Pinged>,
+}
+
+/// A disabled webhook.
+struct Pinged {
+    /// The last ping.
+    event: EventId,
+    /// How the last but one failed. Logged only when it changes.
+    answer: Option<String>,
+}
+
+impl Recovery {
+    pub(crate) fn new(company: CompanyHandle) -> Self {
+        Self { company, pinged: HashMap::new() }
+    }
+
+    /// Goes on until it is to stop.
+    pub(crate) async fn go_on(mut self, stop: &Stop) {
+        let mut ticks = interval(LOOK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.wait() => return,
+                _ = ticks.tick() => {}
+            }
+            if let Err(error) = self.look().await {
+                tracing::warn!(error = explain(&error), "the webhooks cannot be looked after");
+            }
+        }
+    }
+
+    async fn look(&mut self) -> Result<(), Error> {
+        for webhook in self.company.webhooks().list().await? {
+            if webhook.disabled.is_some() {
+                self.try_again(&webhook).await?;
+            } else {
+                self.pinged.remove(&webhook.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Enables the webhook if it took the last ping, and sends another if that failed.
+    async fn try_again(&mut self, webhook: &Webhook) -> Result<(), Error> {
+        let Some(last) = self.pinged.get(&webhook.id) else {
+            tracing::info!(
+                webhook = %webhook.id, url = webhook.url,
+                "the webhook is enabled again when its receiver answers a ping with a 2xx"
+            );
+            return self.ping(webhook, None).await;
+        };
+        let deliveries = self.company.events().deliveries(last.event).await?;
+        match deliveries.first().map(|delivery| delivery.status) {
+            Some(DeliveryStatus::Pending) => Ok(()),
+            Some(DeliveryStatus::Delivered) => self.enable(webhook).await,
+            _ => {
+                let answer = self.answer(webhook.id).await?;
+                if answer != last.answer {
+                    tracing::info!(
+                        webhook = %webhook.id, url = webhook.url, answer,
+                        "the webhook is still disabled; its receiver did not take the ping"
+                    );
+                }
+                self.ping(webhook, answer).await
+            }
+        }
+    }
+
+    async fn ping(&mut self, webhook: &Webhook, answer: Option<String>) -> Result<(), Error> {
+        let event = self.company.webhooks().ping(webhook.id).await?;
+        self.pinged.insert(webhook.id, Pinged { event, answer });
+        Ok(())
+    }
+
+    async fn enable(&mut self, webhook: &Webhook) -> Result<(), Error> {
+        // Not only since it was disabled: the failures that led there were missed too.
+        let since = Some(webhook.created_at);
+        let replayed = self.company.webhooks().enable_and_replay(webhook.id, since).await?;
+        self.pinged.remove(&webhook.id);
+        tracing::info!(
+            webhook = %webhook.id, url = webhook.url,
+            "the webhook is enabled again, as its receiver answers; {replayed} missed deliveries are replayed"
+        );
+        Ok(())
+    }
+
+    /// The outcome of the last attempt: a status, or why there was none. While a webhook is disabled, that was a ping.
+    async fn answer(&self, webhook: WebhookId) -> Result<Option<String>, Error> {
+        let attempts = self.company.webhooks().log(webhook, 1).await?;
+        Ok(attempts.first().and_then(|attempt| {
+            let status = attempt.status.map(|status| status.to_string());
+            status.or(attempt.failure.map(|failure| failure.to_string()))
+        }))
+    }
+}
