@@ -89,21 +89,19 @@ fn sandbox_enables_a_webhook_again_and_replays_what_it_missed() {
     receiver.reply_always(Reply::HangUp);
     let mut forgotten = receiver.take().len();
     assert!(runtime.block_on(receiver.wait_for(forgotten + 1, LIMIT)), "no ping");
-    let pings = receiver.take();
-    assert!(pings.iter().all(|ping| ping.json["event"] == "ping"), "{pings:?}");
-    forgotten += pings.len();
+    forgotten += receiver.take().len();
 
     receiver.reply_always(Reply::status(204));
     let enabled = wait_for("enabled again, as", &log);
     let missed = announced(&operations);
     assert!(missed.len() >= 10, "{missed:?}");
     loop {
-        let received = receiver.received();
-        let left = missed.difference(&delivered(&received)).count();
+        let came = receiver.received();
+        let left = missed.difference(&delivered(&came)).count();
         if left == 0 {
             break;
         }
-        let more = runtime.block_on(receiver.wait_for(forgotten + received.len() + 1, LIMIT));
+        let more = runtime.block_on(receiver.wait_for(forgotten + came.len() + 1, LIMIT));
         assert!(more, "{left} of {} events were not replayed after {enabled}", missed.len());
     }
 }
