@@ -33,7 +33,7 @@
 //! |---|---|---|
 //! | errors: [`Invalid`], [`Conflict`], [`DomainError`], [`ParseIdError`], [`ParseTimestampError`] | yes | later versions add causes and fields |
 //! | statuses and kinds on the wire: [`QuoteStatus`], [`EventKind`], [`ErrorCode`], [`FailureClass`], … | yes | v1 of the API only grows |
-//! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests build them as literals |
+//! | inputs and wire records: [`NewQuote`], [`Quote`], [`Page`], … | no | hosts and tests may build them as literals |
 //! | decisions: [`NextStep`], [`DeliveryOutcome`], [`QuotaDecision`] | no | the caller must handle every case |
 //!
 //! A reader of the API wraps a status in [`OpenEnum`], which keeps unknown values as text.
