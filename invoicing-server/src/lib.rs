@@ -112,7 +112,7 @@
 //! #     use http_body_util::BodyExt;
 //! #     static ANSWERED: AtomicUsize = AtomicUsize::new(0);
 //! #     while let Ok((stream, _)) = listener.accept().await {
-//! #         let answer = hyper::service::service_fn(async |request: http::Request<hyper::body::Incoming>| {
+//! #         let answer = hyper::service::service_fn(|request: http::Request<hyper::body::Incoming>| async move {
 //! #             request.into_body().collect().await?;
 //! #             let status = if ANSWERED.fetch_add(1, Ordering::Relaxed) < 5 { 404 } else { 204 };
 //! #             let response = http::Response::builder().status(status).body(String::new());
