@@ -27,7 +27,8 @@ use webhook_verify::receiver::Receiver;
 use webhook_verify::{Signer, Verifier};
 
 fn router(verifier: Verifier, inbox: &Arc<SqliteInbox>) -> Router {
-    let service = InboxService::new(Receiver::new(verifier), Arc::clone(inbox));
+    let receiver = Receiver::new(verifier).on_refusal(|refusal| eprintln!("delivery refused: {refusal}"));
+    let service = InboxService::new(receiver, Arc::clone(inbox));
     Router::new().route_service("/hook", service)
 }
 

@@ -18,24 +18,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use futures_util::{Stream, stream};
 use invoicing_client::{
-    CatchUpError, ChangeEvent, CheckpointStore, FileCheckpoint, InvoicingClient, QuoteItem,
+    CatchUpError, ChangeEvents, ChangeNotifier, CheckpointStore, FileCheckpoint, InvoicingClient, QuoteItem,
+    change_events,
 };
 use invoicing_core::{NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure, explain};
 use invoicing_server::NewWebhook;
 use tokio::net::TcpListener;
-use tokio::sync::mpsc;
 use webhook_verify::Verifier;
 use webhook_verify::events::EventData;
 use webhook_verify::inbox::{Claim, InboxService, SqliteInbox, Worker};
 use webhook_verify::receiver::Receiver;
 
 use crm::Crm;
-
-/// Hints that wait; beyond that the inbox holds them back.
-const HINTS: usize = 64;
 
 /// How long to wait where a quote could not be linked.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -53,7 +49,7 @@ impl Connector {
         std::fs::create_dir_all(folder)?;
         let checkpoint = FileCheckpoint::new(folder.join("quotes.checkpoint.json"));
         // Keeps a second connector out, which would go by the deals of before.
-        checkpoint.load("quotes").await?;
+        checkpoint.lock_and_load("quotes").await?;
         Ok(Self {
             client,
             crm: Crm::open(folder.join("deals.json"))?,
@@ -64,24 +60,29 @@ impl Connector {
 
     /// Receives, follows and links until something fails that trying again does not help.
     async fn run(&self, listener: TcpListener, verifier: Verifier) -> Result<(), Failure> {
-        let service = InboxService::new(Receiver::new(verifier), Arc::clone(&self.inbox));
+        let receiver = Receiver::new(verifier).on_refusal(|refusal| eprintln!("delivery refused: {refusal}"));
+        let service = InboxService::new(receiver, Arc::clone(&self.inbox));
         let router = Router::new().route_service("/hook", service);
-        let (hints, mut hinted) = mpsc::channel(HINTS);
+        let (notifier, events) = change_events();
         let worker = Worker::new(Arc::clone(&self.inbox)).on_error(|error| eprintln!("{error:?}"));
-        let notices = stream::poll_fn(move |context| hinted.poll_recv(context));
+        let handle = async |claim: Claim| {
+            event(&claim, &notifier);
+            // Done with for good.
+            Ok::<_, Failure>(())
+        };
         tokio::select! {
             served = axum::serve(listener, router).into_future() => Ok(served?),
-            () = worker.run(|claim| self.event(claim, hints.clone()), std::future::pending()) => Ok(()),
-            failed = self.follow(notices) => Err(failed.into()),
+            () = worker.run(handle, std::future::pending()) => Ok(()),
+            failed = self.follow(events) => Err(failed.into()),
         }
     }
 
     /// Follows until something fails that trying again does not help. A link that fails is tried again.
-    async fn follow(&self, mut notices: impl Stream<Item = ChangeEvent> + Unpin) -> CatchUpError<io::Error> {
+    async fn follow(&self, mut events: ChangeEvents) -> CatchUpError<io::Error> {
         let mut follow =
             self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
         loop {
-            match follow.run(&mut notices, |quote| self.quote(quote)).await {
+            match follow.run(&mut events, |quote| self.quote(quote)).await {
                 Err(error @ CatchUpError::Handler { .. }) => {
                     eprintln!("{}", explain(&error));
                     tokio::time::sleep(PAUSE).await;
@@ -92,35 +93,34 @@ impl Connector {
         }
     }
 
-    /// Something happened. `Ok` says that it is done with for good.
-    async fn event(&self, claim: Claim, hints: mpsc::Sender<ChangeEvent>) -> Result<(), Failure> {
-        let Ok(event) = claim.event() else {
-            // It will not become readable by coming again.
-            eprintln!("not an event: {}", claim.key);
-            return Ok(());
-        };
-        match event.data {
-            EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
-                // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
-                hints.send(ChangeEvent::from_body(&claim.body)?).await?;
-            }
-            EventData::InvoicePaid(invoice) => {
-                println!("thank {} for {}", invoice.client_name, invoice.amount_paid);
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// A version of a quote, new or seen again.
     async fn quote(&self, quote: QuoteItem) -> Result<(), io::Error> {
         let deal = self.crm.upsert(&quote)?;
         if quote.summary.external_id.as_deref() != Some(&deal) {
             // Linking is a change, so the quote comes once more, and is then what it should be.
-            self.client.quotes().link(quote.summary.id, &*deal).await.map_err(io::Error::other)?;
+            self.client.quotes().link(quote.summary.id, &deal).await.map_err(io::Error::other)?;
             println!("linked {} to {deal}", quote.summary.number);
         }
         Ok(())
+    }
+}
+
+/// Something happened.
+fn event(claim: &Claim, notifier: &ChangeNotifier) {
+    let Ok(event) = claim.event() else {
+        // It will not become readable by coming again.
+        eprintln!("not an event: {}", claim.key);
+        return;
+    };
+    match event.data {
+        EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
+            // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
+            notifier.notify(&claim.body);
+        }
+        EventData::InvoicePaid(invoice) => {
+            println!("thank {} for {}", invoice.client_name, invoice.amount_paid);
+        }
+        _ => {}
     }
 }
 

@@ -38,8 +38,8 @@ impl Renovation {
         for costing in self.lines.iter().map(|line| &line.costing) {
             secrets.extend(costing.private_note.clone());
             secrets.extend(costing.subcontractor.clone());
-            secrets.extend(costing.labour_cost.map(|cost| cost.to_string()));
-            secrets.extend(costing.material_cost.map(|cost| cost.to_string()));
+            secrets.extend(costing.labour_cost.map(|cost| cost.get().to_string()));
+            secrets.extend(costing.material_cost.map(|cost| cost.get().to_string()));
         }
         secrets
     }

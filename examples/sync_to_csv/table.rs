@@ -51,10 +51,10 @@ impl Table {
 
 /// First the data, then the checkpoint: a process that dies in between reads some versions twice, and misses none.
 impl CheckpointStore for Table {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Option<Checkpoint>> {
+    fn lock_and_load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Option<Checkpoint>> {
         Box::pin(async move {
             // First, as this keeps a second run out, which would write what it has read before.
-            let known = self.checkpoint.load(resource).await?;
+            let known = self.checkpoint.lock_and_load(resource).await?;
             if !self.path.exists() {
                 // A checkpoint without its file means nothing.
                 return Ok(None);

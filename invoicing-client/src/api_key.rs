@@ -11,6 +11,9 @@ use crate::ConfigError;
 #[derive(Clone)]
 pub struct ApiKey(Zeroizing<String>);
 
+/// How signing secrets of webhooks begin. Keys begin with `isk_`.
+const WEBHOOK_SECRET_PREFIX: &str = "whsec_";
+
 /// Replaces the key in texts.
 const REDACTED: &str = "[key]";
 
@@ -19,6 +22,9 @@ impl ApiKey {
     pub(crate) fn header(&self) -> Result<HeaderValue, ConfigError> {
         if self.0.is_empty() {
             return Err(ConfigError::ApiKey);
+        }
+        if self.0.starts_with(WEBHOOK_SECRET_PREFIX) {
+            return Err(ConfigError::WebhookSecret);
         }
         let text = Zeroizing::new(format!("Bearer {}", *self.0));
         let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::ApiKey)?;
@@ -66,6 +72,16 @@ mod tests {
         assert!(header.is_sensitive());
         assert!(!format!("{key:?} {header:?}").contains("secret"));
         assert_eq!(key.redact("GET with isk_secret refused"), "GET with [key] refused");
+    }
+
+    /// Rules: VERIFY-9
+    #[test]
+    fn the_secret_of_a_webhook_is_no_key_and_the_error_says_so() {
+        let error = ApiKey::from(" whsec_private").header().unwrap_err();
+        for shown in [error.to_string(), format!("{error:?}")] {
+            assert!(shown.contains("signing secret") && shown.contains("isk_"), "{shown}");
+            assert!(!shown.contains("private"), "{shown}");
+        }
     }
 
     #[test]

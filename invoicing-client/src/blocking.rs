@@ -121,11 +121,7 @@ impl Quotes {
     }
 
     /// See [`Quotes::link`](crate::Quotes::link).
-    pub fn link<'a>(
-        &self,
-        id: QuoteId,
-        external_id: impl Into<Option<&'a str>>,
-    ) -> Request<crate::Request<ExternalLink>> {
+    pub fn link(&self, id: QuoteId, external_id: impl AsRef<str>) -> Request<crate::Request<ExternalLink>> {
         self.0.request(self.0.client.quotes().link(id, external_id))
     }
 

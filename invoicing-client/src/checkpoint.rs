@@ -15,6 +15,7 @@ pub use file::FileCheckpoint;
 pub use memory::MemoryCheckpoint;
 
 use crate::RecordVersion;
+use crate::error::debug_as_chain;
 
 /// Where the next pass begins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,14 +36,21 @@ impl Checkpoint {
     }
 }
 
+debug_as_chain! { CheckpointError }
+
 /// Stores one checkpoint per resource. Implement it to store them in the database of the copied records.
 ///
 /// Two catch-ups of the same resource must not share a store.
 pub trait CheckpointStore: Send + Sync {
-    /// Loads the checkpoint of a resource (`quotes`, `invoices`, `clients`). `None` if none was ever saved.
+    /// Loads the checkpoint of a resource (`quotes`, `invoices`, `clients`) for the catch-up that moves it. `None` if none
+    /// was ever saved.
     ///
+    /// A store that several processes can reach locks it, so that only one catch-up moves it at a time.
     /// An unreadable checkpoint must be an error: `None` would deliver everything again.
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>>;
+    fn lock_and_load<'a>(
+        &'a self,
+        resource: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>>;
 
     /// Saves the checkpoint of a resource atomically.
     fn save<'a>(
@@ -53,8 +61,11 @@ pub trait CheckpointStore: Send + Sync {
 }
 
 impl<S: CheckpointStore + ?Sized> CheckpointStore for Arc<S> {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
-        (**self).load(resource)
+    fn lock_and_load<'a>(
+        &'a self,
+        resource: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
+        (**self).lock_and_load(resource)
     }
 
     fn save<'a>(
@@ -67,7 +78,7 @@ impl<S: CheckpointStore + ?Sized> CheckpointStore for Arc<S> {
 }
 
 /// A checkpoint cannot be loaded or saved.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The file cannot be read or written.

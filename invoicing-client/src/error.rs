@@ -7,13 +7,14 @@ use std::time::Duration;
 use invoicing_core::{ErrorCode, page_limit};
 
 use crate::TransportErrorKind;
-use crate::transport::Cause;
+use crate::transport::{Cause, root_cause};
 
 /// A call failed, after as many attempts as the retry rules allow.
-#[derive(Debug)]
+///
+/// The text is one line and has the cause in it, so there is no [`source`](StdError::source). `Debug` is that line too, as
+/// `main` prints it of an error that it returns.
 pub struct Error(Box<Details>);
 
-#[derive(Debug)]
 pub(crate) struct Details {
     pub(crate) operation: &'static str,
     pub(crate) kind: ErrorKind,
@@ -23,6 +24,8 @@ pub(crate) struct Details {
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) attempts: u32,
+    /// Host and port of the service.
+    pub(crate) peer: Option<String>,
     pub(crate) cause: Option<Cause>,
 }
 
@@ -64,6 +67,7 @@ impl Error {
             request_id: None,
             retry_after: None,
             attempts: 0,
+            peer: None,
             cause: None,
         }))
     }
@@ -114,6 +118,11 @@ impl Error {
         self.0.attempts
     }
 
+    /// The error of the transport behind this one. The text already tells it.
+    pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.0.cause.as_deref()
+    }
+
     /// The largest limit that works, where the service refused a page as too large.
     pub(crate) fn limit_that_works(&self) -> Option<u32> {
         let is_refused = self.code() == Some(&ErrorCode::ValidationError);
@@ -135,8 +144,12 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { operation, kind, status, code, message, request_id, attempts, .. } = &*self.0;
+        let Details { operation, kind, status, code, message, request_id, attempts, peer, cause, .. } =
+            &*self.0;
         write!(f, "{operation}: {kind}")?;
+        if let (ErrorKind::Connect, Some(peer)) = (kind, peer) {
+            write!(f, " to {peer}")?;
+        }
         if let Some(status) = status {
             write!(f, " {status}")?;
         }
@@ -145,6 +158,9 @@ impl fmt::Display for Error {
         }
         if let Some(message) = message {
             write!(f, ": {message}")?;
+        }
+        if let Some(cause) = cause {
+            write!(f, ": {}", root_cause(&**cause))?;
         }
         write!(f, " ({attempts} attempt{}", if *attempts == 1 { "" } else { "s" })?;
         if let Some(id) = request_id {
@@ -171,10 +187,36 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-impl StdError for Error {
-    fn source(&self) -> Option<&(dyn StdError + 'static)> {
-        self.0.cause.as_deref().map(|cause| cause as &(dyn StdError + 'static))
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
+}
+
+impl StdError for Error {}
+
+/// Gives errors a `Debug` that is their text and that of their sources, on one line: `main` prints it of an error that it
+/// returns.
+macro_rules! debug_as_chain {
+    ($($error:ty)*) => {$(
+        impl std::fmt::Debug for $error {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                $crate::error::fmt_chain(self, f)
+            }
+        }
+    )*};
+}
+
+pub(crate) use debug_as_chain;
+
+debug_as_chain! { ConfigError }
+
+pub(crate) fn fmt_chain(error: &(dyn StdError + 'static), f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{error}")?;
+    error.source().map_or(Ok(()), |source| {
+        f.write_str(": ")?;
+        fmt_chain(source, f)
+    })
 }
 
 impl From<TransportErrorKind> for ErrorKind {
@@ -190,7 +232,7 @@ impl From<TransportErrorKind> for ErrorKind {
 }
 
 /// A client cannot be built with these settings.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// The base URL is invalid.
@@ -202,6 +244,11 @@ pub enum ConfigError {
     /// The key is empty or holds characters that a header cannot carry.
     #[error("the API key is empty or holds characters that a header cannot carry")]
     ApiKey,
+    /// The key is the secret of a webhook: the two were mixed up.
+    #[error(
+        "this is a webhook's signing secret (whsec_…), not an API key: give a key of the company, which begins with isk_"
+    )]
+    WebhookSecret,
     /// The user agent holds characters that a header cannot carry.
     #[error("the user agent holds characters that a header cannot carry")]
     UserAgent,

@@ -5,6 +5,7 @@
 //! verifies the webhooks.
 
 mod change_event;
+mod channel;
 mod read_queue;
 
 use std::convert::Infallible;
@@ -21,6 +22,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 pub use change_event::{ChangeEvent, ChangeEventError};
+pub use channel::{ChangeEvents, ChangeNotifier, change_events};
 
 use crate::{CatchUp, CatchUpError, Error, ErrorKind, Pass, Resource};
 use read_queue::ReadQueue;
@@ -56,12 +58,11 @@ const MAX_BURST: usize = 64;
 /// tokio-util. Nothing is lost: a record whose handler had not returned is delivered again.
 ///
 /// ```no_run
-/// use futures_util::stream;
-/// use invoicing_client::{ChangeEvent, FileCheckpoint, InvoicingClient};
+/// use invoicing_client::{FileCheckpoint, InvoicingClient, change_events};
 ///
-/// # async fn example(client: InvoicingClient, events: Vec<ChangeEvent>) -> Result<(), Box<dyn std::error::Error>> {
-/// // Usually the receiver of a channel whose sender is in the webhook handler.
-/// let events = stream::iter(events);
+/// # async fn example(client: InvoicingClient) -> Result<(), Box<dyn std::error::Error>> {
+/// // The webhook handler calls `notifier.notify(&body)` with the body of each verified delivery.
+/// let (notifier, events) = change_events();
 /// let mut follow = client.quotes().follow(FileCheckpoint::new("quotes.checkpoint.json"));
 /// let never = follow
 ///     .run(events, async |quote| {

@@ -59,13 +59,13 @@
 //! # use futures_util::{StreamExt, TryStreamExt, stream};
 //! # use invoicing_client::{Error, InvoicingClient, QuoteId};
 //! # async fn example(client: InvoicingClient, deals: Vec<(QuoteId, String)>) -> Result<(), Error> {
-//! let links = stream::iter(&deals).map(|(id, deal)| client.quotes().link(*id, &**deal).into_future());
+//! let links = stream::iter(&deals).map(|(id, deal)| client.quotes().link(*id, deal).into_future());
 //! links.buffer_unordered(10).try_for_each(async |_| Ok(())).await?;
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! [`ClientBuilder::rate_limiting`] turns it off.
+//! A service that states no quota in its responses is not paced. [`ClientBuilder::rate_limiting`] turns the limiter off.
 //!
 //! # Retries
 //!
@@ -108,8 +108,8 @@
 //! # Logging
 //!
 //! With [`tracing`], each call is a span at info (operation, path, status) with an event per attempt. The event of an
-//! attempt that failed and will be retried is at info (failure, wait), any other at debug. The key, queries and bodies
-//! are never logged.
+//! attempt that failed and will be retried is at info (failure, wait), any other at debug. A wait for the quota of more than
+//! a second is at info with its end. The key, queries and bodies are never logged.
 //!
 //! # Compared with
 //!
@@ -198,7 +198,7 @@ pub use clients::{ClientCreation, Clients};
 pub use config::ClientBuilder;
 pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
-pub use follow::{ChangeEvent, ChangeEventError, Follow};
+pub use follow::{ChangeEvent, ChangeEventError, ChangeEvents, ChangeNotifier, Follow, change_events};
 pub use invoices::Invoices;
 pub use list::List;
 pub use quotes::Quotes;

@@ -37,20 +37,28 @@ impl Quotes {
         Request::json(&self.client, Call::get("quotes.get", format!("/quotes/{id}")))
     }
 
-    /// Sets the quote's `externalId`, an identifier of the caller's system; `None` removes it.
+    /// Sets the quote's `externalId`, an identifier of the caller's system: `link(id, format!("deal-{n}"))`.
+    /// [`unlink`](Self::unlink) removes it.
     ///
     /// Several quotes may have the same `externalId`.
-    pub fn link<'a>(&self, id: QuoteId, external_id: impl Into<Option<&'a str>>) -> Request<ExternalLink> {
-        const OPERATION: &str = "quotes.link";
-        let body = LinkBody { external_id: external_id.into() };
-        let call = Call::patch(OPERATION, format!("/quotes/{id}"), &body);
-        let call = call.map_err(|error| invalid_request(OPERATION, error));
-        Request::new(&self.client, call, |client, response| client.parse(&response))
+    pub fn link(&self, id: QuoteId, external_id: impl AsRef<str>) -> Request<ExternalLink> {
+        self.set_external_id("quotes.link", id, Some(external_id.as_ref()))
     }
 
     /// Removes the quote's `externalId`.
     pub fn unlink(&self, id: QuoteId) -> Request<ExternalLink> {
-        self.link(id, None)
+        self.set_external_id("quotes.unlink", id, None)
+    }
+
+    fn set_external_id(
+        &self,
+        operation: &'static str,
+        id: QuoteId,
+        external_id: Option<&str>,
+    ) -> Request<ExternalLink> {
+        let call = Call::patch(operation, format!("/quotes/{id}"), &LinkBody { external_id });
+        let call = call.map_err(|error| invalid_request(operation, error));
+        Request::new(&self.client, call, |client, response| client.parse(&response))
     }
 
     /// Requests a link to the frozen PDF, which is valid for 5 minutes.

@@ -57,7 +57,7 @@ impl RateLimiter {
 
     /// Waits for permission to send. Fails as soon as none is possible before the deadline.
     ///
-    /// Dropping the future leaves the queue. `on_wait` is called for each wait at the head of the queue.
+    /// Dropping the future leaves the queue. `on_wait` is called when a wait at the head of the queue begins or is extended.
     pub(crate) async fn acquire<'a>(
         &'a self,
         env: &'a dyn Env,
@@ -72,6 +72,7 @@ impl RateLimiter {
             Either::Left((head, _)) => head,
             Either::Right(_) => return Err(self.no_permit(slot.ahead, env)),
         };
+        let mut reported = None;
         loop {
             let now = env.now();
             let sent = self.estimate.lock().try_send(now);
@@ -81,7 +82,8 @@ impl RateLimiter {
                 Err(at) => {
                     self.check_deadline(0, env, deadline)?;
                     let wait = at.unwrap_or(deadline).saturating_duration_since(now);
-                    if at.is_some() {
+                    if at > reported {
+                        reported = at;
                         on_wait(wait);
                     }
                     let waited = async { env.sleep(wait).await };
@@ -113,7 +115,7 @@ impl Permit<'_> {
             if status == 429 {
                 estimate.refused(sent, headers, retry_after, now);
             } else {
-                estimate.answered(sent, headers, now);
+                estimate.answered(sent, (200..300).contains(&status), headers, now);
             }
             drop(estimate);
             self.limiter.changed.notify_one();

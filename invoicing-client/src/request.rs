@@ -70,14 +70,14 @@ macro_rules! call_options {
 
         #[doc = concat!("Most attempts for ", $each, ", 1 to 4, instead of the client's")]
         /// [`max_attempts`](crate::ClientBuilder::max_attempts). A value out of range is clamped.
-        pub fn attempts(mut self, attempts: u32) -> Self {
+        pub fn max_attempts(mut self, attempts: u32) -> Self {
             self.options.attempts = Some(attempts);
             self
         }
 
         #[doc = concat!("A single attempt for ", $each, ".")]
         pub fn no_retries(self) -> Self {
-            self.attempts(1)
+            self.max_attempts(1)
         }
     };
 }

@@ -48,6 +48,16 @@ impl RequestFactory {
         &self.base_url
     }
 
+    /// Host and port that the call goes to.
+    pub(crate) fn peer(&self, call: &Call) -> String {
+        let url = match &call.target {
+            Target::Document(url) => url,
+            Target::Api(..) => &self.base_url,
+        };
+        let port = url.port_or_known_default().unwrap_or_default();
+        format!("{}:{port}", url.host_str().unwrap_or_default())
+    }
+
     /// Parses the URL of a document, which may be relative to the service's address.
     pub(crate) fn document_url(&self, url: &str) -> Option<Url> {
         self.base_url.join(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))

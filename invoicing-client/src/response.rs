@@ -64,6 +64,7 @@ impl ClientInner {
         let http = result.map_err(|error| {
             Error::new(call.operation, error.kind.into()).with(|details| {
                 details.attempts = attempts;
+                details.peer = Some(self.request_factory.peer(call));
                 details.request_id.clone_from(&request_id);
                 details.cause = error.cause;
             })

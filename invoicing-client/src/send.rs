@@ -3,10 +3,11 @@
 //! Whether there is another attempt is decided in [`retry`](crate::retry). Responses are read in
 //! [`response`](crate::response).
 
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{HeaderValue, Response};
+use invoicing_core::Timestamp;
 use serde::de::DeserializeOwned;
 use tracing::{Instrument, Span, debug, field, info, info_span};
 use uuid::Uuid;
@@ -19,8 +20,11 @@ use crate::request::CallOptions;
 use crate::response::ApiResponse;
 use crate::retry::{Attempt, AttemptOutcome, Decision, GiveUpReason};
 use crate::retry_after::retry_after;
+use crate::transport::root_cause;
 use crate::{Error, ErrorKind, TransportError, TransportErrorKind};
 
+/// A longer wait for the quota is logged at info.
+const SILENT_WAIT: Duration = Duration::from_secs(1);
 /// Bound for deadlines: an `Instant` may not be able to represent a later one.
 const MAX_DEADLINE: Duration = Duration::from_hours(24 * 365);
 
@@ -84,7 +88,7 @@ impl ClientInner {
                 return self.conclude(call, number, &request_id, result, decision);
             };
             if let AttemptOutcome::Response { status: 429, .. } = outcome {
-                call.report_wait(after);
+                self.report_wait(call, after);
             }
             self.env.sleep(after).await;
             failed = Some(result);
@@ -99,10 +103,23 @@ impl ClientInner {
     async fn permit(&self, call: &Call, deadline: Instant) -> Result<Option<Permit<'_>>, NoPermit> {
         match &self.rate_limiter {
             Some(limiter) if call.uses_quota() => {
-                limiter.acquire(&*self.env, deadline, |wait| call.report_wait(wait)).await.map(Some)
+                limiter.acquire(&*self.env, deadline, |wait| self.report_wait(call, wait)).await.map(Some)
             }
             _ => Ok(None),
         }
+    }
+
+    /// Reports the beginning of a wait for the quota: to the call's observer, and to the log unless it is short.
+    fn report_wait(&self, call: &Call, wait: Duration) {
+        call.report_wait(wait);
+        if wait > SILENT_WAIT {
+            info!(until = %self.wall_clock_after(wait), ?wait, "waiting for the quota of the key");
+        }
+    }
+
+    fn wall_clock_after(&self, wait: Duration) -> Timestamp {
+        let since_1970 = self.env.wall_clock().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_millis(i64::try_from((since_1970 + wait).as_millis()).unwrap_or(i64::MAX))
     }
 
     /// Ends a call that gets no permit before its deadline. The failure of the last attempt, if any, is the result.
@@ -139,10 +156,11 @@ impl ClientInner {
             .record("request_id", self.reported_id(sent_id, result))
             .record("status", status);
         let failure = result.as_ref().err().map(|error| field::display(error.kind));
+        let cause = result.as_ref().err().and_then(|error| Some(root_cause(&**error.cause.as_ref()?)));
         if let Decision::Retry { after } = decision {
-            info!(number, failure, ?outcome, ?after, "attempt failed, will retry");
+            info!(number, failure, cause, ?outcome, ?after, "attempt failed, will retry");
         } else {
-            debug!(number, failure, ?outcome, ?decision, "attempt");
+            debug!(number, failure, cause, ?outcome, ?decision, "attempt");
         }
     }
 
@@ -150,7 +168,7 @@ impl ClientInner {
         let response = self.transport.send(request, self.limits.max_response_bytes);
         match tokio::time::timeout(timeout, response).await {
             Ok(result) => result,
-            Err(elapsed) => Err(TransportError::new(TransportErrorKind::Timeout).caused_by(elapsed)),
+            Err(_) => Err(TransportError::new(TransportErrorKind::Timeout)),
         }
     }
 

@@ -1,12 +1,28 @@
 //! [`Transport`]: sends one request and reads one response. Retries and interpretation are up to the caller.
 
+use std::error::Error;
 use std::fmt;
 
 use bytes::{Bytes, BytesMut};
 use futures_core::future::BoxFuture;
 
+use crate::error::debug_as_chain;
+
 /// The cause of a failure, as an error of another library.
-pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Cause = Box<dyn Error + Send + Sync>;
+
+/// What rustls says of bytes that are no TLS record. There is no type to ask: reqwest wraps the error.
+const NOT_TLS: &str = "InvalidContentType";
+
+/// The text of the cause behind all others, which is the one that tells what happened.
+pub(crate) fn root_cause(cause: &(dyn Error + 'static)) -> String {
+    let root = std::iter::successors(Some(cause), |&cause| cause.source()).last().unwrap_or(cause);
+    let text = root.to_string();
+    if text.contains(NOT_TLS) {
+        return "the server does not speak TLS on this port; should the URL begin with http://?".to_owned();
+    }
+    text
+}
 
 /// Sends requests over the network, or to a replacement that a test or a host supplies.
 ///
@@ -58,7 +74,7 @@ pub trait Transport: fmt::Debug + Send + Sync {
 }
 
 /// There is no complete response.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("{kind}")]
 pub struct TransportError {
     pub(crate) kind: TransportErrorKind,
@@ -94,10 +110,10 @@ impl TransportError {
         Self { kind, cause: None }
     }
 
-    /// Adds the cause. It becomes the source of the call's [`Error`](crate::Error), so it must contain neither the key
-    /// nor the URL of a document.
+    /// Adds the cause. The text of the call's [`Error`](crate::Error) tells it, so it must contain neither the key nor the
+    /// URL of a document.
     #[must_use]
-    pub fn caused_by(self, cause: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+    pub fn caused_by(self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { cause: Some(cause.into()), ..self }
     }
 
@@ -121,6 +137,8 @@ impl TransportError {
         Self::new(kind).caused_by(error.without_url())
     }
 }
+
+debug_as_chain! { TransportError }
 
 /// The network, by reqwest.
 #[derive(Debug)]

@@ -16,7 +16,7 @@ async fn synchronise(client: &InvoicingClient) -> Result<BTreeMap<QuoteId, Strin
     let mut quotes = client.quotes().list().status(QuoteStatus::Accepted).stream();
     while let Some(quote) = quotes.try_next().await? {
         let deal = format!("deal-{}", quote.summary.number);
-        client.quotes().link(quote.summary.id, &*deal).await?;
+        client.quotes().link(quote.summary.id, &deal).await?;
         deals.insert(quote.summary.id, deal);
     }
     Ok(deals)

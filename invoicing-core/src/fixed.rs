@@ -104,8 +104,16 @@ impl serde::de::Visitor<'_> for NumberVisitor {
     }
 }
 
+/// The value with at least so many places, as people read it.
+fn with_places(mut value: Decimal, places: u32) -> Decimal {
+    if value.scale() < places {
+        value.rescale(places);
+    }
+    value
+}
+
 macro_rules! fixed {
-    ($($(#[$doc:meta])* $name:ident, $field:literal, $places:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident, $field:literal, $places:literal, printed with $printed:literal;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
         pub struct $name(Decimal);
@@ -194,13 +202,13 @@ macro_rules! fixed {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.fmt(f)
+                with_places(self.0, $printed).fmt(f)
             }
         }
 
         impl fmt::Debug for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($name), "({})"), self.0)
+                write!(f, concat!(stringify!($name), "({})"), self)
             }
         }
 
@@ -220,23 +228,24 @@ macro_rules! fixed {
 }
 
 fixed! {
-    /// An amount of money in the document's currency: at most 2 decimals, below 10^13.
+    /// An amount of money in the document's currency: at most 2 decimals, below 10^13. Printed with both
+    /// (`1200.00`); in JSON it is the shortest number (`1200`).
     ///
     /// From a literal with [`money!`](crate::money), from an `i32` or `u32` with `From`, from cents with
     /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with [`new`](Self::new).
-    Money, "amount", 2;
+    Money, "amount", 2, printed with 2;
     /// A quantity: at most 4 decimals, below 10^11. Negative on a discount line.
     ///
     /// From a literal with [`quantity!`](crate::quantity), from an `i32` or `u32` with `From`, from a text with `parse`.
-    Quantity, "quantity", 4;
+    Quantity, "quantity", 4, printed with 0;
     /// A price for one unit, without VAT: at most 4 decimals, below 10^11.
     ///
     /// From a literal with [`unit_price!`](crate::unit_price), from an `i32` or `u32` with `From`, from a text with `parse`.
-    UnitPrice, "unitPrice", 4;
+    UnitPrice, "unitPrice", 4, printed with 0;
     /// A percentage, such as a VAT rate: at most 2 decimals (5.5 is 5.5 %).
     ///
     /// From a literal with [`percent!`](crate::percent), from an `i32` or `u32` with `From`, from a text with `parse`.
-    Percent, "percent", 2;
+    Percent, "percent", 2, printed with 0;
 }
 
 impl Money {
@@ -294,14 +303,26 @@ mod tests {
     fn money_is_written_in_its_shortest_form() {
         for (text, json) in [("1200.00", "1200"), ("1200.50", "1200.5"), ("-0.00", "0"), ("0.01", "0.01")] {
             assert_eq!(serde_json::to_string(&money(text)).unwrap(), json);
-            assert_eq!(money(text).to_string(), json);
         }
         let rounded = Money::round(Decimal::new(-4, 3)).unwrap();
-        assert_eq!((rounded, rounded.to_string()), (Money::ZERO, "0".to_owned()));
+        assert_eq!((rounded, rounded.to_string()), (Money::ZERO, "0.00".to_owned()));
         for units in (1..=9_999).chain([999_999_999_999_999]) {
             let quantity = Quantity::new(Decimal::new(units, 4)).unwrap();
             assert_eq!(serde_json::to_string(&quantity).unwrap(), quantity.to_string());
         }
+    }
+
+    #[test]
+    fn money_is_printed_with_two_decimals() {
+        for (text, printed) in [("1200", "1200.00"), ("1200.5", "1200.50"), ("-0.07", "-0.07"), ("0", "0.00")]
+        {
+            assert_eq!(money(text).to_string(), printed);
+            assert_eq!(format!("{:?}", money(text)), format!("Money({printed})"));
+        }
+        assert_eq!(money("9999999999999").to_string(), "9999999999999.00");
+        assert_eq!(format!("{:>9}|{:.0}", money("12.5"), money("12")), "    12.50|12");
+        assert_eq!("5.5".parse::<Percent>().unwrap().to_string(), "5.5");
+        assert_eq!("12".parse::<Quantity>().unwrap().to_string(), "12");
     }
 
     /// Rules: WIRE-7
@@ -420,7 +441,8 @@ mod tests {
         fn money_survives_json_exactly(cents in -999_999_999_999_999_i64..=999_999_999_999_999) {
             let amount = Money::new(Decimal::new(cents, 2)).unwrap();
             let json = serde_json::to_string(&amount).unwrap();
-            prop_assert_eq!(&json, &amount.to_string());
+            prop_assert_eq!(&json, &amount.get().to_string());
+            prop_assert_eq!(amount.to_string().parse::<Money>().unwrap(), amount);
             prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), amount);
             // Also through a reader that makes a tree first.
             let tree: serde_json::Value = serde_json::from_str(&json).unwrap();

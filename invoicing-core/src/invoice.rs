@@ -128,6 +128,20 @@ pub struct Invoice<S = InvoiceStatus> {
     pub detail: InvoiceDetail,
 }
 
+impl<S> InvoiceItem<S> {
+    /// The lines; none where the request did not ask for them.
+    pub fn lines(&self) -> &[Line] {
+        self.lines.as_deref().unwrap_or_default()
+    }
+}
+
+impl<S> Invoice<S> {
+    /// The lines, as on an item of a list.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for InvoiceItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (summary, flatten::LinesMember { lines }) = flatten::deserialize(deserializer)?;

@@ -128,6 +128,20 @@ pub struct Quote<S = QuoteStatus> {
     pub detail: QuoteDetail,
 }
 
+impl<S> QuoteItem<S> {
+    /// The lines; none where the request did not ask for them.
+    pub fn lines(&self) -> &[Line] {
+        self.lines.as_deref().unwrap_or_default()
+    }
+}
+
+impl<S> Quote<S> {
+    /// The lines, as on an item of a list.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+}
+
 impl<'de, S: Deserialize<'de>> Deserialize<'de> for QuoteItem<S> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (summary, flatten::LinesMember { lines }) = flatten::deserialize(deserializer)?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// Stored with the precision it is shown with, so that a value that was read can be sent back as `since` without
 /// loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
 /// `0000-01-01T00:00:00.000Z` in milliseconds since 1970.
@@ -111,6 +111,13 @@ impl fmt::Display for Timestamp {
     }
 }
 
+/// As it is printed and written.
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
 impl Serialize for Timestamp {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -136,6 +143,7 @@ mod tests {
     #[test]
     fn instants_have_three_decimals_and_z() {
         assert_eq!(Timestamp::from_millis(0).to_string(), "1970-01-01T00:00:00.000Z");
+        assert_eq!(format!("{:?}", Timestamp::from_millis(0)), "1970-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::from_millis(MIN).to_string(), "0000-01-01T00:00:00.000Z");
         assert_eq!(Timestamp::from_millis(i64::MAX).to_string(), "9999-12-31T23:59:59.999Z");
     }

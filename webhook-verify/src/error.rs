@@ -9,9 +9,9 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum VerifyError {
-    /// The secret is empty, so any sender could sign. Only [`verify`](crate::verify) reports it here; a
-    /// [`Verifier`](crate::Verifier) cannot be made of an empty secret.
-    EmptySecret,
+    /// The secret is not one. Only [`verify`](crate::verify) reports it here; a [`Verifier`](crate::Verifier) cannot be
+    /// made of such a secret.
+    Secret(SecretError),
     /// The header is not a signature of this scheme.
     Malformed(Malformed),
     /// No `v1` is the MAC of this body under any of the secrets: changed body, wrong secret, or a forgery.
@@ -51,16 +51,21 @@ pub enum Malformed {
     SignatureMissing,
 }
 
-/// The secret is empty, or none was given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The text is not a signing secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct EmptySecret;
+pub enum SecretError {
+    /// It is empty, or none was given: any sender could sign.
+    Empty,
+    /// It is an API key (`isk_…`): the two were mixed up.
+    ApiKey,
+}
 
 impl fmt::Display for VerifyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EmptySecret => EmptySecret.fmt(f),
-            Self::Malformed(_) => f.write_str("the signature header is malformed"),
+            Self::Secret(error) => error.fmt(f),
+            Self::Malformed(reason) => write!(f, "the signature header is malformed: {reason}"),
             Self::NoMatch { candidates, secrets } => {
                 write!(f, "no signature matches (v1 in the header: {candidates}, secrets tried: {secrets})")
             }
@@ -88,28 +93,33 @@ impl fmt::Display for Malformed {
     }
 }
 
-impl fmt::Display for EmptySecret {
+impl fmt::Display for SecretError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the signing secret is empty")
+        f.write_str(match self {
+            Self::Empty => "the signing secret is empty: is the setting read?",
+            Self::ApiKey => {
+                "this is an API key (isk_…), not a signing secret: give the webhook's secret, which begins with whsec_"
+            }
+        })
     }
 }
 
-impl Error for VerifyError {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::Malformed(reason) => Some(reason),
-            _ => None,
-        }
+/// The text, which is what `main` prints of an error that it returns.
+impl fmt::Debug for SecretError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
+
+impl Error for VerifyError {}
 
 impl Error for Malformed {}
 
-impl Error for EmptySecret {}
+impl Error for SecretError {}
 
-impl From<EmptySecret> for VerifyError {
-    fn from(EmptySecret: EmptySecret) -> Self {
-        Self::EmptySecret
+impl From<SecretError> for VerifyError {
+    fn from(error: SecretError) -> Self {
+        Self::Secret(error)
     }
 }
 

@@ -1,19 +1,25 @@
 //! Typed events from the raw body of a delivery.
 //!
 //! Verify first: this module does not check signatures. Additions by later versions of the service do not break a
-//! receiver: unknown fields are ignored, an unknown status is kept as `Other`, an unknown kind as
+//! receiver: unknown fields are ignored, an unknown status is kept as [`OpenEnum::Other`], an unknown kind as
 //! [`EventData::Unknown`] with its data unparsed. Amounts are exact: they are read from the digits in the body, never
 //! through a binary float, and one that cannot be kept exactly is an error rather than a rounded value.
 //!
+//! Ids, amounts, statuses and instants are the types of `invoicing-core`, as in `invoicing-client`. The id of an event goes
+//! into a call as it is: `client.quotes().get(quote.id)`.
+//!
 //! ```
-//! use webhook_verify::events::{Event, EventData};
+//! use webhook_verify::events::{Event, EventData, QuoteStatus};
 //!
 //! let body = br#"{"event":"quote.signed","timestamp":"2026-09-14T09:41:07.123Z","data":{
 //!     "id":"0199f3a2-7c1e-7d10-8f00-5a4b3c2d1e0f","number":"DEV-2026-0042","status":"ACCEPTED",
 //!     "clientName":"Claire Dupont","clientEmail":null,"totalHT":1000.1,"totalTTC":1200.12,"tvaRate":20}}"#;
 //! let event = Event::parse(body)?;
 //! match &event.data {
-//!     EventData::QuoteSigned(quote) => assert_eq!(quote.total_ttc.to_string(), "1200.12"),
+//!     EventData::QuoteSigned(quote) => {
+//!         assert_eq!(quote.status, QuoteStatus::Accepted);
+//!         assert_eq!(quote.total_ttc.to_string(), "1200.12");
+//!     }
 //!     EventData::Unknown { event, .. } => println!("nothing to do for {event}"),
 //!     _ => {}
 //! }
@@ -22,17 +28,16 @@
 
 mod data;
 mod envelope;
-mod number;
-mod status;
 #[cfg(test)]
 mod tests;
-mod time;
 
 pub use data::{InvoiceData, PingData, ProjectData, QuoteData};
 pub use envelope::{Envelope, EventError};
-pub use status::{InvoiceStatus, ProjectStatus, QuoteStatus};
+pub use invoicing_core::{
+    InvoiceId, InvoiceStatus, Money, OpenEnum, Percent, ProjectId, ProjectStatus, QuoteId, QuoteStatus,
+    Timestamp, WebhookId,
+};
 
-use chrono::{DateTime, Utc};
 use serde::ser::{Error as _, SerializeStruct};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -42,7 +47,7 @@ use serde_json::value::RawValue;
 #[non_exhaustive]
 pub struct Event {
     /// When it happened. Deliveries come in any order; this tells which came first.
-    pub timestamp: DateTime<Utc>,
+    pub timestamp: Timestamp,
     /// What happened.
     pub data: EventData,
 }
@@ -111,7 +116,7 @@ impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut body = serializer.serialize_struct("Event", 3)?;
         body.serialize_field("event", self.name())?;
-        body.serialize_field("timestamp", &time::text(&self.timestamp))?;
+        body.serialize_field("timestamp", &self.timestamp)?;
         body.serialize_field("data", &self.data)?;
         body.end()
     }

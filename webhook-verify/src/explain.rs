@@ -15,7 +15,7 @@ pub use secret::SecretChange;
 use alloc::vec::Vec;
 use core::slice;
 
-use crate::error::{Malformed, VerifyError};
+use crate::error::{Malformed, SecretError, VerifyError};
 use crate::header::{Header, elements};
 use crate::key::{HEX_LENGTH, Key};
 use crate::verifier::{TOLERANCE_SECONDS, is_genuine, judge};
@@ -34,7 +34,7 @@ use crate::verifier::{TOLERANCE_SECONDS, is_genuine, judge};
 /// let diagnosis = explain(["whsec_example"], Some(header), printed_again, 1_000);
 /// assert_eq!(diagnosis, Diagnosis::BodyChanged(BodyChange::Reprinted));
 /// println!("{diagnosis}");
-/// # Ok::<(), webhook_verify::EmptySecret>(())
+/// # Ok::<(), webhook_verify::SecretError>(())
 /// ```
 pub fn explain(
     secrets: impl IntoIterator<Item: AsRef<[u8]>>,
@@ -58,6 +58,7 @@ pub fn explain_within(
     let keys: Result<Vec<_>, _> = secrets.iter().map(|secret| Key::new(secret)).collect();
     let keys = match keys {
         Ok(keys) if !keys.is_empty() => keys,
+        Err(SecretError::ApiKey) => return Diagnosis::SecretIsApiKey,
         _ => return Diagnosis::SecretEmpty,
     };
     let headers: Vec<_> = headers.into_iter().collect();
@@ -72,7 +73,8 @@ pub fn explain_within(
     };
     match verdict(header) {
         Ok(_) => Diagnosis::Valid,
-        Err(VerifyError::EmptySecret) => Diagnosis::SecretEmpty,
+        Err(VerifyError::Secret(SecretError::ApiKey)) => Diagnosis::SecretIsApiKey,
+        Err(VerifyError::Secret(SecretError::Empty)) => Diagnosis::SecretEmpty,
         Err(VerifyError::Malformed(reason)) => malformed(header, reason),
         Err(VerifyError::NoMatch { candidates, secrets: tried }) => no_match(&keys, &secrets, header, body)
             .unwrap_or(Diagnosis::Unexplained { candidates, secrets: tried }),

@@ -123,7 +123,7 @@ pub struct Claim {
     /// Time of arrival in Unix milliseconds.
     pub received_at: i64,
     /// Number of claims, this one included.
-    pub attempt: u32,
+    pub attempts: u32,
 }
 
 impl Claim {
@@ -144,7 +144,7 @@ impl fmt::Debug for Claim {
             .field("key", &self.key)
             .field("body_bytes", &self.body.len())
             .field("received_at", &self.received_at)
-            .field("attempt", &self.attempt)
+            .field("attempts", &self.attempts)
             .finish()
     }
 }

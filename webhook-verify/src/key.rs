@@ -7,22 +7,27 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::{Choice, ConstantTimeEq};
 
-use crate::error::EmptySecret;
+use crate::error::SecretError;
 
 /// Characters of an HMAC-SHA256 in hex.
 pub(crate) const HEX_LENGTH: usize = 64;
+/// How the service's API keys begin. Its signing secrets begin with `whsec_`.
+const API_KEY_PREFIX: &[u8] = b"isk_";
 
 /// HMAC state after the key went in: cloning it is cheaper than two blocks of SHA-256.
 #[derive(Clone)]
 pub(crate) struct Key(Hmac<Sha256>);
 
 impl Key {
-    pub(crate) fn new(secret: &[u8]) -> Result<Self, EmptySecret> {
+    pub(crate) fn new(secret: &[u8]) -> Result<Self, SecretError> {
         if secret.is_empty() {
-            return Err(EmptySecret);
+            return Err(SecretError::Empty);
         }
-        // HMAC takes a key of any length, so the second error cannot occur.
-        Hmac::new_from_slice(secret).map(Self).map_err(|InvalidLength| EmptySecret)
+        if secret.trim_ascii_start().starts_with(API_KEY_PREFIX) {
+            return Err(SecretError::ApiKey);
+        }
+        // HMAC takes a key of any length, so this error cannot occur.
+        Hmac::new_from_slice(secret).map(Self).map_err(|InvalidLength| SecretError::Empty)
     }
 
     /// The MAC of `<t>.<body>`.

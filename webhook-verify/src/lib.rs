@@ -42,7 +42,8 @@
 //!
 //! # #[tokio::main]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let receiver = Receiver::new(Verifier::new(std::env::var("SIGNING_SECRET")?)?);
+//! let receiver = Receiver::new(Verifier::new(std::env::var("SIGNING_SECRET")?)?)
+//!     .on_refusal(|refusal| eprintln!("delivery refused: {refusal}"));
 //! let inbox = Arc::new(SqliteInbox::open("webhooks.db").await?);
 //! let router = axum::Router::new().route_service("/hook", InboxService::new(receiver, inbox.clone()));
 //!
@@ -77,7 +78,7 @@
 //!
 //! let receiver = Receiver::new(Verifier::new("whsec_example")?);
 //! let router: Router = Router::new().route("/hook", post(hook)).with_state(receiver);
-//! # Ok::<(), webhook_verify::EmptySecret>(())
+//! # Ok::<(), webhook_verify::SecretError>(())
 //! ```
 //!
 //! # Features
@@ -85,9 +86,10 @@
 //! | Feature | What it adds | What it brings |
 //! |---|---|---|
 //! | `std` (default) | `Verifier::verify_now`, `Signer::sign_now`, `Clock` | – |
-//! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body | `serde_json`, `chrono`, `rust_decimal`, `uuid` |
+//! | `events` | `events`: typed events with exact amounts, unknown ones kept; deduplication keys from a raw body. Ids, amounts and statuses are those of `invoicing-client` | `invoicing-core`, `serde_json`, `chrono` |
 //! | `tower` | `receiver`: reads a request's raw body within a limit, verifies it and chooses the status; a tower layer | http, http-body, bytes, tower-layer, tower-service |
 //! | `axum` | the extractors `Delivery` and, with `events`, `Event` | axum-core |
+//! | `tracing` | each refused request is logged as a warning, with its reason | tracing |
 //! | `inbox` | `inbox`: each event once; in memory, or any `Inbox`; a worker; with `tower`, the service `InboxService` | tokio's timers, `parking_lot` |
 //! | `sqlite` | `SqliteInbox` | sqlx, SQLite compiled in |
 //! | `testing` | `testing`: a sender with delays, repeats, losses, forgeries and clock skew, in simulated time | futures-util |
@@ -167,7 +169,8 @@
 //! | `http::{Request, Response, HeaderValue, StatusCode, …}`, `http_body::Body`, `http_body_util::Full` | `tower` | any HTTP server that uses them fits |
 //! | `tower_layer::Layer`, `tower_service::Service` | `tower` | the interfaces that routers accept |
 //! | `axum_core::extract::FromRequest` | `axum` | the interface of axum's extractors |
-//! | `chrono::{DateTime, NaiveDate}`, `rust_decimal::Decimal`, `uuid::Uuid` | `events` | typed values of an event |
+//! | `invoicing_core`: ids, `Money`, `Percent`, `Timestamp`, statuses | `events` | the types of the client |
+//! | `chrono::NaiveDate` | `events` | calendar dates of an invoice |
 //! | `serde::Serialize` | `events` | events can be written again |
 //! | `sqlx::SqlitePool`, `sqlx::SqliteConnection` | `sqlite` | the inbox shares the database and the transactions of the handlers |
 //!
@@ -208,7 +211,7 @@ struct Readme;
 #[cfg(feature = "std")]
 pub use clock::Clock;
 pub use dedup::DedupKey;
-pub use error::{EmptySecret, Malformed, VerifyError};
+pub use error::{Malformed, SecretError, VerifyError};
 pub use explain::{BodyChange, Diagnosis, Scheme, SecretChange, explain, explain_within};
 pub use signer::{Signature, Signer, sign};
 pub use verifier::{TOLERANCE_SECONDS, Verified, Verifier, verify};

@@ -13,8 +13,8 @@
 //! | a body above the limit | 413 |
 //! | a truncated body, an inbox that is unavailable | 503 with `Retry-After` |
 //!
-//! The answers have no body. The reason for the receiver's log is the [`Rejection`], which is also in the extensions of the
-//! response.
+//! The answers have no body, so the sender learns no reason. The receiver does: [`Receiver::on_refusal`] is called with each
+//! [`Rejection`], the feature `tracing` logs it as a warning, and it is in the extensions of the response.
 //!
 //! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of the `http` crate,
 //! [`VerifyLayer`] for tower, the extractors [`Delivery`] and [`Event`](crate::events::Event) for axum (feature
@@ -54,7 +54,10 @@ pub const BODY_LIMIT: usize = 256 * 1024;
 /// use webhook_verify::Verifier;
 /// use webhook_verify::receiver::Receiver;
 ///
-/// let receiver = Receiver::new(Verifier::new("whsec_example")?).brand("Acme")?.body_limit(64 * 1024);
+/// let receiver = Receiver::new(Verifier::new("whsec_example")?)
+///     .on_refusal(|rejection| eprintln!("delivery refused: {rejection}"))
+///     .brand("Acme")?
+///     .body_limit(64 * 1024);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -65,7 +68,12 @@ pub struct Receiver {
     event_id: HeaderName,
     body_limit: usize,
     clock: Clock,
+    on_refusal: OnRefusal,
 }
+
+/// The callback for refusals.
+#[derive(Clone)]
+struct OnRefusal(Arc<dyn Fn(&Rejection) + Send + Sync>);
 
 /// A delivery with a genuine and recent signature.
 ///
@@ -95,6 +103,7 @@ impl Receiver {
             event_id: HeaderName::from_static("x-service-event-id"),
             body_limit: BODY_LIMIT,
             clock: Clock::default(),
+            on_refusal: OnRefusal(Arc::new(|_| ())),
         }
     }
 
@@ -122,6 +131,15 @@ impl Receiver {
         Self { clock, ..self }
     }
 
+    /// Sets the callback that logs what is refused, here, by the extractors, by the tower layer and by `InboxService`. By
+    /// default a refusal is silent, unless the feature `tracing` is on.
+    ///
+    /// It runs before the answer is sent and should return quickly. Anyone who finds the address can cause a refusal.
+    #[must_use]
+    pub fn on_refusal(self, on_refusal: impl Fn(&Rejection) + Send + Sync + 'static) -> Self {
+        Self { on_refusal: OnRefusal(Arc::new(on_refusal)), ..self }
+    }
+
     /// Reads and verifies a request.
     ///
     /// # Errors
@@ -133,6 +151,18 @@ impl Receiver {
     }
 
     async fn accept_parts<B: Body>(&self, parts: &Parts, body: B) -> Result<Delivery, Rejection> {
+        self.verify(parts, body).await.map_err(|rejection| self.refused(rejection))
+    }
+
+    /// Reports a refusal, and passes it on.
+    pub(crate) fn refused(&self, rejection: Rejection) -> Rejection {
+        #[cfg(feature = "tracing")]
+        tracing::warn!(status = rejection.status().as_u16(), reason = %rejection, "delivery refused");
+        (self.on_refusal.0)(&rejection);
+        rejection
+    }
+
+    async fn verify<B: Body>(&self, parts: &Parts, body: B) -> Result<Delivery, Rejection> {
         if parts.method != Method::POST {
             return Err(Rejection::Method);
         }
@@ -164,6 +194,12 @@ impl Delivery {
     /// The body is not an event as documented.
     pub fn event(&self) -> Result<crate::events::Event, Rejection> {
         Ok(crate::events::Event::parse(&self.body)?)
+    }
+}
+
+impl fmt::Debug for OnRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("..")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::error::EmptySecret;
+use crate::error::SecretError;
 use crate::key::{HEX_LENGTH, Key};
 
 /// `-9223372036854775808` has 20 characters.
@@ -21,7 +21,7 @@ const LONGEST: usize = "t=".len() + DECIMAL_LENGTH + ",v1=".len() + HEX_LENGTH;
 ///     header.as_str(),
 ///     "t=1789378867,v1=a2a4082dca824958c350e4fb5ce9c4636073c2478ba39f696ef333742cb5c610",
 /// );
-/// # Ok::<(), webhook_verify::EmptySecret>(())
+/// # Ok::<(), webhook_verify::SecretError>(())
 /// ```
 #[derive(Clone)]
 pub struct Signer {
@@ -40,7 +40,7 @@ pub struct Signature {
 
 impl Signer {
     /// A signer for a secret: all bytes of it are the key, `whsec_` included.
-    pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, EmptySecret> {
+    pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, SecretError> {
         Key::new(secret.as_ref()).map(|key| Self { key })
     }
 
@@ -71,7 +71,7 @@ impl fmt::Debug for Signer {
 }
 
 /// Signs one body; a sender of many keeps a [`Signer`].
-pub fn sign(secret: impl AsRef<[u8]>, t: i64, body: &[u8]) -> Result<Signature, EmptySecret> {
+pub fn sign(secret: impl AsRef<[u8]>, t: i64, body: &[u8]) -> Result<Signature, SecretError> {
     Signer::new(secret).map(|signer| signer.sign(t, body))
 }
 
@@ -92,7 +92,7 @@ impl Signature {
     /// # for secret in ["whsec_new", "whsec_old"] {
     /// #     webhook_verify::Verifier::new(secret)?.verify(&header, body, t).expect("either matches");
     /// # }
-    /// # Ok::<(), webhook_verify::EmptySecret>(())
+    /// # Ok::<(), webhook_verify::SecretError>(())
     /// ```
     pub fn v1(&self) -> &str {
         let (_, v1) = self.as_str().split_at(self.length - HEX_LENGTH);

@@ -6,7 +6,7 @@ use core::slice;
 
 use subtle::Choice;
 
-use crate::error::{EmptySecret, VerifyError};
+use crate::error::{SecretError, VerifyError};
 use crate::header::Header;
 use crate::key::Key;
 
@@ -43,18 +43,22 @@ pub struct Verified {
 
 impl Verifier {
     /// A verifier for one secret: the bytes as they were shown, `whsec_` included.
-    pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, EmptySecret> {
+    ///
+    /// # Errors
+    ///
+    /// The secret is empty, or an API key was given in its place.
+    pub fn new(secret: impl AsRef<[u8]>) -> Result<Self, SecretError> {
         Self::with_secrets([secret])
     }
 
     /// A verifier for which any of the secrets is good enough. None at all is refused like an empty one.
     ///
     /// Every secret costs a hash of each message, so drop the old one when the rotation is over.
-    pub fn with_secrets(secrets: impl IntoIterator<Item: AsRef<[u8]>>) -> Result<Self, EmptySecret> {
+    pub fn with_secrets(secrets: impl IntoIterator<Item: AsRef<[u8]>>) -> Result<Self, SecretError> {
         let keys =
             secrets.into_iter().map(|secret| Key::new(secret.as_ref())).collect::<Result<Vec<_>, _>>()?;
         if keys.is_empty() {
-            return Err(EmptySecret);
+            return Err(SecretError::Empty);
         }
         Ok(Self { keys, tolerance_seconds: TOLERANCE_SECONDS })
     }

@@ -1,7 +1,7 @@
 //! The crate against vectors made by another implementation; `vectors.py` makes and describes them.
 
 use serde::Deserialize;
-use webhook_verify::{Diagnosis, EmptySecret, Signer, Verifier, VerifyError, explain_within, verify};
+use webhook_verify::{Diagnosis, SecretError, Signer, Verifier, VerifyError, explain_within, verify};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +58,7 @@ impl Vector {
     fn check(&self, error: Option<VerifyError>) {
         let (expect, seconds) = match error {
             None => (Expect::Valid, None),
-            Some(VerifyError::EmptySecret) => (Expect::EmptySecret, None),
+            Some(VerifyError::Secret(SecretError::Empty)) => (Expect::EmptySecret, None),
             Some(VerifyError::Malformed(_)) => (Expect::Malformed, None),
             Some(VerifyError::NoMatch { .. }) => (Expect::NoMatch, None),
             Some(VerifyError::TooOld { age_seconds, tolerance_seconds }) => {
@@ -142,9 +142,23 @@ fn every_verdict_occurs() {
     assert_eq!(seen.len(), 6, "{seen:?}");
 }
 
+/// Rules: VERIFY-9
+#[test]
+fn an_api_key_is_no_secret_and_the_error_says_what_to_give() {
+    for key in ["isk_private", " isk_private\n"] {
+        assert_eq!(Signer::new(key).err(), Some(SecretError::ApiKey));
+        assert_eq!(Verifier::with_secrets(["whsec_good", key]).err(), Some(SecretError::ApiKey));
+        let refused = Verifier::new(key).unwrap_err();
+        for shown in [refused.to_string(), format!("{refused:?}")] {
+            assert!(shown.contains("API key") && shown.contains("whsec_"), "{shown}");
+            assert!(!shown.contains("private"), "{shown}");
+        }
+    }
+}
+
 #[test]
 fn secrets_stay_out_of_debug_and_errors() {
-    assert!(matches!(Signer::new(""), Err(EmptySecret { .. })));
+    assert!(matches!(Signer::new(""), Err(SecretError::Empty)));
     let debug = format!("{:?} {:?}", Verifier::new("hidden").unwrap(), Signer::new("hidden").unwrap());
     assert_eq!(debug, "Verifier { secrets: 1, tolerance_seconds: 300, .. } Signer { .. }");
 }

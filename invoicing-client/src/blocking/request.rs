@@ -38,7 +38,7 @@ mod sealed {
         #[must_use]
         fn with_deadline(self, deadline: Duration) -> Self;
         #[must_use]
-        fn with_attempts(self, attempts: u32) -> Self;
+        fn with_max_attempts(self, attempts: u32) -> Self;
     }
 }
 
@@ -49,8 +49,8 @@ macro_rules! call {
                 self.deadline(deadline)
             }
 
-            fn with_attempts(self, attempts: u32) -> Self {
-                self.attempts(attempts)
+            fn with_max_attempts(self, attempts: u32) -> Self {
+                self.max_attempts(attempts)
             }
         }
 
@@ -74,14 +74,14 @@ impl<C: AsyncRequest> Request<C> {
         self.map(|call| call.with_deadline(deadline))
     }
 
-    /// Most attempts for this call; for a list, for each page. See [`Request::attempts`](crate::Request::attempts).
-    pub fn attempts(self, attempts: u32) -> Self {
-        self.map(|call| call.with_attempts(attempts))
+    /// Most attempts for this call; for a list, for each page. See [`Request::max_attempts`](crate::Request::max_attempts).
+    pub fn max_attempts(self, attempts: u32) -> Self {
+        self.map(|call| call.with_max_attempts(attempts))
     }
 
     /// A single attempt.
     pub fn no_retries(self) -> Self {
-        self.attempts(1)
+        self.max_attempts(1)
     }
 
     /// Carries the call out and waits for the response.

@@ -73,7 +73,7 @@ impl AckLog {
 
     /// Loads the checkpoint. Returns whether it differs from the one that this process saved.
     pub(crate) async fn reload(&mut self) -> Result<bool, CheckpointError> {
-        let mut stored = self.store.load(self.resource).await?.unwrap_or_else(Checkpoint::start);
+        let mut stored = self.store.lock_and_load(self.resource).await?.unwrap_or_else(Checkpoint::start);
         // A store may return them in any order, such as that of database rows.
         stored.delivered.sort_unstable();
         // An unchanged checkpoint keeps the acknowledgements since. A changed one replaces them: it may have been moved

@@ -1,11 +1,12 @@
 //! Errors of a pass.
 
 use std::convert::Infallible;
+use std::fmt;
 
 use crate::{CheckpointError, Error, RecordVersion};
 
 /// A pass ended early. The checkpoint has not moved; the next pass repeats or continues this one.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CatchUpError<E = Infallible> {
     /// A page could not be read. None of its records was delivered; the next pass continues with it.
@@ -29,6 +30,18 @@ pub enum CatchUpError<E = Infallible> {
     /// The checkpoint could not be loaded or saved.
     #[error("cannot load or save the checkpoint")]
     Checkpoint(#[source] CheckpointError),
+}
+
+/// The text with that of the cause, on one line: `main` prints it of an error that it returns.
+impl<E: fmt::Debug> fmt::Debug for CatchUpError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "{self}: {error:?}"),
+            Self::Checkpoint(error) => write!(f, "{self}: {error:?}"),
+            Self::Handler { source, .. } => write!(f, "{self}: {source:?}"),
+            Self::UnstableList { .. } => write!(f, "{self}"),
+        }
+    }
 }
 
 /// An error before any delivery.

@@ -20,6 +20,18 @@ pub struct Progress {
     pub waiting_for_quota: Option<Duration>,
 }
 
+/// Such as `3 pages, 300 records, 12 delivered, waiting 42 s for the quota`. A width pads it, so that it overwrites a longer
+/// one on the same line of a terminal: `eprint!("\r{progress:<70}")`.
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { pages, records, delivered, waiting_for_quota } = self;
+        let wait =
+            waiting_for_quota.map(|wait| format!(", waiting {} s for the quota", wait.as_secs().max(1)));
+        let wait = wait.unwrap_or_default();
+        f.pad(&format!("{pages} pages, {records} records, {delivered} delivered{wait}"))
+    }
+}
+
 /// Receives the beginning of each wait for the key's quota. The calls of a catch-up carry one.
 pub(crate) trait WaitObserver: fmt::Debug + Send + Sync {
     fn waiting(&self, wait: Duration);
@@ -85,5 +97,18 @@ impl WaitObserver for ProgressReporter {
 impl fmt::Debug for ProgressReporter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("ProgressReporter")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_is_a_line_that_a_width_pads() {
+        let progress = Progress { pages: 3, records: 300, delivered: 12, waiting_for_quota: None };
+        assert_eq!(format!("{progress:<40}|"), "3 pages, 300 records, 12 delivered      |");
+        let waiting = Progress { waiting_for_quota: Some(Duration::from_millis(42_900)), ..progress };
+        assert_eq!(waiting.to_string(), "3 pages, 300 records, 12 delivered, waiting 42 s for the quota");
     }
 }

@@ -22,7 +22,8 @@ const FORMAT: u32 = 1;
 /// A save writes a temporary file, syncs it to disk and renames it, so that a crash leaves the old or the new
 /// checkpoint. The folder must exist.
 ///
-/// A lock file, with the suffix `.lock`, is locked from the first use until the last clone is dropped. A second process,
+/// A lock file, with the suffix `.lock`, is locked from the first [`lock_and_load`](CheckpointStore::lock_and_load) or save
+/// until the last clone is dropped. [`read`](Self::read) needs no lock. A second process,
 /// or a second `FileCheckpoint` for the same path, gets [`CheckpointError::InUse`]. The lock file is not removed; it may
 /// be deleted while unused. If a future was dropped during a write, dropping the last clone waits for the end of that
 /// write. The lock is free afterwards.
@@ -87,10 +88,23 @@ impl FileCheckpoint {
             saves: AtomicU64::new(0),
         }))))
     }
+
+    /// Reads the checkpoint of a resource without a lock, to show where a copy stands. `None` if none was ever saved.
+    ///
+    /// A catch-up may move it at any moment; a save replaces the file as a whole.
+    pub async fn read(&self, resource: &str) -> Result<Option<Checkpoint>, CheckpointError> {
+        let Owner(shared) = &*self.0;
+        let (path, resource) = (shared.path.clone(), resource.to_owned());
+        let done = tokio::task::spawn_blocking(move || read(&path, resource)).await;
+        done.map_err(|error| io_error(&shared.path, "read")(io::Error::other(error)))?
+    }
 }
 
 impl CheckpointStore for FileCheckpoint {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
+    fn lock_and_load<'a>(
+        &'a self,
+        resource: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
         let resource = resource.to_owned();
         Box::pin(async move { self.run_blocking("read", move |path, _| read(path, resource)).await })
     }

@@ -19,7 +19,10 @@ impl MemoryCheckpoint {
 }
 
 impl CheckpointStore for MemoryCheckpoint {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
+    fn lock_and_load<'a>(
+        &'a self,
+        resource: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
         Box::pin(async move { Ok(self.0.lock().get(resource).cloned()) })
     }
 

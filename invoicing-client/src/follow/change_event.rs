@@ -4,6 +4,8 @@ use invoicing_core::Timestamp;
 use serde::Deserialize;
 use uuid::Uuid;
 
+use crate::error::debug_as_chain;
+
 /// A webhook's report that a record has changed.
 ///
 /// The rest of the body is not used: the record itself is read from the API.
@@ -18,9 +20,11 @@ pub struct ChangeEvent {
 }
 
 /// The body is not that of an event.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[error("not the body of an event")]
 pub struct ChangeEventError(#[source] serde_json::Error);
+
+debug_as_chain! { ChangeEventError }
 
 #[derive(Deserialize)]
 struct Body {

@@ -16,6 +16,9 @@
 //! usage of others exactly. That usage counts until it must have left the window. With concurrent requests, a
 //! response gives only a lower bound, as it is unknown which of them the service had counted before. Such a response
 //! never lowers the estimate. Only before the first response can a request be refused.
+//!
+//! **A service without a quota** states none in its responses. After a success without a limit there is none here either,
+//! unless a request was refused once: then an intermediary removes the headers, and the limit of the API contract holds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -39,6 +42,10 @@ pub(super) struct QuotaEstimate {
     limit: u32,
     /// The service has answered at least once.
     is_known: bool,
+    /// The service has no quota.
+    is_unlimited: bool,
+    /// A 429 was received: there is a quota.
+    was_refused: bool,
     in_flight: u32,
     /// Arrival times of the responses that still count, oldest first.
     answered: VecDeque<Instant>,
@@ -88,6 +95,8 @@ impl QuotaEstimate {
         Self {
             limit: DEFAULT_QUOTA,
             is_known: false,
+            is_unlimited: false,
+            was_refused: false,
             in_flight: 0,
             answered: VecDeque::new(),
             others: OtherUsage { count: 0, first_leaves: now, rest_leaves: now },
@@ -117,6 +126,9 @@ impl QuotaEstimate {
     ///
     /// Only a request that fails to reach the service can make it earlier.
     pub(super) fn earliest_send(&mut self, ahead: usize, now: Instant) -> Instant {
+        if self.is_unlimited {
+            return now;
+        }
         while self.answered.front().is_some_and(|at| now.saturating_duration_since(*at) >= WINDOW) {
             self.answered.pop_front();
         }
@@ -147,8 +159,16 @@ impl QuotaEstimate {
     }
 
     /// The request was answered and counted.
-    pub(super) fn answered(&mut self, sent: SentRequest, headers: RateLimitHeaders, now: Instant) {
+    pub(super) fn answered(
+        &mut self,
+        sent: SentRequest,
+        is_success: bool,
+        headers: RateLimitHeaders,
+        now: Instant,
+    ) {
         self.update_limit(headers);
+        let states_none = headers.limit.is_none() && !self.was_refused;
+        self.is_unlimited = states_none && (is_success || self.is_unlimited);
         if let Some(remaining) = headers.remaining {
             let used = self.limit.saturating_sub(remaining);
             self.update_others(sent, used, headers.reset.unwrap_or(WINDOW), now);
@@ -159,7 +179,11 @@ impl QuotaEstimate {
     /// The request may have been counted: assumes so.
     pub(super) fn abandoned(&mut self, now: Instant) {
         self.in_flight = self.in_flight.saturating_sub(1);
-        self.answered.push_back(now);
+        if self.is_unlimited {
+            self.answered.clear();
+        } else {
+            self.answered.push_back(now);
+        }
     }
 
     /// The request was refused with 429 and not counted: usage beyond this client's own is other users'.
@@ -171,6 +195,7 @@ impl QuotaEstimate {
         now: Instant,
     ) {
         self.update_limit(headers);
+        (self.was_refused, self.is_unlimited) = (true, false);
         self.not_sent();
         let wait = wait.or(headers.reset).unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER);
         self.update_others(sent, self.limit, wait, now);

@@ -125,12 +125,22 @@ fn no_call_waits_for_the_first_response_past_its_deadline() {
 }
 
 #[test]
-fn without_headers_the_limit_of_the_contract_is_used() {
+fn a_service_that_states_no_quota_is_not_paced() {
+    run(async {
+        let service = Service::new(1_000, vec![(10, 10)]);
+        service.with(|state| state.has_headers = false);
+        let took = bulk(&service.client(), 300, 3).await;
+        assert!(took < 3 * SECOND, "{took:?}");
+    });
+}
+
+#[test]
+fn without_headers_a_refusal_shows_that_there_is_a_quota() {
     run(async {
         let service = Service::new(30, vec![(10, 10)]);
         service.with(|state| state.has_headers = false);
-        bulk(&service.client(), 90, 3).await;
-        assert_eq!(service.with(|state| state.refused), 0);
+        bulk(&service.client(), 120, 1).await;
+        assert_eq!(service.with(|state| state.refused), 1, "from then on the limit of the contract holds");
     });
 }
 

@@ -52,7 +52,7 @@ async fn the_error_of_a_handler_names_the_record() {
     let error = catch_up.pass(async |_| Err(Text("disk full"))).await.unwrap_err();
     assert!(matches!(error, CatchUpError::Handler { source: Text("disk full"), .. }));
     assert_eq!(error.to_string(), format!("the handler failed on {}", super::ID));
-    assert_eq!(store.load("clients").await.unwrap(), None);
+    assert_eq!(store.lock_and_load("clients").await.unwrap(), None);
     assert_eq!(catch_up.pass(async |_| Ok::<(), Text>(())).await.unwrap().delivered, 1);
 }
 

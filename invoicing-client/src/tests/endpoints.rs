@@ -1,7 +1,5 @@
 //! Every endpoint: the request, and the result of the response.
 
-use std::error::Error as _;
-
 use http::Method;
 use invoicing_core::{ClientType, NewClient, QuoteStatus};
 use serde_json::{Value, json};
@@ -55,7 +53,7 @@ async fn a_quote_with_unknown_fields_and_status_is_read() {
     let quote = client.quotes().get(ID.parse().unwrap()).await.unwrap();
     assert_eq!(quote.summary.status, OpenEnum::Other("ON_HOLD".into()));
     assert_eq!(quote.lines[0].description, "Paint");
-    assert_eq!(quote.summary.total_ht.to_string(), "1200.5");
+    assert_eq!(quote.summary.total_ht.to_string(), "1200.50");
 
     let seen = &server.requests()[0];
     assert_eq!((&seen.method, seen.uri.path()), (&Method::GET, &*format!("/api/v1/quotes/{ID}")));
@@ -86,7 +84,7 @@ async fn invoices_are_read() {
     let server = StubServer::script([reply(200, &detail), reply(200, &list)]).await;
     let (client, _) = client(&server);
     let invoice = client.invoices().get(ID.parse().unwrap()).await.unwrap();
-    assert_eq!((invoice.summary.amount_due.to_string().as_str(), invoice.lines.len()), ("114", 1));
+    assert_eq!((invoice.summary.amount_due.to_string().as_str(), invoice.lines.len()), ("114.00", 1));
     let page = client.invoices().list().send().await.unwrap();
     assert_eq!(page.data[0].summary.status, OpenEnum::Other("DISPUTED".into()));
     assert_eq!(page.data[0].lines, None);
@@ -99,7 +97,7 @@ async fn quotes_are_linked_and_unlinked() {
     let server = StubServer::script([linked, unlinked]).await;
     let (client, _) = client(&server);
     let id = ID.parse().unwrap();
-    let link = client.quotes().link(id, Some("crm-1")).await.unwrap();
+    let link = client.quotes().link(id, format!("crm-{}", 1)).await.unwrap();
     assert_eq!(link.external_id.as_deref(), Some("crm-1"));
     assert_eq!(client.quotes().unlink(id).await.unwrap().external_id, None);
 
@@ -200,7 +198,7 @@ async fn the_key_is_shown_nowhere() {
     assert!(!format!("{client:?} {:?} {:?}", client.quotes(), client.clients().list()).contains(KEY));
     for _ in 0..2 {
         let error = client.quotes().list().send().await.unwrap_err();
-        let cause = error.source().map(|source| format!("{source} {source:?}"));
+        let cause = error.cause().map(|cause| format!("{cause} {cause:?}"));
         assert!(!format!("{error} {error:?} {cause:?}").contains(KEY));
     }
 }

@@ -2,12 +2,16 @@
 
 mod harness;
 
+use std::future::ready;
 use std::time::Duration;
 
 use proptest::prelude::*;
+use tokio::sync::mpsc;
+use uuid::Uuid;
 
 use super::service_model::{Change, ServerBehavior};
-use crate::{ChangeEvent, Timestamp};
+use crate::testing::FakeServer;
+use crate::{ChangeEvent, MemoryCheckpoint, QuoteStatus, Timestamp, change_events};
 use harness::{Action, Ending, FollowHarness, perform};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -266,4 +270,39 @@ fn a_body_is_parsed_or_refused() {
     for bad in ["", "{}", "[]", r#"{"event":"quote.signed","timestamp":"2026-09-14","data":{"id":"x"}}"#] {
         assert!(ChangeEvent::from_body(bad.as_bytes()).is_err(), "{bad}");
     }
+}
+
+#[tokio::test]
+async fn a_notifier_brings_a_record_without_a_pass() {
+    let server = FakeServer::start();
+    let id = server.store(|store| store.add_quote(QuoteStatus::Sent));
+    let client = server.client().build().unwrap();
+    let (notifier, mut events) = change_events();
+    let (delivered, mut seen) = mpsc::unbounded_channel();
+    let mut follow = client.quotes().follow(MemoryCheckpoint::new()).interval(Duration::from_hours(1));
+    let run = follow.run(&mut events, |quote| ready(delivered.send(quote.summary.external_id)));
+    let notify = async {
+        assert_eq!(seen.recv().await, Some(None));
+        let stamp = server.store(|store| {
+            store.change_quote(id, |quote| quote.summary.external_id = Some("deal-7".into()));
+            store.last_stamp()
+        });
+        notifier.notify(b"not an event");
+        let body = serde_json::json!({"event": "quote.signed", "timestamp": stamp, "data": {"id": id}});
+        notifier.notify(body.to_string().as_bytes());
+        assert_eq!(seen.recv().await, Some(Some("deal-7".to_owned())));
+    };
+    tokio::select! {
+        ended = run => panic!("the follower ended: {ended:?}"),
+        () = notify => {}
+    }
+}
+
+#[test]
+fn a_notifier_neither_waits_nor_fails_whatever_becomes_of_the_follower() {
+    let (notifier, events) = change_events();
+    let event = ChangeEvent { kind: "quote.signed".into(), id: Uuid::nil(), timestamp: Timestamp::EARLIEST };
+    (0..2_000).for_each(|_| notifier.send(event.clone()));
+    drop(events);
+    notifier.send(event);
 }

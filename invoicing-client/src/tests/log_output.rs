@@ -53,6 +53,34 @@ async fn a_log_at_info_states_the_cause_of_each_retry() {
     }
 }
 
+#[tokio::test]
+async fn a_wait_for_the_quota_is_logged_once_and_states_its_end() {
+    let page = reply(200, &page_json(&[], 0, false))
+        .with("ratelimit-limit", "1")
+        .with("ratelimit-remaining", "0")
+        .with("ratelimit-reset", "60");
+    let server = StubServer::script([page.clone(), page.clone(), page]).await;
+    let (client, _) = client(&server);
+    // The second call registers the call site.
+    client.clients().list().send().await.unwrap();
+    client.clients().list().send().await.unwrap();
+    let log = Log::default();
+    let writer = log.clone();
+    let usual = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::INFO)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let _guard = tracing::subscriber::set_default(usual);
+    client.clients().list().send().await.unwrap();
+    let log = log.text();
+    let waits: Vec<_> = log.lines().filter(|line| line.contains("waiting for the quota")).collect();
+    assert_eq!(waits.len(), 1, "{log}");
+    for expected in ["INFO", "clients.list", "until=2026-09-14T09:42:00.050Z", "wait=60.05s"] {
+        assert!(waits[0].contains(expected), "{expected} is missing in {log}");
+    }
+}
+
 /// Rules: RETRY-7
 #[tokio::test]
 async fn attempts_are_logged_without_key_query_or_body() {

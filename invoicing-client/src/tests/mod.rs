@@ -3,6 +3,7 @@
 mod blocking;
 mod catch_up;
 mod checkpoints;
+mod connections;
 mod documents;
 mod endpoints;
 mod fake_server;

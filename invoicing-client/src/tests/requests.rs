@@ -21,8 +21,8 @@ async fn a_call_has_attempts_of_its_own() {
     for (call, expected) in [
         (client.clients().find("x"), 2),
         (client.clients().find("x").no_retries(), 1),
-        (client.clients().find("x").attempts(0), 1),
-        (client.clients().find("x").attempts(3), 3),
+        (client.clients().find("x").max_attempts(0), 1),
+        (client.clients().find("x").max_attempts(3), 3),
     ] {
         let before = server.requests().len();
         let error = call.await.unwrap_err();

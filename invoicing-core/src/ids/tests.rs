@@ -5,6 +5,7 @@ fn an_id_has_one_spelling() {
     let text = "01990000-0000-7000-8000-000000000002";
     let id: QuoteId = text.parse().unwrap();
     assert_eq!(id.to_string(), text);
+    assert_eq!(format!("{id:?}"), text);
     assert_eq!(serde_json::to_string(&id).unwrap(), format!("\"{text}\""));
     for bad in [
         "",

@@ -76,14 +76,14 @@ fn an_invoice_of_before_the_retention_was_followed_is_brought_up_to_date() {
     let mut old = serde_json::to_value(invoice_in(InvoiceStatus::Paid).summary).unwrap();
     old.as_object_mut().unwrap().remove("retentionDue");
     for (paid, recorded, retention_due, overpaid) in
-        [(323, 0, "17", "0"), (330, 7, "10", "0"), (340, 17, "0", "0"), (345, 22, "0", "5")]
+        [(323, 0, 17, 0), (330, 7, 10, 0), (340, 17, 0, 0), (345, 22, 0, 5)]
     {
         // What exceeded the amount due was recorded as overpaid.
         (old["amountPaid"], old["amountOverpaid"]) = (paid.into(), recorded.into());
         let mut summary: InvoiceSummary = serde_json::from_value(old.clone()).unwrap();
         summary.update_amounts().unwrap();
-        let amounts = (summary.retention_due.to_string(), summary.amount_overpaid.to_string());
-        assert_eq!(amounts, (retention_due.to_owned(), overpaid.to_owned()), "{paid}");
+        let amounts = (summary.retention_due, summary.amount_overpaid);
+        assert_eq!(amounts, (Money::from(retention_due), Money::from(overpaid)), "{paid}");
         assert!(summary.amount_due.is_zero());
     }
 }

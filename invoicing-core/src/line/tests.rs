@@ -49,11 +49,11 @@ fn a_line_is_priced_to_the_cent() {
     let total = |quantity, price| {
         price_lines(&[json_line(quantity, price, "20").unwrap()]).unwrap().lines[0].total_ht.to_string()
     };
-    assert_eq!(total("12.5", "24"), "300");
-    assert_eq!(total("0.3333", "0.015"), "0");
+    assert_eq!(total("12.5", "24"), "300.00");
+    assert_eq!(total("0.3333", "0.015"), "0.00");
     assert_eq!(total("0.5", "0.01"), "0.01");
     assert_eq!(total("-0.5", "0.01"), "-0.01");
-    assert_eq!(total("-1", "99.9999"), "-100");
+    assert_eq!(total("-1", "99.9999"), "-100.00");
 }
 
 /// Rules: WIRE-8

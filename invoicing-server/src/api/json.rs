@@ -182,7 +182,7 @@ mod tests {
         };
         let expected = format!("amount: must have at most 2 decimals, not as in {BAD}");
         assert_eq!(message(payment(BAD).map(drop)), expected);
-        assert_eq!(payment("0.1").unwrap().amount.to_string(), "0.1");
+        assert_eq!(payment("0.1").unwrap().amount.to_string(), "0.10");
     }
 
     #[test]

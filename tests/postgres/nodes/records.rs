@@ -154,7 +154,7 @@ async fn payments_with_one_reference_are_one_payment() {
     assert_eq!(recorded.iter().filter(|recorded| recorded.created).count(), 1);
     assert!(recorded.iter().all(|one| one.payment == recorded[0].payment));
     let invoice = nodes.company(1).invoices().get(invoice).await.unwrap();
-    assert_eq!(invoice.summary.amount_paid.to_string(), "30");
+    assert_eq!(invoice.summary.amount_paid.to_string(), "30.00");
 }
 
 /// Rules: INVOICE-8

@@ -1,11 +1,11 @@
 //! The `data` of each kind, field by field as documented. Names of fields follow the wire.
 
-use chrono::{DateTime, NaiveDate, Utc};
-use rust_decimal::Decimal;
+use chrono::NaiveDate;
+use invoicing_core::{
+    InvoiceId, InvoiceStatus, Money, OpenEnum, Percent, ProjectId, ProjectStatus, QuoteId, QuoteStatus,
+    Timestamp, WebhookId, exact_number,
+};
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-
-use super::{InvoiceStatus, ProjectStatus, QuoteStatus, number, time};
 
 /// The header and the totals of a quote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,30 +13,30 @@ use super::{InvoiceStatus, ProjectStatus, QuoteStatus, number, time};
 #[non_exhaustive]
 pub struct QuoteData {
     /// Identifier of the quote; the detail endpoint takes it.
-    pub id: Uuid,
+    pub id: QuoteId,
     /// Number that people read, such as `DEV-2026-0042`.
     pub number: String,
     /// State of the quote when the event happened.
-    pub status: QuoteStatus,
+    pub status: OpenEnum<QuoteStatus>,
     /// Name of the client.
     pub client_name: String,
     /// E-mail of the client.
     pub client_email: Option<String>,
     /// Total excluding VAT.
-    #[serde(rename = "totalHT", with = "number")]
-    pub total_ht: Decimal,
+    #[serde(rename = "totalHT", deserialize_with = "exact_number")]
+    pub total_ht: Money,
     /// Total including VAT.
-    #[serde(rename = "totalTTC", with = "number")]
-    pub total_ttc: Decimal,
+    #[serde(rename = "totalTTC", deserialize_with = "exact_number")]
+    pub total_ttc: Money,
     /// VAT rate in percent; blended where the lines have several.
-    #[serde(with = "number")]
-    pub tva_rate: Decimal,
+    #[serde(deserialize_with = "exact_number")]
+    pub tva_rate: Percent,
     /// When the client signed.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "time::serialize")]
-    pub signed_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signed_at: Option<Timestamp>,
     /// When it was accepted.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "time::serialize")]
-    pub accepted_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted_at: Option<Timestamp>,
     /// Who signed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signed_by_name: Option<String>,
@@ -51,39 +51,39 @@ pub struct QuoteData {
 #[non_exhaustive]
 pub struct InvoiceData {
     /// Identifier of the invoice; the detail endpoint takes it.
-    pub id: Uuid,
+    pub id: InvoiceId,
     /// Number that people read, such as `FAC-2026-0042`; none while it is a draft.
     pub number: Option<String>,
     /// State of the invoice when the event happened.
-    pub status: InvoiceStatus,
+    pub status: OpenEnum<InvoiceStatus>,
     /// The quote that it was made from.
-    pub quote_id: Uuid,
+    pub quote_id: QuoteId,
     /// Name of the client.
     pub client_name: String,
     /// E-mail of the client.
     pub client_email: Option<String>,
     /// Total excluding VAT.
-    #[serde(rename = "totalHT", with = "number")]
-    pub total_ht: Decimal,
+    #[serde(rename = "totalHT", deserialize_with = "exact_number")]
+    pub total_ht: Money,
     /// Total including VAT.
-    #[serde(rename = "totalTTC", with = "number")]
-    pub total_ttc: Decimal,
+    #[serde(rename = "totalTTC", deserialize_with = "exact_number")]
+    pub total_ttc: Money,
     /// VAT rate in percent; blended where the lines have several.
-    #[serde(with = "number")]
-    pub tva_rate: Decimal,
+    #[serde(deserialize_with = "exact_number")]
+    pub tva_rate: Percent,
     /// Sum of the payments.
-    #[serde(with = "number")]
-    pub amount_paid: Decimal,
+    #[serde(deserialize_with = "exact_number")]
+    pub amount_paid: Money,
     /// What remains to be paid, without the retention.
-    #[serde(with = "number")]
-    pub amount_due: Decimal,
+    #[serde(deserialize_with = "exact_number")]
+    pub amount_due: Money,
     /// Day of issue, in the time zone of the company; none while it is a draft.
     pub issue_date: Option<NaiveDate>,
     /// Day on which it is due, in the time zone of the company; none while it is a draft.
     pub due_date: Option<NaiveDate>,
     /// When it was paid in full.
-    #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "time::serialize")]
-    pub paid_at: Option<DateTime<Utc>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paid_at: Option<Timestamp>,
 }
 
 /// A project.
@@ -92,21 +92,20 @@ pub struct InvoiceData {
 #[non_exhaustive]
 pub struct ProjectData {
     /// Identifier of the project.
-    pub id: Uuid,
+    pub id: ProjectId,
     /// What it is called.
     pub name: String,
     /// State of the project when the event happened.
-    pub status: ProjectStatus,
+    pub status: OpenEnum<ProjectStatus>,
     /// Name of the client, where there is one.
     pub client_name: Option<String>,
     /// E-mail of the client.
     pub client_email: Option<String>,
     /// The quotes that belong to it.
     #[serde(default)]
-    pub quote_ids: Vec<Uuid>,
+    pub quote_ids: Vec<QuoteId>,
     /// When it was completed.
-    #[serde(serialize_with = "time::serialize")]
-    pub completed_at: Option<DateTime<Utc>>,
+    pub completed_at: Option<Timestamp>,
 }
 
 /// A test delivery.
@@ -114,7 +113,7 @@ pub struct ProjectData {
 #[non_exhaustive]
 pub struct PingData {
     /// The webhook under test.
-    pub id: Option<Uuid>,
+    pub id: Option<WebhookId>,
     /// For people.
     pub message: Option<String>,
 }

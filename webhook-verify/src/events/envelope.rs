@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
+use invoicing_core::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, value};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::{Event, EventData, time};
+use super::{Event, EventData};
 use crate::DedupKey;
 
 /// The body of a delivery, read as far as is needed to recognise it: any kind of event will do.
@@ -94,7 +96,7 @@ impl<'a> Envelope<'a> {
     ///
     /// `timestamp` is not an instant, or the data of a known kind is not as documented.
     pub fn event(&self) -> Result<Event, EventError> {
-        let timestamp = time::parse(&self.timestamp)
+        let timestamp = Timestamp::deserialize(StrDeserializer::<value::Error>::new(&self.timestamp))
             .map_err(|error| self.error(format!("timestamp {:?}: {error}", self.timestamp)))?;
         let data = match &*self.event {
             "quote.created" => EventData::QuoteCreated(self.typed()?),

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use super::{BodyChange, SecretChange};
-use crate::error::{Malformed, VerifyError};
+use crate::error::{Malformed, SecretError, VerifyError};
 use crate::header::elements;
 use crate::key::HEX_LENGTH;
 
@@ -15,6 +15,8 @@ pub enum Diagnosis {
     Valid,
     /// A secret is empty, or none was given.
     SecretEmpty,
+    /// An API key was given in place of a secret.
+    SecretIsApiKey,
     /// The request has no signature header.
     HeaderMissing,
     /// The request has several signature headers.
@@ -124,6 +126,7 @@ impl fmt::Display for Diagnosis {
                 "the signature header came {count} times (verifying alone: {valid}): find the proxy or client that \
                  adds it, and refuse such requests"
             ),
+            Self::SecretIsApiKey => SecretError::ApiKey.fmt(f),
             Self::OtherScheme(scheme) => write!(f, "{scheme}: this crate reads `t=<unix seconds>,v1=<hex>`"),
             Self::HeaderMalformed(reason) => write!(f, "the signature header is malformed: {reason}"),
             Self::SignatureLength { characters } => write!(

@@ -85,6 +85,7 @@ fn a_changed_secret_is_recognised_by_how_it_was_changed() {
     for nothing in [vec![], vec![""], vec![SECRET, ""]] {
         assert_eq!(explain(nothing, [signed(BODY)], BODY.as_bytes(), T), Diagnosis::SecretEmpty);
     }
+    assert_eq!(of_secret("isk_key"), Diagnosis::SecretIsApiKey);
     assert_eq!(of_secret("whsec_other"), Diagnosis::Unexplained { candidates: 1, secrets: 1 });
 }
 
@@ -156,6 +157,7 @@ fn every_answer_reads_as_a_sentence_and_keeps_the_secret() {
         of_body(BODY, "{}"),
         of_body("{}", "{} "),
         of_secret(""),
+        of_secret("isk_key"),
         of_secret(format!("{SECRET}\n")),
         explain([SECRET], None::<&str>, b"", T),
         explain([SECRET], ["", ""], b"", T),

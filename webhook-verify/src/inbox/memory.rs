@@ -78,15 +78,15 @@ impl State {
         *due_at = now.saturating_add(millis(lease.min(MAX_DELAY)));
         self.due.insert((*due_at, key.clone()));
         message.attempts += 1;
-        let (body, received_at, attempt) = (body.clone(), message.received_at, message.attempts);
-        Some(Claim { key, body, received_at, attempt })
+        let (body, received_at, attempts) = (body.clone(), message.received_at, message.attempts);
+        Some(Claim { key, body, received_at, attempts })
     }
 
     /// Changes the progress of a message, if the claim is still the latest one.
     fn update(&mut self, claim: &Claim, next: impl FnOnce(Bytes) -> Progress) -> bool {
         let Some(message) = self.messages.get_mut(&claim.key) else { return false };
         let Progress::Waiting { body, due_at } = &message.progress else { return false };
-        if message.attempts != claim.attempt {
+        if message.attempts != claim.attempts {
             return false;
         }
         self.due.remove(&(*due_at, claim.key.clone()));

@@ -23,7 +23,7 @@ use crate::receiver::{Delivery, Receiver, Rejection};
 /// `axum::Router::route_service`, and a hyper connection by `hyper_util::service::TowerToHyperService`.
 ///
 /// ```
-/// # fn router() -> Result<axum::Router, webhook_verify::EmptySecret> {
+/// # fn router() -> Result<axum::Router, webhook_verify::SecretError> {
 /// use std::sync::Arc;
 ///
 /// use webhook_verify::Verifier;
@@ -66,8 +66,12 @@ impl<I: Inbox + ?Sized> InboxService<I> {
     ///
     /// # Errors
     ///
-    /// The body is not an event, or the inbox failed.
+    /// The body is not an event, or the inbox failed. The receiver's [`on_refusal`](Receiver::on_refusal) is told too.
     pub async fn receive(&self, delivery: &Delivery) -> Result<Receipt, Rejection> {
+        self.store(delivery).await.map_err(|rejection| self.receiver.refused(rejection))
+    }
+
+    async fn store(&self, delivery: &Delivery) -> Result<Receipt, Rejection> {
         let envelope = Envelope::parse(&delivery.body)?;
         let key = match self.key {
             KeyKind::Recommended => envelope.key(),

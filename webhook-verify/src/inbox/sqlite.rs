@@ -109,7 +109,7 @@ impl SqliteInbox {
         transaction: &mut SqliteConnection,
         claim: &Claim,
     ) -> Result<bool, InboxError> {
-        let done = sqlx::query(DONE).bind(&claim.key).bind(claim.attempt).bind(self.clock.unix_millis());
+        let done = sqlx::query(DONE).bind(&claim.key).bind(claim.attempts).bind(self.clock.unix_millis());
         Ok(done.execute(transaction).await?.rows_affected() == 1)
     }
 
@@ -140,11 +140,11 @@ impl Inbox for SqliteInbox {
                 .bind(now.saturating_add(millis(lease.min(MAX_DELAY))))
                 .bind(now.saturating_add(millis(MAX_DELAY)));
             let row = claim.fetch_optional(&self.pool).await?;
-            Ok(row.map(|(key, body, received_at, attempt)| Claim {
+            Ok(row.map(|(key, body, received_at, attempts)| Claim {
                 key,
                 body: body.into(),
                 received_at,
-                attempt,
+                attempts,
             }))
         })
     }
@@ -160,7 +160,7 @@ impl Inbox for SqliteInbox {
         Box::pin(async move {
             let due_at = self.clock.unix_millis().saturating_add(millis(pause.min(MAX_DELAY)));
             let postpone =
-                sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempt).bind(due_at).bind(reason);
+                sqlx::query(POSTPONE).bind(&claim.key).bind(claim.attempts).bind(due_at).bind(reason);
             Ok(postpone.execute(&self.pool).await?.rows_affected() == 1)
         })
     }

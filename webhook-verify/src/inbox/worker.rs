@@ -164,7 +164,7 @@ impl<I: Inbox + ?Sized> Worker<I> {
             // `false` is no error: the handler may have marked the message in its own transaction.
             Ok(()) => self.inbox.done(&claim).await.map(drop)?,
             Err(reason) => {
-                let pause = pause_after(claim.attempt);
+                let pause = pause_after(claim.attempts);
                 (self.on_error)(&WorkerError::Handler { claim: &claim, reason: &reason, pause });
                 self.inbox.postpone(&claim, pause, &reason).await?;
             }

@@ -29,7 +29,9 @@ where
     type Rejection = Rejection;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Rejection> {
-        Delivery::from_request(request, state).await?.event()
+        let receiver = Receiver::from_ref(state);
+        let delivery = receiver.accept(request).await?;
+        delivery.event().map_err(|rejection| receiver.refused(rejection))
     }
 }
 

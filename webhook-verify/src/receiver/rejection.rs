@@ -11,7 +11,8 @@ use crate::VerifyError;
 /// Seconds after which a sender may try again while the receiver is unavailable.
 const RETRY_AFTER_SECONDS: u16 = 5;
 
-/// Why a request is rejected. The text is for the receiver's log.
+/// Why a request is rejected. The text, which is one line, is for the receiver's log:
+/// [`on_refusal`](super::Receiver::on_refusal).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Rejection {
@@ -74,21 +75,14 @@ impl fmt::Display for Rejection {
             Self::SignatureRepeated => f.write_str("there are several signature headers"),
             Self::BodyTooLarge { limit } => write!(f, "the body is larger than {limit} bytes"),
             Self::BodyUnreadable => f.write_str("the body was truncated"),
-            Self::NotGenuine(_) => f.write_str("the delivery is not genuine"),
+            Self::NotGenuine(error) => write!(f, "the delivery is not genuine: {error}"),
             Self::NotAnEvent(reason) => write!(f, "the body is {reason}"),
             Self::Unavailable(reason) => write!(f, "the delivery cannot be kept: {reason}"),
         }
     }
 }
 
-impl Error for Rejection {
-    fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match self {
-            Self::NotGenuine(error) => Some(error),
-            _ => None,
-        }
-    }
-}
+impl Error for Rejection {}
 
 impl From<VerifyError> for Rejection {
     fn from(error: VerifyError) -> Self {

@@ -45,7 +45,7 @@ async fn a_message_goes_from_received_to_done() {
         assert_eq!(receive(&*inbox, "b").await, Receipt::New);
         let claim = inbox.claim(LEASE).await.unwrap().unwrap();
         assert_eq!((&*claim.key, &*claim.body), ("ping a t", &b"body of a"[..]));
-        assert_eq!((claim.received_at, claim.attempt), (1_000, 1));
+        assert_eq!((claim.received_at, claim.attempts), (1_000, 1));
         assert!(!format!("{claim:?}").contains("body of"));
         assert_eq!(inbox.waiting().await.unwrap(), 2);
         assert!(inbox.done(&claim).await.unwrap());
@@ -67,7 +67,7 @@ async fn a_claim_that_ran_out_settles_nothing() {
         assert!(inbox.claim(LEASE).await.unwrap().is_none(), "the lease holds");
         clock.advance(1);
         let second = inbox.claim(LEASE).await.unwrap().unwrap();
-        assert_eq!(second.attempt, 2);
+        assert_eq!(second.attempts, 2);
         assert!(!inbox.done(&first).await.unwrap());
         assert!(!inbox.postpone(&first, Duration::ZERO, "late").await.unwrap());
         assert!(inbox.postpone(&second, Duration::from_secs(5), "busy").await.unwrap());
@@ -75,7 +75,7 @@ async fn a_claim_that_ran_out_settles_nothing() {
         assert!(inbox.claim(LEASE).await.unwrap().is_none(), "a pause is not shortened");
         clock.advance(1);
         let third = inbox.claim(LEASE).await.unwrap().unwrap();
-        assert_eq!((third.attempt, &*third.body), (3, &b"body of a"[..]));
+        assert_eq!((third.attempts, &*third.body), (3, &b"body of a"[..]));
         assert!(inbox.done(&third).await.unwrap());
         assert_eq!(inbox.waiting().await.unwrap(), 0);
     })
@@ -91,7 +91,7 @@ async fn a_lease_holds_for_a_day_and_no_longer() {
         clock.advance(24 * 3_600_000 - 1);
         assert!(inbox.claim(LEASE).await.unwrap().is_none(), "it is held");
         clock.advance(1);
-        assert_eq!(inbox.claim(LEASE).await.unwrap().unwrap().attempt, 2);
+        assert_eq!(inbox.claim(LEASE).await.unwrap().unwrap().attempts, 2);
     })
     .await;
 }
@@ -170,7 +170,7 @@ async fn a_file_remembers() {
     assert_eq!(receive(&*inbox, "done").await, Receipt::Duplicate);
     let mut left = vec![];
     while let Some(claim) = inbox.claim(LEASE).await.unwrap() {
-        left.push((claim.key, claim.attempt));
+        left.push((claim.key, claim.attempts));
     }
     left.sort();
     assert_eq!(left, [("ping claimed t".to_owned(), 2), ("ping waiting t".to_owned(), 1)]);

@@ -15,7 +15,7 @@ use webhook_verify::events::{Event, EventData};
 use webhook_verify::inbox::{Inbox, InboxService, MemoryInbox};
 use webhook_verify::receiver::{Delivery, Receiver, Rejection, VerifyLayer};
 
-use crate::support::{NOW, PING, Pieces, call, receiver, request};
+use crate::support::{NOW, PING, Pieces, Shared, call, receiver, request};
 
 #[derive(Clone)]
 struct App {
@@ -54,6 +54,38 @@ async fn axum_handlers_take_events_and_deliveries() {
     let mut large: Request<Body> = request(vec![b' '; 256 * 1024 + 1]);
     large.headers_mut().insert("content-length", "262145".parse().unwrap());
     assert_eq!(call(&mut router, large).await, 413);
+}
+
+/// A receiver that records the text of each refusal.
+fn watched() -> (Receiver, Shared<String>) {
+    let refusals = Shared::default();
+    let recorded = Arc::clone(&refusals);
+    let receiver =
+        receiver().on_refusal(move |rejection| recorded.lock().unwrap().push(rejection.to_string()));
+    (receiver, refusals)
+}
+
+#[tokio::test]
+async fn each_refusal_is_told_once_whatever_receives() {
+    let (receiver, refusals) = watched();
+    let app = App { receiver: receiver.clone(), greeting: "hello" };
+    let mut extractor = Router::new().route("/hook", post(typed)).with_state(app);
+    let mut layer = VerifyLayer::new(receiver.clone()).layer(Echo::default());
+    let mut inbox = InboxService::new(receiver, Arc::new(MemoryInbox::new()));
+    let forged = || Request::post("/hook").header("x-service-signature", "t=1,v2=00");
+    assert_eq!(call::<_, Body, _>(&mut extractor, forged().body(PING.into()).unwrap()).await, 400);
+    assert_eq!(call(&mut layer, forged().body(Pieces::new([])).unwrap()).await, 400);
+    assert_eq!(call(&mut inbox, forged().body(Full::new(Bytes::from(PING))).unwrap()).await, 400);
+    let malformed = "the delivery is not genuine: the signature header is malformed: it has no `v1=`";
+    assert_eq!(std::mem::take(&mut *refusals.lock().unwrap()), [malformed; 3]);
+    // Genuine, and not an event.
+    assert_eq!(call::<_, Body, _>(&mut extractor, request("[]")).await, 400);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut inbox, request("[]")).await, 400);
+    let no_event = "the body is not the body of an event: the body is not a JSON object";
+    assert_eq!(std::mem::take(&mut *refusals.lock().unwrap()), [no_event; 2]);
+    assert_eq!(call::<_, Body, _>(&mut extractor, request(PING)).await, 204);
+    assert_eq!(call::<_, Full<Bytes>, _>(&mut inbox, request(PING)).await, 204);
+    assert!(refusals.lock().unwrap().is_empty());
 }
 
 #[tokio::test]

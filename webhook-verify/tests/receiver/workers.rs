@@ -49,9 +49,9 @@ async fn a_failing_message_delays_no_other_and_is_retried_without_end() {
     let finished = Shared::<String>::default();
     let handler = async |claim: Claim| {
         match &*claim.key {
-            "e fails t" if claim.attempt < 15 => return Err("no such client"),
-            "e panics t" if claim.attempt < 2 => panic!("on purpose"),
-            "e hangs t" if claim.attempt < 2 => std::future::pending().await,
+            "e fails t" if claim.attempts < 15 => return Err("no such client"),
+            "e panics t" if claim.attempts < 2 => panic!("on purpose"),
+            "e hangs t" if claim.attempts < 2 => std::future::pending().await,
             _ => finished.lock().unwrap().push(claim.key),
         }
         Ok(())
@@ -112,7 +112,7 @@ async fn a_running_worker_is_woken_and_completes_its_message_before_it_stops() {
     let worker = Worker::new(inbox.clone());
     let handler = async |claim: Claim| {
         let (begun, gone) = once.lock().unwrap().take().unwrap();
-        begun.send(claim.attempt).unwrap();
+        begun.send(claim.attempts).unwrap();
         gone.await.unwrap();
         ended.fetch_add(1, Ordering::SeqCst);
         Ok::<(), &str>(())

@@ -94,10 +94,13 @@ impl CheckedStore {
 }
 
 impl CheckpointStore for CheckedStore {
-    fn load<'a>(&'a self, resource: &'a str) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
+    fn lock_and_load<'a>(
+        &'a self,
+        resource: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Checkpoint>, CheckpointError>> {
         Box::pin(async {
             pause().await;
-            let loaded = self.inner.load(resource).await;
+            let loaded = self.inner.lock_and_load(resource).await;
             pause().await;
             loaded
         })

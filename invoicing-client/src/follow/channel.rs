@@ -1,0 +1,67 @@
+//! The channel between a webhook handler and [`Follow::run`](crate::Follow::run).
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+use tokio::sync::mpsc;
+use tracing::debug;
+
+use super::ChangeEvent;
+
+/// Events that may wait. A follower takes them at once, also during a pass, and prefers a pass to more than a few reads.
+const CAPACITY: usize = 1_024;
+
+/// Connects a webhook handler with [`Follow::run`](crate::Follow::run).
+///
+/// ```
+/// use invoicing_client::change_events;
+///
+/// let (notifier, events) = change_events();
+/// // In the handler, with the body of a verified delivery. Neither waits nor fails:
+/// notifier.notify(br#"{"event":"quote.signed","timestamp":"2026-09-14T09:41:07.123Z",
+///     "data":{"id":"019235a0-0000-7000-8000-000000000001"}}"#);
+/// // Elsewhere: `follow.run(events, …)`.
+/// # drop(events);
+/// ```
+pub fn change_events() -> (ChangeNotifier, ChangeEvents) {
+    let (sender, receiver) = mpsc::channel(CAPACITY);
+    (ChangeNotifier(sender), ChangeEvents(receiver))
+}
+
+/// The end of a webhook handler. Cheap to clone.
+///
+/// Neither method waits or fails. Events are hints: one that is dropped, as it is unreadable, has no follower or finds too
+/// many waiting, delays its record until the next pass.
+#[derive(Debug, Clone)]
+pub struct ChangeNotifier(mpsc::Sender<ChangeEvent>);
+
+/// The end of a follower: the argument of [`Follow::run`](crate::Follow::run). To run again after an error, pass
+/// `&mut events`.
+#[derive(Debug)]
+pub struct ChangeEvents(mpsc::Receiver<ChangeEvent>);
+
+impl ChangeNotifier {
+    /// Passes the body of a delivery on **whose signature is verified**, of any kind of event.
+    pub fn notify(&self, body: &[u8]) {
+        match ChangeEvent::from_body(body) {
+            Ok(event) => self.send(event),
+            Err(error) => debug!(?error, "not a hint for a follower, left to the next pass"),
+        }
+    }
+
+    /// Passes an event on.
+    pub fn send(&self, event: ChangeEvent) {
+        if let Err(error) = self.0.try_send(event) {
+            debug!(%error, "hint dropped, left to the next pass");
+        }
+    }
+}
+
+impl Stream for ChangeEvents {
+    type Item = ChangeEvent;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<ChangeEvent>> {
+        self.0.poll_recv(cx)
+    }
+}
