@@ -146,12 +146,13 @@ fn spawn_service(
     invoicing: &Invoicing,
     company: CompanyId,
 ) {
-    let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
+    let (service, running) = (invoicing.service(), invoicing.clone());
     let stopped = stop.clone();
     tasks.spawn(async move { Ok(serve(listener, service, ServeLimits::default(), stopped.wait()).await?) });
     let stopped = stop.clone();
-    tasks.spawn(async move { Ok(dispatcher.run(stopped.wait()).await.map(drop)?) });
-    let (recovery, stopped) = (Recovery::new(invoicing.company(company)), stop.clone());
+    tasks.spawn(async move { Ok(running.run(stopped.wait()).await.map(drop)?) });
+    let recovery = Recovery::new(invoicing.company(company), invoicing.env().clone());
+    let stopped = stop.clone();
     tasks.spawn(async move {
         recovery.go_on(&stopped).await;
         Ok(())

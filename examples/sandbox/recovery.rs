@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use invoicing_core::{DeliveryStatus, EventId, WebhookId};
+use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use invoicing_examples::explain;
-use invoicing_server::{CompanyHandle, Error, Webhook};
+use invoicing_server::{CompanyHandle, Env, Error, Webhook};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::stop::Stop;
@@ -19,8 +19,11 @@ const LOOK: Duration = Duration::from_secs(2);
 /// Looks after the webhooks of a company.
 pub(crate) struct Recovery {
     company: CompanyHandle,
+    env: Env,
     /// The disabled webhooks.
     pinged: HashMap<WebhookId, Pinged>,
+    /// When webhooks were enabled here.
+    enabled: HashMap<WebhookId, Timestamp>,
 }
 
 /// A disabled webhook.
@@ -32,8 +35,8 @@ struct Pinged {
 }
 
 impl Recovery {
-    pub(crate) fn new(company: CompanyHandle) -> Self {
-        Self { company, pinged: HashMap::new() }
+    pub(crate) fn new(company: CompanyHandle, env: Env) -> Self {
+        Self { company, env, pinged: HashMap::new(), enabled: HashMap::new() }
     }
 
     /// Goes on until it is to stop.
@@ -95,10 +98,12 @@ impl Recovery {
     }
 
     async fn enable(&mut self, webhook: &Webhook) -> Result<(), Error> {
-        // Not only since it was disabled: the failures that led there were missed too.
-        let since = Some(webhook.created_at);
+        // Not only since it was disabled: the failures that led there were missed too. What was replayed before is not
+        // replayed once more, so a receiver that refuses some events does not get them for ever.
+        let since = self.enabled.get(&webhook.id).copied().or(Some(webhook.created_at));
         let replayed = self.company.webhooks().enable_and_replay(webhook.id, since).await?;
         self.pinged.remove(&webhook.id);
+        self.enabled.insert(webhook.id, self.env.now());
         tracing::info!(
             webhook = %webhook.id, url = webhook.url,
             "the webhook is enabled again, as its receiver answers; {replayed} missed deliveries are replayed"

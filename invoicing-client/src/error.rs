@@ -7,7 +7,7 @@ use std::time::Duration;
 use invoicing_core::{ErrorCode, page_limit};
 
 use crate::TransportErrorKind;
-use crate::transport::{Cause, root_cause};
+use crate::transport::Cause;
 
 /// A call failed, after as many attempts as the retry rules allow.
 ///
@@ -26,6 +26,8 @@ pub(crate) struct Details {
     pub(crate) attempts: u32,
     /// Host and port of the service.
     pub(crate) peer: Option<String>,
+    /// What the cause says, as it may be repeated.
+    pub(crate) cause_text: Option<String>,
     pub(crate) cause: Option<Cause>,
 }
 
@@ -68,6 +70,7 @@ impl Error {
             retry_after: None,
             attempts: 0,
             peer: None,
+            cause_text: None,
             cause: None,
         }))
     }
@@ -144,11 +147,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Details { operation, kind, status, code, message, request_id, attempts, peer, cause, .. } =
-            &*self.0;
+        let Details {
+            operation, kind, status, code, message, request_id, attempts, peer, cause_text, ..
+        } = &*self.0;
         write!(f, "{operation}: {kind}")?;
-        if let (ErrorKind::Connect, Some(peer)) = (kind, peer) {
-            write!(f, " to {peer}")?;
+        match (kind, peer) {
+            (ErrorKind::Connect, Some(peer)) => write!(f, " to {peer}")?,
+            (ErrorKind::Timeout, Some(peer)) => write!(f, " from {peer}")?,
+            _ => {}
         }
         if let Some(status) = status {
             write!(f, " {status}")?;
@@ -159,8 +165,8 @@ impl fmt::Display for Error {
         if let Some(message) = message {
             write!(f, ": {message}")?;
         }
-        if let Some(cause) = cause {
-            write!(f, ": {}", root_cause(&**cause))?;
+        if let Some(cause) = cause_text {
+            write!(f, ": {cause}")?;
         }
         write!(f, " ({attempts} attempt{}", if *attempts == 1 { "" } else { "s" })?;
         if let Some(id) = request_id {

@@ -48,7 +48,8 @@
 //! of it. The next 29 follow at once. After that, each is sent as soon as the service accepts it, in the order of the
 //! calls.
 //!
-//! While the key has no other user, no call meets a 429, with one exception: the first request of a process that starts
+//! While the key has no other user and the `RateLimit-*` headers arrive, no call meets a 429, with one exception: the
+//! first request of a process that starts
 //! when an earlier one has just used up the quota. It waits as its `Retry-After` says. Usage by others is learned from
 //! `RateLimit-Remaining`; if it causes a 429, all clones wait.
 //!
@@ -65,7 +66,7 @@
 //! # }
 //! ```
 //!
-//! A service that states no quota in its responses is not paced. [`ClientBuilder::rate_limiting`] turns the limiter off.
+//! A service that states no quota in its responses is not paced. A 429 paces it for 10 minutes. [`ClientBuilder::rate_limiting`] turns the limiter off.
 //!
 //! # Retries
 //!

@@ -158,11 +158,11 @@ impl Drop for QueueSlot<'_> {
     }
 }
 
-/// Reads the `RateLimit-*` headers. A missing or malformed one is `None`.
+/// Reads the `RateLimit-*` headers. A missing or malformed one is `None`, but a malformed limit is 0: there is one.
 pub(crate) fn rate_limit_headers(headers: &HeaderMap) -> RateLimitHeaders {
     let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u32>().ok();
     RateLimitHeaders {
-        limit: number("ratelimit-limit"),
+        limit: headers.contains_key("ratelimit-limit").then(|| number("ratelimit-limit").unwrap_or(0)),
         remaining: number("ratelimit-remaining"),
         reset: number("ratelimit-reset").map(|seconds| Duration::from_secs(seconds.into())),
     }

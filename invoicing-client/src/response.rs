@@ -13,6 +13,7 @@ use crate::request_factory::X_REQUEST_ID;
 use crate::retry::Decision;
 use crate::retry_after::retry_after;
 use crate::send::AttemptResult;
+use crate::transport::root_cause;
 use crate::{Error, ErrorKind};
 
 /// Most characters of a received text that an error repeats.
@@ -66,6 +67,7 @@ impl ClientInner {
                 details.attempts = attempts;
                 details.peer = Some(self.request_factory.peer(call));
                 details.request_id.clone_from(&request_id);
+                details.cause_text = error.cause.as_deref().map(|cause| self.cause_text(cause));
                 details.cause = error.cause;
             })
         })?;
@@ -101,6 +103,11 @@ impl ClientInner {
             let text = format!("not a response of the service ({kind}, {} bytes)", body.len());
             details.message = Some(self.sanitize(&text));
         }
+    }
+
+    /// What the cause behind all others says.
+    pub(crate) fn cause_text(&self, cause: &(dyn std::error::Error + 'static)) -> String {
+        self.sanitize(&root_cause(cause))
     }
 
     /// A received text as an error may repeat it: bounded, on one line, without the key.

@@ -156,7 +156,8 @@ impl ClientInner {
             .record("request_id", self.reported_id(sent_id, result))
             .record("status", status);
         let failure = result.as_ref().err().map(|error| field::display(error.kind));
-        let cause = result.as_ref().err().and_then(|error| Some(root_cause(&**error.cause.as_ref()?)));
+        let cause = result.as_ref().err().and_then(|error| error.cause.as_deref());
+        let cause = cause.map(|cause| self.cause_text(cause));
         if let Decision::Retry { after } = decision {
             info!(number, failure, cause, ?outcome, ?after, "attempt failed, will retry");
         } else {
@@ -213,5 +214,9 @@ pub(crate) fn invalid_request(
     operation: &'static str,
     cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
 ) -> Error {
-    Error::new(operation, ErrorKind::InvalidRequest).with(|details| details.cause = Some(cause.into()))
+    let cause = cause.into();
+    Error::new(operation, ErrorKind::InvalidRequest).with(|details| {
+        details.cause_text = Some(root_cause(&*cause));
+        details.cause = Some(cause);
+    })
 }

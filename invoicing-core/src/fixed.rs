@@ -104,7 +104,7 @@ impl serde::de::Visitor<'_> for NumberVisitor {
     }
 }
 
-/// The value with at least so many places, as people read it.
+/// The value with at least so many places, as it is printed.
 fn with_places(mut value: Decimal, places: u32) -> Decimal {
     if value.scale() < places {
         value.rescale(places);

@@ -14,7 +14,7 @@
 //! | a truncated body, an inbox that is unavailable | 503 with `Retry-After` |
 //!
 //! The answers have no body, so the sender learns no reason. The receiver does: [`Receiver::on_refusal`] is called with each
-//! [`Rejection`], the feature `tracing` logs it as a warning, and it is in the extensions of the response.
+//! [`Rejection`] but that of `Delivery::event`, which the handler sees; the feature `tracing` logs it as a warning, and it is in the extensions of the response.
 //!
 //! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of the `http` crate,
 //! [`VerifyLayer`] for tower, the extractors [`Delivery`] and [`Event`](crate::events::Event) for axum (feature
@@ -134,7 +134,7 @@ impl Receiver {
     /// Sets the callback that logs what is refused, here, by the extractors, by the tower layer and by `InboxService`. By
     /// default a refusal is silent, unless the feature `tracing` is on.
     ///
-    /// It runs before the answer is sent and should return quickly. Anyone who finds the address can cause a refusal.
+    /// It runs before the answer is sent and should return quickly. Any request to the address can cause a refusal.
     #[must_use]
     pub fn on_refusal(self, on_refusal: impl Fn(&Rejection) + Send + Sync + 'static) -> Self {
         Self { on_refusal: OnRefusal(Arc::new(on_refusal)), ..self }

@@ -5,7 +5,8 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use tokio::sync::mpsc;
-use tracing::debug;
+use tokio::sync::mpsc::error::TrySendError;
+use tracing::{debug, warn};
 
 use super::ChangeEvent;
 
@@ -31,8 +32,8 @@ pub fn change_events() -> (ChangeNotifier, ChangeEvents) {
 
 /// The end of a webhook handler. Cheap to clone.
 ///
-/// Neither method waits or fails. Events are hints: one that is dropped, as it is unreadable, has no follower or finds too
-/// many waiting, delays its record until the next pass.
+/// Neither method waits or fails, as events are hints. One that is unreadable or finds too many waiting is dropped; its
+/// record comes with the next pass.
 #[derive(Debug, Clone)]
 pub struct ChangeNotifier(mpsc::Sender<ChangeEvent>);
 
@@ -46,14 +47,16 @@ impl ChangeNotifier {
     pub fn notify(&self, body: &[u8]) {
         match ChangeEvent::from_body(body) {
             Ok(event) => self.send(event),
-            Err(error) => debug!(?error, "not a hint for a follower, left to the next pass"),
+            Err(error) => debug!(%error, "not a hint for a follower, left to the next pass"),
         }
     }
 
     /// Passes an event on.
     pub fn send(&self, event: ChangeEvent) {
-        if let Err(error) = self.0.try_send(event) {
-            debug!(%error, "hint dropped, left to the next pass");
+        match self.0.try_send(event) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => debug!("too many hints wait, so this one is left to the next pass"),
+            Err(TrySendError::Closed(_)) => warn!("a hint is dropped, as no follower reads them any more"),
         }
     }
 }

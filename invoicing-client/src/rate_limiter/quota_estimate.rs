@@ -4,7 +4,7 @@
 //! response. The estimate therefore counts a request while it is in flight and for one window after its response.
 //! With any network delay, every request in the service's window is also in the estimate.
 //!
-//! **Without other users of the key, no request is refused.** Proof: take any requests that the service accepted within
+//! **Without other users of the key, no request is refused**, as long as the headers of the quota arrive. Proof: take any requests that the service accepted within
 //! one window, and among them the one sent last. When it was sent, each of the others was in flight or had been answered
 //! less than a window before. All of them counted, so together they were at most the limit.
 //!
@@ -17,8 +17,9 @@
 //! response gives only a lower bound, as it is unknown which of them the service had counted before. Such a response
 //! never lowers the estimate. Only before the first response can a request be refused.
 //!
-//! **A service without a quota** states none in its responses. After a success without a limit there is none here either,
-//! unless a request was refused once: then an intermediary removes the headers, and the limit of the API contract holds.
+//! **A service without a quota** states none in its responses. After a success without any of the headers there is none
+//! here either, unless a request was refused lately: then an intermediary removes the headers, and the limit of the API
+//! contract holds.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -33,6 +34,8 @@ pub(super) const WINDOW: Duration = Duration::from_millis(60_050);
 const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Longest wait after a refusal. Then one request finds out whether the refusal still holds.
 const MAX_RETRY_AFTER: Duration = crate::retry::MAX_RETRY_AFTER;
+/// For how long a 429 shows that there is a quota which the headers do not state.
+const REFUSAL_COUNTS: Duration = Duration::from_mins(10);
 /// Error of a time stated in whole seconds.
 const ROUNDING: Duration = Duration::from_secs(1);
 
@@ -44,8 +47,8 @@ pub(super) struct QuotaEstimate {
     is_known: bool,
     /// The service has no quota.
     is_unlimited: bool,
-    /// A 429 was received: there is a quota.
-    was_refused: bool,
+    /// When the last 429 was received.
+    refused_at: Option<Instant>,
     in_flight: u32,
     /// Arrival times of the responses that still count, oldest first.
     answered: VecDeque<Instant>,
@@ -82,7 +85,7 @@ pub(super) struct SentRequest {
 /// Values of the `RateLimit-*` headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct RateLimitHeaders {
-    /// `RateLimit-Limit`.
+    /// `RateLimit-Limit`. One of 0 is not used.
     pub(crate) limit: Option<u32>,
     /// `RateLimit-Remaining`.
     pub(crate) remaining: Option<u32>,
@@ -96,7 +99,7 @@ impl QuotaEstimate {
             limit: DEFAULT_QUOTA,
             is_known: false,
             is_unlimited: false,
-            was_refused: false,
+            refused_at: None,
             in_flight: 0,
             answered: VecDeque::new(),
             others: OtherUsage { count: 0, first_leaves: now, rest_leaves: now },
@@ -167,7 +170,9 @@ impl QuotaEstimate {
         now: Instant,
     ) {
         self.update_limit(headers);
-        let states_none = headers.limit.is_none() && !self.was_refused;
+        let was_refused =
+            self.refused_at.is_some_and(|at| now.saturating_duration_since(at) < REFUSAL_COUNTS);
+        let states_none = headers == RateLimitHeaders::default() && !was_refused;
         self.is_unlimited = states_none && (is_success || self.is_unlimited);
         if let Some(remaining) = headers.remaining {
             let used = self.limit.saturating_sub(remaining);
@@ -195,7 +200,7 @@ impl QuotaEstimate {
         now: Instant,
     ) {
         self.update_limit(headers);
-        (self.was_refused, self.is_unlimited) = (true, false);
+        (self.refused_at, self.is_unlimited) = (Some(now), false);
         self.not_sent();
         let wait = wait.or(headers.reset).unwrap_or(DEFAULT_RETRY_AFTER).min(MAX_RETRY_AFTER);
         self.update_others(sent, self.limit, wait, now);

@@ -3,13 +3,15 @@
 mod service;
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt, stream};
 use proptest::prelude::*;
 use service::{Failure, Service};
 use tokio::task::JoinSet;
 
+use super::quota_estimate::{QuotaEstimate, RateLimitHeaders};
+use super::rate_limit_headers;
 use crate::{Error, ErrorKind, InvoicingClient};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -132,6 +134,20 @@ fn a_service_that_states_no_quota_is_not_paced() {
         let took = bulk(&service.client(), 300, 3).await;
         assert!(took < 3 * SECOND, "{took:?}");
     });
+}
+
+#[test]
+fn a_quota_that_is_stated_in_part_is_one_all_the_same() {
+    let mut unreadable = http::HeaderMap::new();
+    unreadable.insert("ratelimit-limit", http::HeaderValue::from_static("30, 30;w=60"));
+    let in_part = RateLimitHeaders { remaining: Some(29), ..RateLimitHeaders::default() };
+    for headers in [rate_limit_headers(&unreadable), in_part] {
+        let now = Instant::now();
+        let mut estimate = QuotaEstimate::new(now);
+        let first = estimate.try_send(now).unwrap();
+        estimate.answered(first, true, headers, now);
+        assert_eq!((0..40).filter(|_| estimate.try_send(now).is_ok()).count(), 29);
+    }
 }
 
 #[test]

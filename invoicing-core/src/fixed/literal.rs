@@ -56,22 +56,29 @@ from_literal! { Money Quantity UnitPrice Percent }
 /// The value of a literal such as `-1_200.50`, without zeros behind the last decimal.
 const fn decimal(text: &str, places: u32) -> Decimal {
     let (mut digits, mut scale) = (0_u64, 0);
-    let (mut is_negative, mut is_fraction) = (false, false);
+    let (mut is_negative, mut is_fraction, mut has_digits) = (false, false, false);
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
         match *first {
             digit @ b'0'..=b'9' => {
-                digits = digits * 10 + (digit - b'0') as u64;
+                // A release build may wrap where this is not checked.
+                digits = match digits.checked_mul(10) {
+                    Some(shifted) if shifted <= u64::MAX - 9 => shifted + (digit - b'0') as u64,
+                    _ => panic!("the number is too large"),
+                };
                 scale += is_fraction as u32;
+                has_digits = true;
             }
             b'.' if !is_fraction => is_fraction = true,
             b'-' if rest.len() == text.len() => is_negative = true,
-            // `stringify!` may put a space behind the sign.
-            b'_' | b' ' => {}
+            b'_' => {}
+            // `stringify!` may put one behind the sign.
+            b' ' if is_negative && rest.len() + 1 == text.len() => {}
             _ => panic!("expected a decimal number such as 12.5"),
         }
         rest = behind;
     }
+    assert!(has_digits, "expected a decimal number such as 12.5");
     while scale > 0 && digits.is_multiple_of(10) {
         digits /= 10;
         scale -= 1;
@@ -106,7 +113,26 @@ mod tests {
 
     #[test]
     fn what_no_number_of_the_type_can_be_is_refused() {
-        for bad in ["0.005", "1e3", "12.5.0", "0x10", "12f64", "10_000_000_000_000", "1-2", "a"] {
+        let bad = [
+            "0.005",
+            "1e3",
+            "12.5.0",
+            "0x10",
+            "12f64",
+            "10_000_000_000_000",
+            "1-2",
+            "a",
+            "",
+            "_",
+            ".",
+            "-",
+            "1 2",
+            // One and five more than 64 bits hold.
+            "184467440737095516.17",
+            "18446744073709551621",
+            "99999999999999999999999",
+        ];
+        for bad in bad {
             assert!(std::panic::catch_unwind(|| Money::from_literal(bad)).is_err(), "{bad}");
         }
     }

@@ -24,6 +24,11 @@ pub(super) use self::shares::SMALL;
 use super::error::ApiError;
 use crate::documents::DocumentKey;
 
+/// Most bytes that leave at once: the largest HTTP/2 frame that every peer accepts.
+pub(super) const PIECE: usize = 16 * 1024;
+/// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
+const ANSWER_AT_ONCE: usize = 128 * 1024;
+
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
 #[derive(Debug, Clone)]
 pub(crate) struct ConnectionHandle {
@@ -148,6 +153,14 @@ impl ByteReservation {
             self.budget.ledger.lock().subtract(&self.owner, reserved - bytes);
         }
         *self.bytes.get_mut() = bytes;
+    }
+
+    /// The largest answer that may leave at once over HTTP/1. What hyper holds can be freed only by closing connections, so
+    /// all of it together stays a small part of the budget.
+    pub(super) fn most_at_once(&self) -> usize {
+        let has_room = || self.budget.ledger.lock().sending() + ANSWER_AT_ONCE <= self.budget.limits.at_once;
+        let has_key = matches!(self.owner.holder, Holder::Company(_));
+        if has_key && has_room() { ANSWER_AT_ONCE } else { PIECE }
     }
 
     /// Puts an answer into the budget, which may end it. The reservation has the size of the answer.

@@ -9,22 +9,17 @@ use http::Version;
 use http_body::{Frame, SizeHint};
 use tokio::time::Instant;
 
-use super::byte_budget::{ByteReservation, SendingPiece, UnreadAnswer};
+use super::byte_budget::{ByteReservation, PIECE, SendingPiece, UnreadAnswer};
 
-/// Each piece over HTTP/1: an ordinary page leaves in one write. A connection has one answer at a time, and is closed
-/// where that stands still.
-pub(super) const PIECE_OVER_HTTP_1: usize = 128 * 1024;
-/// Each piece over HTTP/2 but the first ones: the largest frame that every peer accepts.
-pub(super) const PIECE_OVER_HTTP_2: usize = 16 * 1024;
 /// First piece over HTTP/2. hyper takes it before the peer's window is open, so it stays in memory with a stalled stream.
 const FIRST_PIECE_OVER_HTTP_2: usize = 1024;
-/// By how much each piece over HTTP/2 is larger than the one before.
+/// By how much each piece is larger than the one before, up to [`PIECE`].
 const PIECE_GROWTH: usize = 4;
 
 /// Body of every response.
 ///
-/// Its bytes leave in pieces: of at most 128 KiB over HTTP/1, of at most 16 KiB over HTTP/2, where the first has 1 KiB. A
-/// peer that does not read them may lose the rest: see [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
+/// Its bytes leave in pieces of at most 16 KiB, over HTTP/2 of 1 KiB at first; one of at most 128 KiB may leave at once over
+/// HTTP/1. A peer that does not read them may lose the rest: see [`RequestLimits::buffered_bytes`](crate::RequestLimits::buffered_bytes).
 #[derive(Default)]
 pub struct Body {
     content: Content,
@@ -55,11 +50,15 @@ impl Body {
     /// The body of an answer, whose bytes count instead of what was reserved.
     pub(super) fn new(bytes: Bytes, mut reservation: ByteReservation, version: Version) -> Self {
         let left = bytes.len();
-        let next_piece = if version < Version::HTTP_2 { PIECE_OVER_HTTP_1 } else { FIRST_PIECE_OVER_HTTP_2 };
         reservation.resize(left);
+        let (next_piece, at_once) = if version < Version::HTTP_2 {
+            (PIECE, reservation.most_at_once())
+        } else {
+            (FIRST_PIECE_OVER_HTTP_2, FIRST_PIECE_OVER_HTTP_2)
+        };
         let content = if left == 0 {
             Content::Empty
-        } else if left <= next_piece {
+        } else if left <= at_once {
             Content::Whole(bytes, Some(reservation.send()))
         } else {
             Content::Large { answer: reservation.hold(bytes), left, next_piece }
@@ -105,8 +104,8 @@ impl Body {
                 if left == 0 {
                     return Some(Ok(guarded_bytes(bytes, (piece, self.guard.take()))));
                 }
-                let grown = PIECE_OVER_HTTP_2.min(next_piece * PIECE_GROWTH);
-                self.content = Content::Large { answer, left, next_piece: next_piece.max(grown) };
+                self.content =
+                    Content::Large { answer, left, next_piece: PIECE.min(next_piece * PIECE_GROWTH) };
                 Some(Ok(guarded_bytes(bytes, piece)))
             }
         }

@@ -76,9 +76,12 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
             Ok((last_run, noted, tx.deliveries().next_due(now).await?))
         })
         .await?;
-    if last_run.is_none_or(|at| at.plus_millis(NOTE_MS) <= now) {
+    if last_run.is_none_or(|at| at > now || at.plus_millis(NOTE_MS) <= now) {
         let note = async move |tx: ServiceTx<'_>| tx.settings().note_run(HostTask::Dispatcher, now).await;
-        context.store.write_service(note).await?;
+        // The next poll tries again.
+        if let Err(error) = context.store.write_service(note).await {
+            tracing::debug!(error = &error as &dyn std::error::Error, "the dispatcher's run cannot be noted");
+        }
     }
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();

@@ -160,9 +160,8 @@ impl Sweeper {
     }
 
     async fn sweep_all(&self, progress: &mut Progress) -> Result<(), Error> {
-        let Services { store, env, .. } = &*self.services;
-        let now = env.now();
-        store.write_service(async move |tx| tx.settings().note_run(HostTask::Sweep, now).await).await?;
+        let store = &self.services.store;
+        self.note_run().await?;
         if let Err(error) = store.prune().await {
             tracing::warn!(error = &error as &dyn std::error::Error, "pruning the commit records failed");
         }
@@ -171,7 +170,14 @@ impl Sweeper {
         for step in [Step::Due, Step::Upkeep, Step::Orphans] {
             companies = self.sweep_each(companies, step, progress).await?;
         }
-        Ok(())
+        self.note_run().await
+    }
+
+    /// Notes that a sweep runs.
+    async fn note_run(&self) -> Result<(), Error> {
+        let Services { store, env, .. } = &*self.services;
+        let now = env.now();
+        store.write_service(async move |tx| tx.settings().note_run(HostTask::Sweep, now).await).await
     }
 
     /// Takes a step for each company. Those that go on to the next one.

@@ -133,8 +133,8 @@ fn fingerprint(data: &str) -> String {
 impl fmt::Display for EventError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.event {
-            Some(event) => write!(f, "not a {event} as documented: {}", self.reason),
-            None => write!(f, "not the body of an event: {}", self.reason),
+            Some(event) => write!(f, "not a {} as documented: {:.200}", event.escape_debug(), self.reason),
+            None => write!(f, "not the body of an event: {:.200}", self.reason),
         }
     }
 }

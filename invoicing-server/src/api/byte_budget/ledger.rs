@@ -12,9 +12,10 @@ use super::{ConnectionHandle, Holder, Owner};
 use crate::api::error::ApiError;
 use crate::documents::DocumentKey;
 
-/// An answer of which no piece was taken or sent for so long may be ended for another one of its owner. Three times as
-/// long as a reader at the lowest speed that `serve` accepts needs for a piece.
+/// An answer of which no piece was taken or sent for so long may be ended for another one of its owner.
 pub(super) const STALLED: Duration = Duration::from_secs(3);
+/// Bytes per second of the slowest reader that `serve` accepts.
+const LOWEST_SPEED: usize = 16 * 1024;
 /// Downloads of one document at once, from the check of the URL until the last piece was sent.
 pub(super) const DOWNLOADS_PER_DOCUMENT: usize = 8;
 
@@ -24,6 +25,8 @@ pub(super) type AnswerId = u64;
 #[derive(Debug, Default)]
 pub(super) struct Ledger {
     total: usize,
+    /// What the server has taken and not sent, of all answers.
+    sending: usize,
     usage: HashMap<Share, Usage>,
     answers: HashMap<AnswerId, Answer>,
     next_id: AnswerId,
@@ -60,6 +63,13 @@ pub(super) struct Answer {
     last_progress: Instant,
     deadline: Option<Instant>,
     download: Option<DocumentKey>,
+}
+
+impl Answer {
+    /// How long the slowest reader needs for what the server has taken.
+    fn longest_pause(&self) -> Duration {
+        Duration::from_secs((self.sending / LOWEST_SPEED) as u64)
+    }
 }
 
 impl Ledger {
@@ -102,7 +112,13 @@ impl Ledger {
     /// Those of them that stand still.
     pub(super) fn stalled(&self, share: Share) -> impl Iterator<Item = (AnswerId, &Answer)> {
         let now = Instant::now();
-        self.answers(share).take_while(move |(_, answer)| answer.last_progress + STALLED <= now)
+        self.answers(share)
+            .take_while(move |(_, answer)| answer.last_progress + STALLED <= now)
+            .filter(move |(_, answer)| answer.last_progress + answer.longest_pause() <= now)
+    }
+
+    pub(super) fn sending(&self) -> usize {
+        self.sending
     }
 
     /// Counts a download of the owner's document.
@@ -148,6 +164,7 @@ impl Ledger {
             }
             Content::Sending(bytes) => (Bytes::new(), 0, bytes),
         };
+        self.sending += sending;
         let (id, last_progress) = (self.next_id, Instant::now());
         self.next_id += 1;
         for share in owner.shares() {
@@ -169,6 +186,7 @@ impl Ledger {
         let answer = self.answers.get_mut(&id).filter(|answer| answer.held > 0)?;
         let piece = answer.rest.split_to(most.min(answer.rest.len()));
         answer.sending += piece.len();
+        self.sending += piece.len();
         let held = if answer.rest.is_empty() { mem::take(&mut answer.held) } else { 0 };
         let owner = answer.owner.clone();
         self.add(&owner, piece.len());
@@ -186,6 +204,7 @@ impl Ledger {
             return;
         }
         answer.sending -= bytes;
+        self.sending -= bytes;
         let owner = answer.owner.clone();
         self.subtract(&owner, bytes);
         self.has_moved(id);
@@ -240,6 +259,7 @@ impl Ledger {
                 usage.answers.remove(&(answer.last_progress, id));
             }
         }
+        self.sending -= answer.sending;
         self.subtract(&answer.owner, answer.held + answer.sending);
         self.end_download(answer.download);
         Some(answer.rest)

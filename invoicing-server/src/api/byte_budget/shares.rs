@@ -60,6 +60,8 @@ impl Owner {
 pub(super) struct Limits {
     /// The smallest of all. While the whole service holds less, no share can be used up.
     pub(super) smallest: usize,
+    /// While all that was taken and not sent is less, an answer may leave at once.
+    pub(super) at_once: usize,
     total: usize,
     company: usize,
     keyless: usize,
@@ -74,6 +76,7 @@ impl Limits {
         let share = |divisor: usize| (total / divisor).max(MIN_BUFFERED_BYTES).min(total);
         Self {
             smallest: total / 16,
+            at_once: total / 8,
             total,
             company: share(4),
             keyless: share(4),

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::ledger::{DOWNLOADS_PER_DOCUMENT, STALLED};
 use super::shares::Share;
 use super::*;
-use crate::api::response_body::{Body, PIECE_OVER_HTTP_1, PIECE_OVER_HTTP_2 as PIECE, UnreadResponse};
+use crate::api::response_body::{Body, UnreadResponse};
 
 /// The share of a company and of a connection. A company's documents have half of it, a document and unknown callers a quarter.
 const SHARE: usize = 2 * 1024 * 1024;
@@ -77,30 +77,45 @@ fn total(budget: &ByteBudget) -> usize {
 #[tokio::test]
 async fn an_answer_leaves_in_pieces_and_counts_until_they_are_dropped() {
     let budget = budget();
-    let mut body = answer(&budget, company(1), 2 * PIECE_OVER_HTTP_1 + 1).unwrap();
+    let bytes = ANSWER_AT_ONCE + 1;
+    let mut body = answer(&budget, company(1), bytes).unwrap();
     let mut pieces = Vec::new();
     while let Some(piece) = piece(&mut body) {
         pieces.push(piece.unwrap());
-        assert!(total(&budget) > 2 * PIECE_OVER_HTTP_1);
+        assert!(total(&budget) >= bytes);
     }
-    assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [PIECE_OVER_HTTP_1, PIECE_OVER_HTTP_1, 1]);
-    assert_eq!(total(&budget), 2 * PIECE_OVER_HTTP_1 + 1);
+    assert_eq!(pieces.iter().map(Bytes::len).collect::<Vec<_>>(), [vec![PIECE; 8], vec![1]].concat());
+    assert_eq!(total(&budget), bytes);
     drop(body);
     drop(pieces.split_off(1));
-    assert_eq!(total(&budget), PIECE_OVER_HTTP_1);
+    assert_eq!(total(&budget), PIECE);
     drop(pieces);
     assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
 }
 
 #[tokio::test]
+async fn an_ordinary_page_is_one_piece_over_http_1_while_the_server_has_taken_little() {
+    let budget = budget();
+    let at_once = budget.limits.at_once / ANSWER_AT_ONCE;
+    let mut bodies: Vec<_> =
+        (0..=at_once).map(|_| answer(&budget, company(1), ANSWER_AT_ONCE).unwrap()).collect();
+    let sizes = bodies.iter_mut().map(|body| piece(body).unwrap().unwrap().len());
+    assert_eq!(sizes.collect::<Vec<_>>(), [vec![ANSWER_AT_ONCE; at_once], vec![PIECE]].concat());
+    drop(bodies);
+    assert_eq!((total(&budget), budget.ledger.lock().sending()), (0, 0));
+    let mut download = answer(&budget, document(1), ANSWER_AT_ONCE).unwrap();
+    assert_eq!(piece(&mut download).unwrap().unwrap().len(), PIECE);
+}
+
+#[tokio::test]
 async fn a_small_answer_is_one_piece_and_counts_until_its_last_clone_is_dropped() {
     let budget = budget();
-    let mut body = answer(&budget, company(1), PIECE_OVER_HTTP_1).unwrap();
+    let mut body = answer(&budget, company(1), PIECE).unwrap();
     let mut bytes = piece(&mut body).unwrap().unwrap();
     assert!(piece(&mut body).is_none());
     let rest = bytes.split_off(9);
     drop((body, bytes));
-    assert_eq!(total(&budget), PIECE_OVER_HTTP_1);
+    assert_eq!(total(&budget), PIECE);
     drop(rest);
     assert_eq!(total(&budget), 0);
 }
@@ -108,7 +123,7 @@ async fn a_small_answer_is_one_piece_and_counts_until_its_last_clone_is_dropped(
 #[tokio::test]
 async fn a_body_that_is_dropped_counts_no_longer() {
     let budget = budget();
-    for bytes in [PIECE_OVER_HTTP_1, 3 * PIECE_OVER_HTTP_1] {
+    for bytes in [PIECE, 9 * PIECE] {
         drop(answer(&budget, company(1), bytes).unwrap());
         assert_eq!((total(&budget), budget.ledger.lock().usage().count()), (0, 0));
     }
@@ -320,12 +335,12 @@ async fn the_last_part_of_the_budget_is_for_small_answers() {
 async fn downloads_of_one_document_are_limited() {
     let budget = budget();
     let mut downloads: Vec<_> =
-        (0..DOWNLOADS_PER_DOCUMENT).map(|_| begun(&budget, document(1), PIECE).0).collect();
+        (0..DOWNLOADS_PER_DOCUMENT).map(|_| answer(&budget, document(1), PIECE + 1).unwrap()).collect();
     assert!(budget.admit(document(1)).is_err());
     assert!(budget.admit(document(2)).is_ok());
     downloads.pop();
     assert!(budget.admit(document(1)).is_ok());
-    downloads.push(begun(&budget, document(1), PIECE).0);
+    downloads.push(answer(&budget, document(1), PIECE + 1).unwrap());
     advance(STALLED).await;
     assert!(budget.admit(document(1)).is_ok(), "one that stands still gives way");
     assert!(downloads.iter_mut().any(was_ended));
@@ -335,12 +350,12 @@ async fn downloads_of_one_document_are_limited() {
 async fn an_answer_past_its_deadline_is_ended() {
     let budget = budget();
     let [mut late, mut small] =
-        [PIECE_OVER_HTTP_1 + 1, PIECE_OVER_HTTP_1].map(|bytes| answer(&budget, company(1), bytes).unwrap());
+        [ANSWER_AT_ONCE + 1, PIECE].map(|bytes| answer(&budget, company(1), bytes).unwrap());
     let deadline = Instant::now() + STALLED;
     late.end_after(deadline);
     small.end_after(deadline);
     budget.end_overdue(deadline - Duration::from_millis(1));
-    assert_eq!(total(&budget), 2 * PIECE_OVER_HTTP_1 + 1);
+    assert_eq!(total(&budget), ANSWER_AT_ONCE + 1 + PIECE);
     budget.end_overdue(deadline);
     assert!(was_ended(&mut late) && !was_ended(&mut small));
 }
@@ -348,13 +363,7 @@ async fn an_answer_past_its_deadline_is_ended() {
 #[tokio::test]
 async fn an_answer_counts_instead_of_its_reservation() {
     let budget = budget();
-    for (reserved, length) in [
-        (0, 10),
-        (10, 10),
-        (1_000, 10),
-        (10, 3 * PIECE_OVER_HTTP_1),
-        (9 * PIECE_OVER_HTTP_1, 3 * PIECE_OVER_HTTP_1),
-    ] {
+    for (reserved, length) in [(0, 10), (10, 10), (1_000, 10), (10, 3 * PIECE), (9 * PIECE, 3 * PIECE)] {
         let reservation = budget.admit(company(1)).unwrap();
         reservation.grow(reserved).unwrap();
         let body = Body::new(vec![0; length].into(), reservation, Version::HTTP_11);
