@@ -39,10 +39,14 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN summary ELSE CAST(version AS TEXT) || summary END
-                || CASE WHEN $7 THEN ',\"lines\":' || CASE
-                    WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-                END ELSE '' END || '}' AS item FROM invoice
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
             WHERE company_id = $1
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -50,10 +54,14 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN summary ELSE CAST(version AS TEXT) || summary END
-                || CASE WHEN $7 THEN ',\"lines\":' || CASE
-                    WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-                END ELSE '' END || '}' AS item FROM invoice
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
             WHERE company_id = $1 AND status = $6
             ORDER BY created_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
@@ -61,10 +69,14 @@ const PAGES: PageStatements = PageStatements {
         SELECT coalesce(string_agg(item, ',\n'), '') AS items, count(*) AS count,
             (SELECT last_stamp FROM company WHERE id = $1) AS last_stamp
         FROM (
-            SELECT CASE WHEN version = $5 THEN summary ELSE CAST(version AS TEXT) || summary END
-                || CASE WHEN $7 THEN ',\"lines\":' || CASE
-                    WHEN octet_length(lines) <= 8192 THEN lines ELSE CAST(octet_length(lines) AS TEXT)
-                END ELSE '' END || '}' AS item FROM invoice
+            SELECT concat(
+                CASE WHEN version <> $5 THEN version END, summary, CASE WHEN $7 THEN ',\"lines\":' END,
+                CASE
+                    WHEN $7 AND octet_length(lines) <= 8192 THEN lines
+                    WHEN $7 THEN CAST(octet_length(lines) AS TEXT)
+                END,
+                '}'
+            ) AS item FROM invoice
             WHERE company_id = $1 AND updated_at >= $4 AND ($6 IS NULL OR status || '' = $6)
             ORDER BY updated_at DESC, id DESC LIMIT $2 + 1 OFFSET $3
         ) items",
