@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use invoicing_client::{CatchUp, InvoicingClient, Progress, Resource};
+use invoicing_client::{CatchUp, InvoicingClient, Resource};
 use invoicing_core::{NewClient, NewQuote};
 use invoicing_examples::{Demo, Failure};
 
@@ -62,7 +62,7 @@ async fn pass<R: Resource<Item: Row>>(catch_up: CatchUp<R>, table: &Arc<Table>) 
         .with_style(ProgressStyle::with_template("{prefix:>8} {spinner} {msg}")?);
     bar.enable_steady_tick(Duration::from_millis(100));
     let shown = bar.clone();
-    let mut catch_up = catch_up.on_progress(move |progress| shown.set_message(tell(progress)));
+    let mut catch_up = catch_up.on_progress(move |progress| shown.set_message(progress.to_string()));
     let pass = catch_up
         .pass(|record| {
             table.put(&record);
@@ -78,14 +78,6 @@ async fn pass<R: Resource<Item: Row>>(catch_up: CatchUp<R>, table: &Arc<Table>) 
         table.path().display()
     );
     Ok(pass.delivered)
-}
-
-fn tell(progress: Progress) -> String {
-    let read = format!("{} records in {} pages", progress.records, progress.pages);
-    match progress.waiting_for_quota {
-        Some(wait) => format!("{read}; the quota lets the next page through in {} s", wait.as_secs()),
-        None => read,
-    }
 }
 
 async fn demonstrate() -> Result<(), Failure> {

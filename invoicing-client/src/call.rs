@@ -1,14 +1,9 @@
 //! One logical call of the API as a value: what is requested, independent of attempts and of the network.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use bytes::Bytes;
 use http::Method;
 use serde::Serialize;
 use url::Url;
-
-use crate::catch_up::WaitObserver;
 
 /// A call, from which the request of each attempt is built.
 #[derive(Debug, Clone)]
@@ -20,7 +15,6 @@ pub(crate) struct Call {
     pub(crate) method: Method,
     pub(crate) target: Target,
     pub(crate) body: Option<Bytes>,
-    observer: Option<Arc<dyn WaitObserver>>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,7 +33,6 @@ impl Call {
             method: Method::GET,
             target: Target::Api(path, vec![]),
             body: None,
-            observer: None,
         }
     }
 
@@ -76,18 +69,6 @@ impl Call {
             *query = pairs;
         }
         self
-    }
-
-    /// Sets the observer of waits for the quota.
-    pub(crate) fn with_observer(self, observer: Option<Arc<dyn WaitObserver>>) -> Self {
-        Self { observer, ..self }
-    }
-
-    /// Reports the beginning of a wait for the quota.
-    pub(crate) fn report_wait(&self, wait: Duration) {
-        if let Some(observer) = &self.observer {
-            observer.waiting(wait);
-        }
     }
 
     /// The path as it may be logged. The URL of a document is a credential and is not shown.

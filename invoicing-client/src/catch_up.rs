@@ -34,7 +34,7 @@ pub use error::CatchUpError;
 pub use progress::Progress;
 
 pub(crate) use ack_log::AckLog;
-pub(crate) use progress::WaitObserver;
+pub(crate) use progress::report_wait;
 
 use crate::{CheckpointStore, Follow, List, RecordVersion, Resource};
 use error::ReadError;
@@ -92,7 +92,7 @@ use progress::ProgressReporter;
 pub struct CatchUp<R: Resource> {
     pub(crate) list: List<R>,
     pub(crate) ack_log: AckLog,
-    reporter: ProgressReporter,
+    pub(crate) reporter: ProgressReporter,
     overlap: usize,
     has_warned: bool,
     unfinished: Option<Unfinished<R>>,
@@ -152,14 +152,14 @@ impl<R: Resource> CatchUp<R> {
         self
     }
 
-    /// Sets a listener, called after each page and each delivery, and when a request begins to wait for the quota.
+    /// Sets a listener, called after each page and each delivery, and when a request of the pass or a call of its handler
+    /// begins to wait for the quota. Calls in a task that the handler spawns wait unreported.
     ///
     /// The counts restart with each pass. The listener runs between reads and should return quickly.
     #[must_use]
     pub fn on_progress(mut self, listener: impl FnMut(Progress) + Send + 'static) -> Self {
         self.reporter = ProgressReporter::to(listener);
         self.unfinished = None;
-        self.list = self.list.with_observer(Arc::new(self.reporter.clone()));
         self
     }
 
@@ -170,8 +170,9 @@ impl<R: Resource> CatchUp<R> {
 
     /// Makes one pass: reads what was modified since the checkpoint, delivers it oldest first, moves the checkpoint.
     ///
-    /// `Ok` from the handler acknowledges the record: it must be stored by then. An error stops the pass. The future can
-    /// be dropped at any time; the record in the handler is delivered again.
+    /// The handler is given [`QuoteItem`](crate::QuoteItem)s, [`InvoiceItem`](crate::InvoiceItem)s or
+    /// [`Client`](crate::Client)s. Its `Ok` acknowledges the record: it must be stored by then. An error stops the pass.
+    /// The future can be dropped at any time; the record in the handler is delivered again.
     ///
     /// # Errors
     ///
@@ -183,10 +184,14 @@ impl<R: Resource> CatchUp<R> {
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        self.begin().await?;
-        while self.read_page().await? {}
-        let delivered = self.deliver(&mut handler).await?;
-        self.end(delivered).await
+        let reporter = self.reporter.clone();
+        let pass = async {
+            self.begin().await?;
+            while self.read_page().await? {}
+            let delivered = self.deliver(&mut handler).await?;
+            self.end(delivered).await
+        };
+        reporter.observe(pass).await
     }
 
     /// Makes one pass that delivers each page as soon as it is read, for a first pass that does not fit in memory.
@@ -203,12 +208,16 @@ impl<R: Resource> CatchUp<R> {
         H: FnMut(R::Item) -> F,
         F: Future<Output = Result<(), E>>,
     {
-        self.begin().await?;
-        let mut delivered = 0;
-        while self.read_page().await? {
-            delivered += self.deliver(&mut handler).await?;
-        }
-        self.end(delivered).await
+        let reporter = self.reporter.clone();
+        let pass = async {
+            self.begin().await?;
+            let mut delivered = 0;
+            while self.read_page().await? {
+                delivered += self.deliver(&mut handler).await?;
+            }
+            self.end(delivered).await
+        };
+        reporter.observe(pass).await
     }
 
     /// Delivers one version unless it is acknowledged already. Returns whether it was delivered.
@@ -239,11 +248,11 @@ impl<R: Resource> CatchUp<R> {
         if self.ack_log.reload().await? {
             self.unfinished = None;
         }
-        self.reporter.begin();
         if let Some(unfinished) = &mut self.unfinished {
             unfinished.is_resumed = true;
-            self.reporter.records(unfinished.records.len());
+            self.reporter.begin(unfinished.records.len());
         } else {
+            self.reporter.begin(0);
             let list = self.list.clone().since(self.ack_log.read_from());
             let page_reader =
                 PageReader::new(list, self.overlap, self.ack_log.latest_stamp(), self.reporter.clone());

@@ -6,6 +6,7 @@
 
 mod change_event;
 mod channel;
+mod failed_pass;
 mod read_queue;
 
 use std::convert::Infallible;
@@ -23,6 +24,7 @@ use uuid::Uuid;
 
 pub use change_event::{ChangeEvent, ChangeEventError};
 pub use channel::{ChangeEvents, ChangeNotifier, change_events};
+pub use failed_pass::FailedPass;
 
 use crate::{CatchUp, CatchUpError, Error, ErrorKind, Pass, Resource};
 use read_queue::ReadQueue;
@@ -61,9 +63,13 @@ const MAX_BURST: usize = 64;
 /// use invoicing_client::{FileCheckpoint, InvoicingClient, change_events};
 ///
 /// # async fn example(client: InvoicingClient) -> Result<(), Box<dyn std::error::Error>> {
-/// // The webhook handler calls `notifier.notify(&body)` with the body of each verified delivery.
+/// // The webhook handler calls `notifier.notify(&body)` with the body of each verified delivery, or
+/// // `notifier.notify_event(&event)` with the `Event` of `webhook-verify`.
 /// let (notifier, events) = change_events();
-/// let mut follow = client.quotes().follow(FileCheckpoint::new("quotes.checkpoint.json"));
+/// let mut follow = client
+///     .quotes()
+///     .follow(FileCheckpoint::new("quotes.checkpoint.json"))
+///     .on_error(|failed| eprintln!("{failed}")); // during an outage: why, and when the next pass is made
 /// let never = follow
 ///     .run(events, async |quote| {
 ///         println!("store {} {}", quote.summary.number, quote.summary.status);
@@ -76,6 +82,7 @@ const MAX_BURST: usize = 64;
 pub struct Follow<R: Resource> {
     catch_up: CatchUp<R>,
     interval: Duration,
+    on_error: Box<dyn FnMut(&FailedPass) + Send>,
     queue: ReadQueue,
 }
 
@@ -87,13 +94,23 @@ enum NextStep {
 
 impl<R: Resource> Follow<R> {
     pub(crate) fn new(catch_up: CatchUp<R>) -> Self {
-        Self { catch_up, interval: INTERVAL, queue: ReadQueue::default() }
+        Self { catch_up, interval: INTERVAL, on_error: Box::new(|_| ()), queue: ReadQueue::default() }
     }
 
     /// Time between the end of a pass and the next one, at most a day. Default: 5 minutes.
     #[must_use]
     pub fn interval(mut self, interval: Duration) -> Self {
-        self.interval = interval;
+        self.interval = interval.min(MAX_DELAY);
+        self
+    }
+
+    /// Sets a listener, called after each pass that failed and will be made again. It should return quickly.
+    ///
+    /// An error that ends [`run`](Self::run) is only returned. For the progress of passes, set
+    /// [`CatchUp::on_progress`] before [`CatchUp::follow`].
+    #[must_use]
+    pub fn on_error(mut self, listener: impl FnMut(&FailedPass) + Send + 'static) -> Self {
+        self.on_error = Box::new(listener);
         self
     }
 
@@ -105,7 +122,8 @@ impl<R: Resource> Follow<R> {
     /// # Errors
     ///
     /// Errors of the handler and of the checkpoint, and [`CatchUpError::Read`] if a retry would not help, as with a
-    /// revoked key. Other errors are logged, and the next pass follows after 30 s or the service's `Retry-After`.
+    /// revoked key. Other errors are logged and told to [`on_error`](Self::on_error), and the next pass follows after
+    /// 30 s or the service's `Retry-After`.
     pub async fn run<N, H, F, E>(&mut self, events: N, mut handler: H) -> Result<Infallible, CatchUpError<E>>
     where
         N: Stream<Item = ChangeEvent>,
@@ -124,8 +142,11 @@ impl<R: Resource> Follow<R> {
                 NextStep::Pass => {
                     let pass = self.pass(events.as_mut(), &mut handler).await;
                     has_failed = pass.is_err();
-                    let wait = pass.map_or_else(|error| self.delay_after(error), |_| Ok(self.interval))?;
-                    due = self.now() + wait.min(MAX_DELAY);
+                    let wait = match pass {
+                        Ok(_) => self.interval,
+                        Err(error) => self.delay_after(error)?,
+                    };
+                    due = self.now() + wait;
                 }
                 NextStep::Read(id) => self.read(id, events.as_mut(), &mut handler).await?,
                 NextStep::Wait(wait) => self.wait(wait, events.as_mut()).await,
@@ -189,7 +210,8 @@ impl<R: Resource> Follow<R> {
     {
         let Self { catch_up, queue, .. } = self;
         let acknowledged_until = catch_up.ack_log.read_from();
-        let work = async {
+        let reporter = catch_up.reporter.clone();
+        let work = reporter.observe(async {
             match catch_up.list.get(id).await {
                 Ok(record) => catch_up.deliver_one(R::version(&record), record, handler).await.map(drop),
                 Err(error) => {
@@ -197,7 +219,7 @@ impl<R: Resource> Follow<R> {
                     Ok(())
                 }
             }
-        };
+        });
         while_receiving(work, events, |event| queue.offer::<R>(&event, acknowledged_until)).await?;
         queue.complete();
         Ok(())
@@ -216,27 +238,20 @@ impl<R: Resource> Follow<R> {
         .await;
     }
 
-    /// The delay after a failed pass, or the error itself if another pass would not help.
-    fn delay_after<E>(&self, error: CatchUpError<E>) -> Result<Duration, CatchUpError<E>> {
-        let requested = match &error {
-            CatchUpError::Read(error) if is_transient(error) => error.retry_after().unwrap_or_default(),
-            CatchUpError::UnstableList { .. } => Duration::ZERO,
-            CatchUpError::Read(_) | CatchUpError::Handler { .. } | CatchUpError::Checkpoint(_) => {
-                return Err(error);
+    /// Reports a failed pass and returns the delay after it, or the error itself if another pass would not help.
+    fn delay_after<E>(&mut self, error: CatchUpError<E>) -> Result<Duration, CatchUpError<E>> {
+        let (error, requested) = match error {
+            CatchUpError::Read(error) if is_transient(&error) => {
+                let requested = error.retry_after();
+                (CatchUpError::Read(error), requested)
             }
+            CatchUpError::UnstableList { steps_back } => (CatchUpError::UnstableList { steps_back }, None),
+            permanent => return Err(permanent),
         };
-        let wait = requested.max(FAILURE_DELAY.min(self.interval));
-        let cause = match &error {
-            CatchUpError::Read(cause) => Some(cause),
-            _ => None,
-        };
-        warn!(
-            resource = R::NAME,
-            cause = cause.map(tracing::field::display),
-            ?wait,
-            "pass failed, will retry"
-        );
-        Ok(wait)
+        let retry_in = requested.unwrap_or_default().max(FAILURE_DELAY.min(self.interval)).min(MAX_DELAY);
+        warn!(resource = R::NAME, ?error, ?retry_in, "pass failed, will retry");
+        (self.on_error)(&FailedPass { error, retry_in });
+        Ok(retry_in)
     }
 
     fn now(&self) -> Instant {
@@ -290,6 +305,6 @@ impl<R: Resource> fmt::Debug for Follow<R> {
             .field("catch_up", &self.catch_up)
             .field("interval", &self.interval)
             .field("queue", &self.queue)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

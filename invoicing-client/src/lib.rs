@@ -199,7 +199,9 @@ pub use clients::{ClientCreation, Clients};
 pub use config::ClientBuilder;
 pub use document::{Document, DownloadDocument};
 pub use error::{ConfigError, Error, ErrorKind};
-pub use follow::{ChangeEvent, ChangeEventError, ChangeEvents, ChangeNotifier, Follow, change_events};
+pub use follow::{
+    ChangeEvent, ChangeEventError, ChangeEvents, ChangeNotifier, FailedPass, Follow, change_events,
+};
 pub use invoices::Invoices;
 pub use list::List;
 pub use quotes::Quotes;
@@ -213,13 +215,13 @@ pub use invoicing_core::{
     VatShare,
 };
 
-/// A quote with all members of the API.
+/// A quote with all members of the API: the response of [`Quotes::get`]. Lists and catch-ups bring [`QuoteItem`]s.
 pub type Quote = invoicing_core::Quote<OpenEnum<QuoteStatus>>;
-/// A quote in a list.
+/// A quote in a list, and what a [`CatchUp`] or [`Follow`] of quotes passes to its handler. Those have its lines.
 pub type QuoteItem = invoicing_core::QuoteItem<OpenEnum<QuoteStatus>>;
-/// An invoice with all members of the API.
+/// An invoice with all members of the API: the response of [`Invoices::get`]. Lists and catch-ups bring [`InvoiceItem`]s.
 pub type Invoice = invoicing_core::Invoice<OpenEnum<InvoiceStatus>>;
-/// An invoice in a list.
+/// An invoice in a list, and what a [`CatchUp`] or [`Follow`] of invoices passes to its handler. Those have its lines.
 pub type InvoiceItem = invoicing_core::InvoiceItem<OpenEnum<InvoiceStatus>>;
 /// A client record.
 pub type Client = invoicing_core::Client<OpenEnum<ClientType>>;

@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use futures_core::future::BoxFuture;
 use futures_core::stream::BoxStream;
@@ -14,7 +13,6 @@ use serde::de::DeserializeOwned;
 use uuid::Uuid;
 
 use crate::call::Call;
-use crate::catch_up::WaitObserver;
 use crate::request::{CallOptions, call_options};
 use crate::{Clients, Error, Invoices, InvoicingClient, Quotes, Request, Resource};
 
@@ -28,7 +26,6 @@ pub struct List<R> {
     smaller_limit: Option<u32>,
     /// The other query parameters, each at most once.
     filters: Vec<(&'static str, String)>,
-    observer: Option<Arc<dyn WaitObserver>>,
     options: CallOptions,
     resource: PhantomData<fn() -> R>,
 }
@@ -41,7 +38,6 @@ impl<R: Resource> List<R> {
             limit: None,
             smaller_limit: None,
             filters: Vec::new(),
-            observer: None,
             options: CallOptions::default(),
             resource: PhantomData,
         }
@@ -110,15 +106,8 @@ impl<R: Resource> List<R> {
 
     /// Reads one record by id. The response has all members of an item of a list with lines.
     pub(crate) async fn get(&self, id: Uuid) -> Result<R::Item, Error> {
-        let call =
-            Call::get(R::GET_OPERATION, format!("/{}/{id}", R::NAME)).with_observer(self.observer.clone());
+        let call = Call::get(R::GET_OPERATION, format!("/{}/{id}", R::NAME));
         self.client.inner().json(&call, self.options).await
-    }
-
-    /// Sets the observer of waits for the quota.
-    pub(crate) fn with_observer(mut self, observer: Arc<dyn WaitObserver>) -> Self {
-        self.observer = Some(observer);
-        self
     }
 
     pub(crate) fn client(&self) -> &InvoicingClient {
@@ -168,9 +157,7 @@ impl<R: Resource> List<R> {
         if self.offset > 0 {
             query.push(("offset", self.offset.to_string()));
         }
-        Call::get(R::LIST_OPERATION, format!("/{}", R::NAME))
-            .with_query(query)
-            .with_observer(self.observer.clone())
+        Call::get(R::LIST_OPERATION, format!("/{}", R::NAME)).with_query(query)
     }
 }
 
@@ -230,14 +217,13 @@ impl<R: Resource> IntoFuture for List<R> {
 
 impl<R> Clone for List<R> {
     fn clone(&self) -> Self {
-        let Self { client, offset, limit, smaller_limit, filters, observer, options, resource } = self;
+        let Self { client, offset, limit, smaller_limit, filters, options, resource } = self;
         Self {
             client: client.clone(),
             offset: *offset,
             limit: *limit,
             smaller_limit: *smaller_limit,
             filters: filters.clone(),
-            observer: observer.clone(),
             options: *options,
             resource: *resource,
         }

@@ -13,6 +13,7 @@ use tracing::{Instrument, Span, debug, field, info, info_span};
 use uuid::Uuid;
 
 use crate::call::Call;
+use crate::catch_up;
 use crate::client::ClientInner;
 use crate::config::Limits;
 use crate::rate_limiter::{NoPermit, Permit, rate_limit_headers};
@@ -88,7 +89,7 @@ impl ClientInner {
                 return self.conclude(call, number, &request_id, result, decision);
             };
             if let AttemptOutcome::Response { status: 429, .. } = outcome {
-                self.report_wait(call, after);
+                self.report_wait(after);
             }
             self.env.sleep(after).await;
             failed = Some(result);
@@ -103,15 +104,15 @@ impl ClientInner {
     async fn permit(&self, call: &Call, deadline: Instant) -> Result<Option<Permit<'_>>, NoPermit> {
         match &self.rate_limiter {
             Some(limiter) if call.uses_quota() => {
-                limiter.acquire(&*self.env, deadline, |wait| self.report_wait(call, wait)).await.map(Some)
+                limiter.acquire(&*self.env, deadline, |wait| self.report_wait(wait)).await.map(Some)
             }
             _ => Ok(None),
         }
     }
 
-    /// Reports the beginning of a wait for the quota: to the call's observer, and to the log unless it is short.
-    fn report_wait(&self, call: &Call, wait: Duration) {
-        call.report_wait(wait);
+    /// Reports the beginning of a wait for the quota: as progress of a pass, and to the log unless it is short.
+    fn report_wait(&self, wait: Duration) {
+        catch_up::report_wait(wait);
         if wait > SILENT_WAIT {
             info!(until = %self.wall_clock_after(wait), ?wait, "waiting for the quota of the key");
         }

@@ -16,7 +16,8 @@ pub struct Progress {
     pub records: u64,
     /// Versions that the handler has acknowledged.
     pub delivered: u64,
-    /// Duration of the wait for the key's quota that begins now, if one does.
+    /// Duration of the wait for the key's quota that begins now, if one does: of a request of the pass, or of a call that
+    /// its handler makes.
     pub waiting_for_quota: Option<Duration>,
 }
 
@@ -27,14 +28,24 @@ impl fmt::Display for Progress {
         let Self { pages, records, delivered, waiting_for_quota } = self;
         let wait =
             waiting_for_quota.map(|wait| format!(", waiting {} s for the quota", wait.as_secs().max(1)));
-        let wait = wait.unwrap_or_default();
-        f.pad(&format!("{pages} pages, {records} records, {delivered} delivered{wait}"))
+        let (pages, records) = (counted(*pages, "page"), counted(*records, "record"));
+        f.pad(&format!("{pages}, {records}, {delivered} delivered{}", wait.unwrap_or_default()))
     }
 }
 
-/// Receives the beginning of each wait for the key's quota. The calls of a catch-up carry one.
-pub(crate) trait WaitObserver: fmt::Debug + Send + Sync {
-    fn waiting(&self, wait: Duration);
+fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+tokio::task_local! {
+    /// The reporter of the pass that the task is making. The calls of its handler find it here too.
+    static CURRENT: ProgressReporter;
+}
+
+/// Reports the beginning of a wait for the key's quota to the pass that the call belongs to, if any.
+pub(crate) fn report_wait(wait: Duration) {
+    // An error means that the call belongs to none.
+    let _ = CURRENT.try_with(|reporter| reporter.report(|progress| progress.waiting_for_quota = Some(wait)));
 }
 
 /// Counts, and reports to one listener.
@@ -55,13 +66,20 @@ impl ProgressReporter {
         })))
     }
 
-    /// Resets the counts for a new pass. The listener is called with the first page.
-    pub(crate) fn begin(&self) {
-        self.with(|state| state.progress = Progress::default());
+    /// Does work of a pass. Waits for the quota that calls in it begin are reported.
+    pub(crate) fn observe<T>(self, work: impl Future<Output = T>) -> impl Future<Output = T> {
+        CURRENT.scope(self, work)
     }
 
+    /// Resets the counts for a new pass, which has this many records from an earlier one.
+    pub(crate) fn begin(&self, records: usize) {
+        let records = records as u64;
+        self.with(|state| state.progress = Progress { records, ..Progress::default() });
+    }
+
+    /// Counts a page. Reported with the records in it.
     pub(crate) fn page(&self) {
-        self.report(|progress| progress.pages += 1);
+        self.with(|state| state.progress.pages += 1);
     }
 
     pub(crate) fn records(&self, count: usize) {
@@ -88,18 +106,6 @@ impl ProgressReporter {
     }
 }
 
-impl WaitObserver for ProgressReporter {
-    fn waiting(&self, wait: Duration) {
-        self.report(|progress| progress.waiting_for_quota = Some(wait));
-    }
-}
-
-impl fmt::Debug for ProgressReporter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ProgressReporter")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +116,7 @@ mod tests {
         assert_eq!(format!("{progress:<40}|"), "3 pages, 300 records, 12 delivered      |");
         let waiting = Progress { waiting_for_quota: Some(Duration::from_millis(42_900)), ..progress };
         assert_eq!(waiting.to_string(), "3 pages, 300 records, 12 delivered, waiting 42 s for the quota");
+        let one = Progress { pages: 1, records: 1, ..Progress::default() };
+        assert_eq!(one.to_string(), "1 page, 1 record, 0 delivered");
     }
 }

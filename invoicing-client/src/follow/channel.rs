@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use futures_core::Stream;
+use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tracing::{debug, warn};
@@ -19,12 +20,14 @@ const CAPACITY: usize = 1_024;
 /// use invoicing_client::change_events;
 ///
 /// let (notifier, events) = change_events();
-/// // In the handler, with the body of a verified delivery. Neither waits nor fails:
+/// // In the handler, with the body of a verified delivery. It neither waits nor fails:
 /// notifier.notify(br#"{"event":"quote.signed","timestamp":"2026-09-14T09:41:07.123Z",
 ///     "data":{"id":"019235a0-0000-7000-8000-000000000001"}}"#);
 /// // Elsewhere: `follow.run(events, …)`.
 /// # drop(events);
 /// ```
+///
+/// A handler that has the `Event` of `webhook-verify` in place of the body calls `notifier.notify_event(&event)`.
 pub fn change_events() -> (ChangeNotifier, ChangeEvents) {
     let (sender, receiver) = mpsc::channel(CAPACITY);
     (ChangeNotifier(sender), ChangeEvents(receiver))
@@ -32,7 +35,7 @@ pub fn change_events() -> (ChangeNotifier, ChangeEvents) {
 
 /// The end of a webhook handler. Cheap to clone.
 ///
-/// Neither method waits or fails, as events are hints. One that is unreadable or finds too many waiting is dropped; its
+/// No method waits or fails, as events are hints. One that is unreadable or finds too many waiting is dropped; its
 /// record comes with the next pass.
 #[derive(Debug, Clone)]
 pub struct ChangeNotifier(mpsc::Sender<ChangeEvent>);
@@ -47,6 +50,15 @@ impl ChangeNotifier {
     pub fn notify(&self, body: &[u8]) {
         match ChangeEvent::from_body(body) {
             Ok(event) => self.send(event),
+            Err(error) => debug!(%error, "not a hint for a follower, left to the next pass"),
+        }
+    }
+
+    /// Passes a parsed event on, such as the `Event` that `webhook-verify` extracts from a delivery: anything that is
+    /// serialized as the body of a delivery.
+    pub fn notify_event(&self, event: &impl Serialize) {
+        match serde_json::to_vec(event) {
+            Ok(body) => self.notify(&body),
             Err(error) => debug!(%error, "not a hint for a follower, left to the next pass"),
         }
     }

@@ -8,7 +8,7 @@ mod schedules;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::service_model::{BeforeRequest, Change, ServerBehavior};
 use super::stub_server::{StubServer, json as reply};
@@ -107,10 +107,7 @@ async fn progress_is_reported() {
             .map(|reported| (reported.pages, reported.records, reported.delivered))
             .collect::<Vec<_>>()
     };
-    assert_eq!(
-        counts(&reported.lock().unwrap()),
-        [(1, 0, 0), (1, 2, 0), (2, 2, 0), (2, 3, 0), (2, 3, 1), (2, 3, 2), (2, 3, 3)]
-    );
+    assert_eq!(counts(&reported.lock().unwrap()), [(1, 2, 0), (2, 3, 0), (2, 3, 1), (2, 3, 2), (2, 3, 3)]);
     reported.lock().unwrap().clear();
     // The next pass restarts the counts, and has nothing to deliver.
     scenario.pass(&PassPlan::default()).await.unwrap();
@@ -139,6 +136,30 @@ async fn a_wait_for_the_quota_is_reported() {
     assert!(reported[0] >= Some(Duration::from_secs(7)), "{reported:?}");
     assert!(reported.iter().skip_while(|reported| reported.is_some()).all(Option::is_none), "{reported:?}");
     assert_eq!(reported.last(), Some(&None));
+}
+
+#[tokio::test]
+async fn a_wait_of_a_call_in_the_handler_is_reported() {
+    let page = |data: &[Value]| {
+        reply(200, &page_json(data, 0, false))
+            .with("ratelimit-limit", "1")
+            .with("ratelimit-remaining", "0")
+            .with("ratelimit-reset", "60")
+    };
+    let server = StubServer::script([page(&[client_json("Dupont SARL")]), page(&[])]).await;
+    let (client, _) = client(&server);
+    let reported = Arc::new(Mutex::new(Vec::new()));
+    let listener = reported.clone();
+    let mut catch_up = client
+        .clients()
+        .catch_up(MemoryCheckpoint::new())
+        .on_progress(move |progress| listener.lock().unwrap().push(progress));
+    catch_up.pass(async |_| client.clients().list().send().await.map(drop)).await.unwrap();
+    let counts = |progress: &Progress| {
+        (progress.pages, progress.records, progress.delivered, progress.waiting_for_quota.is_some())
+    };
+    let reported: Vec<_> = reported.lock().unwrap().iter().map(counts).collect();
+    assert_eq!(reported, [(1, 1, 0, false), (1, 1, 0, true), (1, 1, 1, false)]);
 }
 
 #[tokio::test]

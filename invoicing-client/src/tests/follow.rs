@@ -126,6 +126,7 @@ fn a_permanent_refusal_and_a_failing_handler_end_the_run() {
     let mut harness = harness();
     assert!(matches!(perform(&mut harness, &[Action::Refuse, Action::Idle]), Err(Ending::Read)));
     assert!(matches!(perform(&mut harness, &[Action::FailHandler, Action::Idle]), Err(Ending::Handler)));
+    assert!(harness.failures().is_empty(), "these are returned");
     perform(&mut harness, &[Action::Idle]).unwrap();
     assert_eq!(harness.delivered(), 3);
     harness.check().unwrap();
@@ -140,6 +141,19 @@ fn an_event_survives_a_failing_handler() {
     assert_eq!(harness.delivered(), 3);
     perform(&mut harness, &[Action::Idle]).unwrap();
     assert_eq!(harness.delivered(), 4);
+}
+
+#[test]
+fn each_failed_pass_is_reported_once_with_its_cause_and_the_time_of_the_next() {
+    let mut harness = harness();
+    let down = [Action::Down(8), Action::Idle, Action::Wait(Duration::from_secs(30)), Action::Idle];
+    perform(&mut harness, &down).unwrap();
+    let [failed, _] = &harness.failures()[..] else { panic!("two passes failed") };
+    for expected in ["cannot read a page: quotes.list: ", "503", "the next pass is made in 30s"] {
+        assert!(failed.contains(expected), "{expected} is missing in {failed}");
+    }
+    perform(&mut harness, &[Action::Idle]).unwrap();
+    assert!(harness.failures().is_empty() && harness.delivered() == 3);
 }
 
 #[test]
@@ -291,6 +305,15 @@ async fn a_notifier_brings_a_record_without_a_pass() {
         let body = serde_json::json!({"event": "quote.signed", "timestamp": stamp, "data": {"id": id}});
         notifier.notify(body.to_string().as_bytes());
         assert_eq!(seen.recv().await, Some(Some("deal-7".to_owned())));
+        let stamp = server.store(|store| {
+            store.change_quote(id, |quote| quote.summary.external_id = None);
+            store.last_stamp()
+        });
+        notifier.notify_event(&"not an event");
+        notifier.notify_event(
+            &serde_json::json!({"event": "quote.signed", "timestamp": stamp, "data": {"id": id}}),
+        );
+        assert_eq!(seen.recv().await, Some(None));
     };
     tokio::select! {
         ended = run => panic!("the follower ended: {ended:?}"),

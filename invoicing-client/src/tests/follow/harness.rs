@@ -110,6 +110,7 @@ pub(super) struct FollowHarness {
     events: EventStream,
     handler_fails: Arc<Mutex<bool>>,
     follow: Option<Follow<Quotes>>,
+    failures: Arc<Mutex<Vec<String>>>,
     performed: usize,
 }
 
@@ -132,6 +133,7 @@ impl FollowHarness {
             events: EventStream::default(),
             handler_fails: Arc::default(),
             follow: None,
+            failures: Arc::default(),
             performed: 0,
         }
     }
@@ -153,6 +155,18 @@ impl FollowHarness {
     /// Number of requests so far.
     pub(super) fn requests(&self) -> u64 {
         self.model.state().requests
+    }
+
+    /// The failed passes that were reported since the last call.
+    pub(super) fn failures(&self) -> Vec<String> {
+        std::mem::take(&mut *self.failures.lock().unwrap())
+    }
+
+    /// A new process.
+    fn start(&self) -> Follow<Quotes> {
+        let failures = self.failures.clone();
+        let follow = self.client.quotes().follow(self.store.clone());
+        follow.on_error(move |failed| failures.lock().unwrap().push(failed.to_string()))
     }
 
     /// Number of actions performed so far, including one that ended a run.
@@ -226,8 +240,7 @@ fn run<'a>(
     harness: &mut FollowHarness,
     actions: &mut impl Iterator<Item = &'a Action>,
 ) -> Result<(), Ending> {
-    let mut follow =
-        harness.follow.take().unwrap_or_else(|| harness.client.quotes().follow(harness.store.clone()));
+    let mut follow = harness.follow.take().unwrap_or_else(|| harness.start());
     let (receiver, handler_fails) = (harness.receiver.clone(), harness.handler_fails.clone());
     let handler = move |quote: QuoteItem| {
         let version = Quotes::version(&quote);
