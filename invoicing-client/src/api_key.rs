@@ -7,7 +7,8 @@ use zeroize::Zeroizing;
 
 use crate::ConfigError;
 
-/// An API key (`isk_…`). `Debug` does not print it, and its memory is zeroed on drop.
+/// An API key (`isk_…`), made of a text: a host that has it as a `Secret` gives `secret.reveal()`. `Debug` does not print
+/// it, and its memory is zeroed on drop.
 #[derive(Clone)]
 pub struct ApiKey(Zeroizing<String>);
 

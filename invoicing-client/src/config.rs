@@ -87,6 +87,8 @@ impl ClientBuilder {
 
     /// HTTP proxy for the service and for documents, such as `http://user:password@proxy.example.com:3128`.
     ///
+    /// The error of a failed connection names the service, also if it is the proxy that cannot be reached.
+    ///
     /// Default: none; the environment is not consulted. Has no effect with
     /// [`reqwest_client`](Self::reqwest_client) or [`transport`](Self::transport).
     pub fn proxy(mut self, url: impl Into<String>) -> Self {

@@ -41,6 +41,20 @@ impl Quotes {
     /// [`unlink`](Self::unlink) removes it.
     ///
     /// Several quotes may have the same `externalId`.
+    ///
+    /// A link is a change, so a [`CatchUp`] or [`Follow`] brings the quote once more. A handler that links compares
+    /// first, and does nothing the second time:
+    ///
+    /// ```
+    /// # use invoicing_client::{Error, InvoicingClient, QuoteItem};
+    /// async fn link(client: &InvoicingClient, quote: QuoteItem) -> Result<(), Error> {
+    ///     let deal = format!("deal-{}", quote.summary.number);
+    ///     if quote.summary.external_id.as_deref() != Some(&deal) {
+    ///         client.quotes().link(quote.summary.id, deal).await?;
+    ///     }
+    ///     Ok(())
+    /// }
+    /// ```
     pub fn link(&self, id: QuoteId, external_id: impl AsRef<str>) -> Request<ExternalLink> {
         self.set_external_id("quotes.link", id, Some(external_id.as_ref()))
     }

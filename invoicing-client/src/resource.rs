@@ -9,7 +9,8 @@ use crate::{Clients, Invoices, Quotes};
 
 /// Quotes, invoices or clients. This trait is sealed.
 pub trait Resource: sealed::Sealed + Send + Sync + 'static {
-    /// A record in a list.
+    /// A record in a list, which handlers of a catch-up are given: [`QuoteItem`](crate::QuoteItem),
+    /// [`InvoiceItem`](crate::InvoiceItem) or [`Client`](crate::Client).
     type Item: DeserializeOwned + Send + 'static;
 
     /// The name in the path, such as `quotes`.
