@@ -11,8 +11,7 @@ use lexopt::ValueExt;
 use lexopt::prelude::Long;
 
 /// What `--help` prints.
-pub(crate) const USAGE: &str = "\
-Usage: sandbox [OPTIONS]
+pub(crate) const USAGE: &str = r#"Usage: sandbox [OPTIONS]
 
 A service with demo companies and a stream of business, to develop an integration against.
 
@@ -37,7 +36,14 @@ A service with demo companies and a stream of business, to develop an integratio
 Standard output is JSON lines: first the companies with their keys and the webhooks with their secrets, once
 connections are accepted; then one line per business operation with the events of its records since the last one. Logs
 go to standard error. Ctrl-C and SIGTERM stop it cleanly.
-";
+
+The first line, broken for reading. All activity is in the first company:
+
+{"baseUrl": "http://127.0.0.1:8080",
+ "companies": [{"id": "…", "name": "Martin Peinture", "plan": "Team", "apiKey": "isk_…"}],
+ "webhooks": [{"id": "…", "companyId": "…", "url": "http://127.0.0.1:9000/hook", "secret": "whsec_…",
+               "events": ["quote.signed"]}]}
+"#;
 
 /// Any address may be a target, as this is for development.
 pub(crate) const TARGETS: TargetPolicy = TargetPolicy { allow_http: true, allow_private: true };

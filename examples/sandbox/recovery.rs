@@ -83,7 +83,8 @@ impl Recovery {
                 if answer != last.answer {
                     tracing::info!(
                         webhook = %webhook.id, url = webhook.url, answer,
-                        "the webhook is still disabled; its receiver did not take the ping"
+                        "the webhook is still disabled: its receiver did not take the last ping; there is one every {} s",
+                        LOOK.as_secs(),
                     );
                 }
                 self.ping(webhook, answer).await

@@ -5,9 +5,12 @@ mod postgres;
 mod recovery;
 mod verify_proof;
 
-use std::io::Read;
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
 
 /// An example that `cargo test` has built beside this test.
 fn example(name: &str) -> PathBuf {
@@ -142,6 +145,37 @@ fn sandbox_refuses_a_wrong_flag_in_one_line() {
     }
     let help = run("sandbox", &["--help"]);
     assert!(help.status.success() && String::from_utf8(help.stdout).unwrap().contains("Usage: sandbox"));
+}
+
+/// The names in a value, at each depth.
+fn names(value: &Value) -> BTreeSet<String> {
+    match value {
+        Value::Object(members) => {
+            let below = members.iter().flat_map(|(name, value)| {
+                names(value).into_iter().map(move |below| format!("{name}.{below}"))
+            });
+            members.keys().cloned().chain(below).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(names).collect(),
+        _ => BTreeSet::new(),
+    }
+}
+
+#[test]
+fn sandbox_helps_with_the_names_in_its_first_line() {
+    let help = String::from_utf8(run("sandbox", &["--help"]).stdout).unwrap();
+    let shown: Value = serde_json::from_str(&help[help.find("\n{").expect("an example")..]).unwrap();
+    let mut sandbox = Command::new(example("sandbox"))
+        .args(["--listen", "127.0.0.1:0", "--activity", "0", "--webhook", "http://127.0.0.1:9000/hook"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(sandbox.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    sandbox.kill().unwrap();
+    sandbox.wait().unwrap();
+    assert_eq!(names(&shown), names(&serde_json::from_str(&first).unwrap()));
 }
 
 #[test]

@@ -83,7 +83,10 @@ fn sandbox_enables_a_webhook_again_and_replays_what_it_missed() {
     let _sandbox = Sandbox(child);
     wait_for("webhook disabled after 10 failed deliveries", &log);
     let refused = wait_for("still disabled", &log);
-    assert!(refused.contains("answer=\"404\""), "{refused}");
+    assert!(
+        refused.contains("answer=\"404\"") && refused.contains("the last ping; there is one every 2 s"),
+        "{refused}"
+    );
 
     // It goes away, and is looked for all the same.
     receiver.reply_always(Reply::HangUp);
