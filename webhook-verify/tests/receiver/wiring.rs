@@ -1,7 +1,8 @@
 //! The layer and the extractors, inside of real routers.
 
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
 
 use axum::extract::{Extension, FromRef, State};
 use axum::routing::post;
@@ -11,6 +12,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use tower_layer::Layer;
 use tower_service::Service;
+use tracing_subscriber::filter::LevelFilter;
 use webhook_verify::events::{Event, EventData};
 use webhook_verify::inbox::{Inbox, InboxService, MemoryInbox};
 use webhook_verify::receiver::{Delivery, Receiver, Rejection, VerifyLayer};
@@ -86,6 +88,39 @@ async fn each_refusal_is_told_once_whatever_receives() {
     assert_eq!(call::<_, Body, _>(&mut extractor, request(PING)).await, 204);
     assert_eq!(call::<_, Full<Bytes>, _>(&mut inbox, request(PING)).await, 204);
     assert!(refusals.lock().unwrap().is_empty());
+}
+
+/// What the process logs.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn each_refusal_is_a_warning_in_the_log() {
+    let log = Log::default();
+    let writer = log.clone();
+    // The only subscriber of all tests: with one for this thread, a warning that another thread reaches first would be off.
+    let subscriber = tracing_subscriber::fmt().with_max_level(LevelFilter::WARN).with_ansi(false);
+    subscriber.with_writer(move || writer.clone()).init();
+    // A limit that no other test has, which finds its lines.
+    let receiver = receiver().body_limit(71);
+    assert!(receiver.accept(request::<Pieces>(vec![b'x'; 71])).await.is_ok());
+    assert!(receiver.accept(request::<Pieces>(vec![b'x'; 72])).await.is_err());
+    let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("71 bytes")).collect();
+    let [line] = lines[..] else { panic!("one line in {log}") };
+    for expected in ["WARN", "delivery refused", "status=413", "reason=the body is larger than 71 bytes"] {
+        assert!(line.contains(expected), "{expected} is missing in {line}");
+    }
 }
 
 #[tokio::test]
