@@ -80,7 +80,7 @@ impl Connector {
     /// Follows until something fails that trying again does not help. A link that fails is tried again.
     async fn follow(&self, mut events: ChangeEvents) -> CatchUpError<io::Error> {
         let mut follow =
-            self.client.quotes().follow(self.checkpoint.clone()).interval(Duration::from_mins(5));
+            self.client.quotes().follow(self.checkpoint.clone()).on_error(|failed| eprintln!("{failed}"));
         loop {
             match follow.run(&mut events, |quote| self.quote(quote)).await {
                 Err(error @ CatchUpError::Handler { .. }) => {
@@ -112,10 +112,10 @@ fn event(claim: &Claim, notifier: &ChangeNotifier) {
         eprintln!("not an event: {}", claim.key);
         return;
     };
-    match event.data {
+    match &event.data {
         EventData::QuoteCreated(_) | EventData::QuoteSigned(_) | EventData::QuoteAccepted(_) => {
             // Only a hint. Were it lost from here on, the next pass would bring the quote all the same.
-            notifier.notify(&claim.body);
+            notifier.notify_event(&event);
         }
         EventData::InvoicePaid(invoice) => {
             println!("thank {} for {}", invoice.client_name, invoice.amount_paid);

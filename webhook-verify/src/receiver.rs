@@ -14,11 +14,13 @@
 //! | a truncated body, an inbox that is unavailable | 503 with `Retry-After` |
 //!
 //! The answers have no body, so the sender learns no reason. The receiver does: [`Receiver::on_refusal`] is called with each
-//! [`Rejection`] but that of `Delivery::event`, which the handler sees; the feature `tracing` logs it as a warning, and it is in the extensions of the response.
+//! [`Rejection`] but that of `Delivery::event`, which the handler sees; the feature `tracing` logs it as a warning, and it
+//! is in the extensions of the response.
 //!
 //! Four entry points, from the lowest level to the highest: [`Receiver::accept`] for any request of the `http` crate,
 //! [`VerifyLayer`] for tower, the extractors [`Delivery`] and [`Event`](crate::events::Event) for axum (feature
-//! `axum`), and `InboxService` (feature `inbox`), a complete service that also drops repeats.
+//! `axum`), and `InboxService` (feature `inbox`), a complete service that also drops repeats. The extractors take the
+//! [`Receiver`] from the router's state. A state that holds more derives `axum::extract::FromRef`, or implements it.
 //!
 //! Time limits for slow senders belong to the HTTP server.
 

@@ -42,7 +42,8 @@ pub struct Verified {
 }
 
 impl Verifier {
-    /// A verifier for one secret: the bytes as they were shown, `whsec_` included.
+    /// A verifier for one secret: the bytes as they were shown, `whsec_` included. A host that has it as a `Secret` gives
+    /// `secret.reveal()`.
     ///
     /// # Errors
     ///
