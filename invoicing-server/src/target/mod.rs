@@ -75,8 +75,8 @@ impl TargetPolicy {
         if url.fragment().is_some() {
             return Err(TargetError::Fragment);
         }
-        if url.port().is_some_and(ports::is_blocked) {
-            return Err(TargetError::Port);
+        if let Some(port) = url.port().filter(|port| ports::is_blocked(*port)) {
+            return Err(TargetError::Port(port));
         }
         self.check_host(&url.host().ok_or(TargetError::NoHost)?)?;
         let text = String::from(url);
@@ -109,7 +109,8 @@ impl TargetPolicy {
 
     /// The rest of the URL after `https://`, or `http://` where allowed.
     fn check_scheme(self, url: &str) -> Result<&str, TargetError> {
-        let (scheme, rest) = url.split_once("://").ok_or(TargetError::Malformed)?;
+        // A URL without a scheme has the empty one here, which is refused like any other.
+        let (scheme, rest) = url.split_once("://").unwrap_or_default();
         if scheme.eq_ignore_ascii_case("https") || self.allow_http && scheme.eq_ignore_ascii_case("http") {
             Ok(rest)
         } else if self.allow_http {
@@ -185,14 +186,17 @@ pub enum TargetError {
     /// More than [`MAX_URL_CHARS`].
     #[error("must have at most {MAX_URL_CHARS} characters")]
     TooLong,
-    /// Not an absolute URL, or one with spaces, control characters or backslashes.
+    /// Not readable as a URL, or one with spaces, control characters or backslashes.
     #[error("must be an absolute URL such as https://example.com/hooks")]
     Malformed,
-    /// A scheme other than `https`.
-    #[error("must start with https://; a host allows http:// with TargetPolicy::allow_http")]
+    /// No scheme, or another one than `https`.
+    #[error(
+        "must start with https://, as in https://example.com/hooks; a host allows http:// with \
+         TargetPolicy::allow_http"
+    )]
     NotHttps,
-    /// A scheme other than `https` and `http`, where both are allowed.
-    #[error("must start with https:// or http://")]
+    /// No scheme, or another one than `https` and `http`, where both are allowed.
+    #[error("must start with https:// or http://, as in https://example.com/hooks")]
     NotHttp,
     /// No host after the scheme.
     #[error("must name a host, as in https://example.com/hooks")]
@@ -206,8 +210,11 @@ pub enum TargetError {
     #[error("must not contain a fragment (the part from #)")]
     Fragment,
     /// A port that browsers connect to for no web page: 0, and those of other services.
-    #[error("must not use a port of a service other than the web's, such as 22 or 25; 443 is usual")]
-    Port,
+    #[error(
+        "must not use port {0}, which belongs to a service other than the web's; no setting of a host allows it, and \
+         443 is usual"
+    )]
+    Port(u16),
     /// An address literal that is not public, however it was spelled.
     #[error(
         "must lead to a public address, not to a private, local or reserved one; a host allows these with \
@@ -226,7 +233,7 @@ impl TargetError {
     /// The failure class of an attempt whose stored URL the policy does not accept, or no longer.
     pub const fn failure_class(self) -> FailureClass {
         match self {
-            Self::NotHttps | Self::NotHttp | Self::Port | Self::PrivateAddress | Self::LocalName => {
+            Self::NotHttps | Self::NotHttp | Self::Port(_) | Self::PrivateAddress | Self::LocalName => {
                 FailureClass::TargetRefused
             }
             Self::TooLong | Self::Malformed | Self::NoHost | Self::UserInfo | Self::Fragment => {

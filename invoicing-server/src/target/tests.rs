@@ -38,6 +38,32 @@ fn a_rule_that_a_setting_lifts_names_it() {
     }
 }
 
+/// Rules: TARGET-7
+#[test]
+fn a_refused_port_is_named_and_no_setting_lifts_it() {
+    for policy in [STRICT, OPEN] {
+        let refused = policy.parse("https://example.com:6000/hook").unwrap_err();
+        assert_eq!(refused, TargetError::Port(6_000));
+        let text = refused.to_string();
+        assert!(text.contains("port 6000") && text.contains("no setting"), "{text}");
+    }
+}
+
+#[test]
+fn a_url_without_a_scheme_is_told_how_one_begins() {
+    for url in ["localhost:9000/hook", "example.com/hook", "example.com", "//example.com/", "https:/a.b", ""]
+    {
+        assert_eq!(parse(STRICT, url), Err(TargetError::NotHttps), "{url}");
+        assert_eq!(parse(OPEN, url), Err(TargetError::NotHttp), "{url}");
+        for policy in [STRICT, OPEN] {
+            let text = policy.parse(url).unwrap_err().to_string();
+            assert!(
+                text.starts_with("must start with https://") && text.contains("https://example.com/hooks")
+            );
+        }
+    }
+}
+
 #[test]
 fn an_accepted_url_is_normalised_and_the_client_uses_that_form() {
     for (url, normalised, host) in [
@@ -122,12 +148,16 @@ fn a_policy_is_strict_by_default() {
 #[test]
 fn a_stored_url_that_is_no_longer_accepted_ends_the_delivery() {
     let class = |url| STRICT.parse(url).unwrap_err().failure_class();
-    for refused in
-        ["http://example.com/", "https://10.0.0.1/", "https://localhost/", "https://example.com:25/"]
-    {
+    for refused in [
+        "http://example.com/",
+        "example.com",
+        "https://10.0.0.1/",
+        "https://localhost/",
+        "https://example.com:25/",
+    ] {
         assert_eq!(class(refused), FailureClass::TargetRefused, "{refused}");
     }
-    for unsendable in ["", "example.com", "https:///a", "https://a@example.com/", "https://example.com/#a"] {
+    for unsendable in ["https://a b/", "https:///a", "https://a@example.com/", "https://example.com/#a"] {
         assert_eq!(class(unsendable), FailureClass::Unsendable, "{unsendable}");
     }
 }
