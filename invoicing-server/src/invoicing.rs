@@ -191,8 +191,8 @@ impl Builder {
     /// empty.
     ///
     /// # Errors
-    /// [`OpenError`] when another process has the SQLite file open, when the database cannot be opened, when a setting is
-    /// not usable, or when what it holds is sealed with keys that were not given.
+    /// [`OpenError`] when this process or another one has the SQLite file open already, when the database cannot be opened,
+    /// when a setting is not usable, or when what it holds is sealed with keys that were not given.
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;

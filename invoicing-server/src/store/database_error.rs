@@ -8,8 +8,9 @@ use crate::config::SettingError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DatabaseError {
-    /// Another process has this database open. A SQLite file belongs to one process at a time.
-    #[error("another process has {} open", .0.display())]
+    /// This SQLite file is open already. It belongs to one process at a time, which opens it once: an
+    /// [`Invoicing`](crate::Invoicing) is cloned instead.
+    #[error("{} is open already, in another process or in this one", .0.display())]
     InUse(PathBuf),
     /// The lock file beside the database cannot be created or locked.
     #[error("the lock file {} cannot be used", path.display())]

@@ -168,3 +168,19 @@ async fn next_delivery_id(connection: &mut SqliteConnection) -> Result<i64, sqlx
     const NEXT_ID: &str = "SELECT coalesce(max(id), 0) + 1 FROM delivery";
     sqlx::query_scalar(NEXT_ID).fetch_one(connection).await
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_file_that_this_process_has_open_is_not_said_to_be_another_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("invoicing.db");
+        let first = lock(&path).await.unwrap();
+        let text = lock(&path).await.unwrap_err().to_string();
+        assert_eq!(text, format!("{} is open already, in another process or in this one", path.display()));
+        drop(first);
+        lock(&path).await.unwrap();
+    }
+}
