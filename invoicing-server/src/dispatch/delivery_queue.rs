@@ -118,14 +118,14 @@ pub(super) async fn record(
             Err(error) => error,
         };
         let results = batch.len();
-        tracing::warn!(error = &error as &dyn std::error::Error, "{results} results cannot be recorded");
+        tracing::warn!(error = &error as &dyn std::error::Error, results, "results cannot be recorded");
         let unavailable = matches!(error, Error::StorageUnavailable(_)) && !error.is_statement_timeout();
         let is_over = stopping.load(Ordering::Relaxed)
             && failing_since.get_or_insert_with(Instant::now).elapsed() > STOPPING_LIMIT;
         if unavailable && !is_over {
             tokio::time::sleep(Duration::from_millis(PAUSE_MS.unsigned_abs())).await;
         } else if unavailable || results == 1 {
-            tracing::error!("{results} results are lost; their attempts will be made again");
+            tracing::error!(results, "results are lost; their attempts will be made again");
             return BatchOutcome::default();
         } else {
             let mut all = BatchOutcome::default();

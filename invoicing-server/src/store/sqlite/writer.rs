@@ -118,7 +118,7 @@ async fn run_group(
             }
         }
         Err(error) => {
-            tracing::error!(%error, "a group of {} operations could not be committed", kept.len());
+            tracing::error!(%error, operations = kept.len(), "a group of operations could not be committed");
             group.clear();
             // Fails where SQLite has rolled back by itself, which is as good.
             let _ = control(tx, "ROLLBACK").await;
