@@ -39,12 +39,15 @@ impl SettingError {
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
     /// Feeds `X-<brand>-Signature`, `X-<brand>-Webhook-Id`, `X-<brand>-Event-Id` and the user agent `<brand>-Webhook/1.0`.
+    /// `Service` by default.
     pub brand: String,
-    /// Public base URL of the service, without `/api/v1`. Document URLs begin with it.
+    /// Public base URL of the service, without `/api/v1`. Document URLs begin with it. `http://127.0.0.1:8080` by default,
+    /// which only callers on the same machine reach. [`Builder::open`](crate::Builder::open) refuses any URL that does not
+    /// begin with `https://` or `http://`.
     pub base_url: String,
-    /// Requests that one key may make in any 60 s; 0 for no quota.
+    /// Requests that one key may make in any 60 s, 30 by default; 0 for no quota.
     pub quota: u32,
-    /// The addresses that webhooks may reach.
+    /// The addresses that webhooks may reach: by default public ones, over `https`.
     pub target: TargetPolicy,
     /// Webhook delivery.
     pub dispatch: DispatchSettings,
