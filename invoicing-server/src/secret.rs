@@ -17,7 +17,8 @@ pub(crate) const API_KEY: &str = "isk_";
 pub(crate) const WEBHOOK: &str = "whsec_";
 pub(crate) const SIGNING_LINK: &str = "sgn_";
 
-/// A secret text. `Debug` does not show it; the memory is wiped on drop.
+/// A secret text, which [`reveal`](Self::reveal) gives. It has no `Display`, its `Debug` does not show it, and its memory
+/// is wiped on drop.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 

@@ -28,13 +28,13 @@ use crate::store::keys::KeyRecord;
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a>(pub(super) &'a CompanyHandle);
 
-/// A key with its text, which is shown this once.
+/// A key with its text, which is shown this once: `issued.key.reveal()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IssuedKey {
     /// Its record.
     pub record: KeyRecord,
-    /// `isk_` and 43 characters: what goes into the `Authorization` header.
+    /// `isk_` and 43 characters: what goes into the `Authorization` header. [`reveal`](Secret::reveal) gives the text.
     pub key: Secret,
 }
 
@@ -46,7 +46,8 @@ impl CompanyHandle {
 }
 
 impl Keys<'_> {
-    /// Issues a key. Any plan may have keys; only the team plan may use them.
+    /// Issues a key, whose text is [`issued.key.reveal()`](Secret::reveal). Any plan may have keys; only the team plan may use
+    /// them.
     pub async fn issue(&self, label: &str) -> Result<IssuedKey, Error> {
         let label = required_text("label", label, SHORT_TEXT)?;
         let env = self.0.env();

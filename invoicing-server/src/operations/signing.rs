@@ -21,7 +21,8 @@ use crate::store::{CompanyChange, ServiceTables, Tables};
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
 
-/// What the holder of a signing link can do. A link that has ended or was revoked is [`Error::NotFound`], like an unknown one.
+/// What the holder of a signing link can do, by the text of its token ([`token.reveal()`](crate::Secret::reveal)). A link that
+/// has ended or was revoked is [`Error::NotFound`], like an unknown one.
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewLine, NewQuote, Plan};

@@ -113,13 +113,13 @@ impl fmt::Debug for WebhookChange {
     }
 }
 
-/// A webhook with its secret, which is shown this once.
+/// A webhook with its secret, which is shown this once: `registered.secret.reveal()`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RegisteredWebhook {
     /// The webhook.
     pub webhook: Webhook,
-    /// `whsec_` and 43 characters; all its bytes are the HMAC key.
+    /// `whsec_` and 43 characters; all its bytes are the HMAC key. [`reveal`](Secret::reveal) gives the text.
     pub secret: Secret,
 }
 
@@ -149,7 +149,7 @@ impl CompanyHandle {
 }
 
 impl Webhooks<'_> {
-    /// Registers a webhook.
+    /// Registers a webhook. Its receiver verifies with [`registered.secret.reveal()`](Secret::reveal).
     ///
     /// # Errors
     /// [`Error::Invalid`] for a URL that webhooks may not reach, as far as that shows without a lookup; each attempt

@@ -13,8 +13,9 @@ use crate::store::{CompanyChange, CompanyTx, Tables};
 const DAYS: Days = Days::new(30);
 
 impl Quotes<'_> {
-    /// A link with which the client can see, sign and decline the quote. It ends 30 days after `validUntil`, or after the
-    /// acceptance or refusal if that is later. Its token is shown once; each call makes another link.
+    /// The token of a link with which the client can see, sign and decline the quote: [`token.reveal()`](Secret::reveal) is its
+    /// text, and what [`SigningLinks`](crate::SigningLinks) takes. It is shown once; each call makes another link. A link ends
+    /// 30 days after `validUntil`, or after the acceptance or refusal if that is later.
     ///
     /// # Errors
     /// [`Error::Conflict`] for a quote that was never sent or accepted, and for one whose links have ended.
