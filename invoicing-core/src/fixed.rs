@@ -112,6 +112,20 @@ fn with_places(mut value: Decimal, places: u32) -> Decimal {
     value
 }
 
+/// An exact number, or an integer that becomes one: what `impl IntoExact<UnitPrice>` takes is `22` or
+/// [`unit_price!(22.50)`](crate::unit_price). Everything is `IntoExact<T>` that is [`Into<T>`].
+#[diagnostic::on_unimplemented(
+    message = "expected `{T}` or an integer, found `{Self}`",
+    label = "neither `{T}` nor `i32` or `u32`",
+    note = "with decimals, write a literal in a macro: `money!(9.99)`, `unit_price!(22.50)`, `quantity!(12.5)`, `percent!(5.5)`",
+    note = "a text becomes a `{T}` with `parse`, a `Decimal` with `{T}::new`"
+)]
+pub trait IntoExact<T>: Into<T> {}
+
+// Otherwise the compiler speaks of `From`, which leads to no macro.
+#[diagnostic::do_not_recommend]
+impl<T, N: Into<T>> IntoExact<T> for N {}
+
 macro_rules! fixed {
     ($($(#[$doc:meta])* $name:ident, $field:literal, $places:literal, printed with $printed:literal;)*) => {$(
         $(#[$doc])*
@@ -228,23 +242,23 @@ macro_rules! fixed {
 }
 
 fixed! {
-    /// An amount of money in the document's currency: at most 2 decimals, below 10^13. Printed with both
-    /// (`1200.00`); in JSON it is the shortest number (`1200`).
+    /// An amount of money in the document's currency, such as [`money!(1_200.50)`](crate::money): at most 2 decimals, below
+    /// 10^13. Printed with both (`1200.00`); in JSON it is the shortest number (`1200`).
     ///
-    /// From a literal with [`money!`](crate::money), from an `i32` or `u32` with `From`, from cents with
+    /// From a literal with the macro, from an `i32` or `u32` with `From`, from cents with
     /// [`from_cents`](Self::from_cents), from a text with `parse`, from a [`Decimal`] with [`new`](Self::new).
     Money, "amount", 2, printed with 2;
-    /// A quantity: at most 4 decimals, below 10^11. Negative on a discount line.
+    /// A quantity, such as [`quantity!(12.5)`](crate::quantity): at most 4 decimals, below 10^11. Negative on a discount line.
     ///
-    /// From a literal with [`quantity!`](crate::quantity), from an `i32` or `u32` with `From`, from a text with `parse`.
+    /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     Quantity, "quantity", 4, printed with 0;
-    /// A price for one unit, without VAT: at most 4 decimals, below 10^11.
+    /// A price for one unit, without VAT, such as [`unit_price!(22.50)`](crate::unit_price): at most 4 decimals, below 10^11.
     ///
-    /// From a literal with [`unit_price!`](crate::unit_price), from an `i32` or `u32` with `From`, from a text with `parse`.
+    /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     UnitPrice, "unitPrice", 4, printed with 0;
-    /// A percentage, such as a VAT rate: at most 2 decimals (5.5 is 5.5 %).
+    /// A percentage, such as a VAT rate of [`percent!(5.5)`](crate::percent): at most 2 decimals (5.5 is 5.5 %).
     ///
-    /// From a literal with [`percent!`](crate::percent), from an `i32` or `u32` with `From`, from a text with `parse`.
+    /// From a literal with the macro, from an `i32` or `u32` with `From`, from a text with `parse`.
     Percent, "percent", 2, printed with 0;
 }
 

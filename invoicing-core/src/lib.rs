@@ -95,7 +95,7 @@ pub use event::{
     Event, EventData, EventKind, InvoiceEventData, PingEventData, ProjectEventData, QuoteEventData,
 };
 pub use failure_count::{DISABLE_AFTER_FAILURES, FailureCount};
-pub use fixed::{Money, Percent, Quantity, UnitPrice, exact_number, exact_number_or_null};
+pub use fixed::{IntoExact, Money, Percent, Quantity, UnitPrice, exact_number, exact_number_or_null};
 pub use ids::{
     ClientId, CompanyId, EventId, InvoiceId, KeyId, ParseIdError, PaymentId, ProjectId, QuoteId, WebhookId,
     parse_uuid,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, SHORT_TEXT, optional_text, required_text};
-use crate::{Invalid, Money, Percent, Quantity, UnitPrice};
+use crate::{IntoExact, Invalid, Money, Percent, Quantity, UnitPrice};
 
 /// Most lines that one document may have.
 pub const MAX_LINES: usize = 5_000;
@@ -99,12 +99,20 @@ text_setters! { NewLine: unit lot section }
 text_setters! { Costing: private_note subcontractor }
 
 impl NewLine {
-    /// A line without unit, lot, section and costs. `tva_rate` is in percent.
+    /// A line without unit, lot, section and costs. `tva_rate` is in percent. A number with decimals is written in the macro of
+    /// its type.
+    ///
+    /// ```
+    /// use invoicing_core::{NewLine, percent, quantity, unit_price};
+    ///
+    /// let door = NewLine::new("Front door", 1, 840, 20);
+    /// let paint = NewLine::new("Two coats of matt paint", quantity!(37.5), unit_price!(22.50), percent!(5.5));
+    /// ```
     pub fn new(
         description: impl Into<String>,
-        quantity: impl Into<Quantity>,
-        unit_price: impl Into<UnitPrice>,
-        tva_rate: impl Into<Percent>,
+        quantity: impl IntoExact<Quantity>,
+        unit_price: impl IntoExact<UnitPrice>,
+        tva_rate: impl IntoExact<Percent>,
     ) -> Self {
         Self {
             description: description.into(),
@@ -127,13 +135,13 @@ impl NewLine {
 
 impl Costing {
     /// Sets [`labour_cost`](Self#structfield.labour_cost).
-    pub fn labour_cost(mut self, cost: impl Into<Money>) -> Self {
+    pub fn labour_cost(mut self, cost: impl IntoExact<Money>) -> Self {
         self.labour_cost = Some(cost.into());
         self
     }
 
     /// Sets [`material_cost`](Self#structfield.material_cost).
-    pub fn material_cost(mut self, cost: impl Into<Money>) -> Self {
+    pub fn material_cost(mut self, cost: impl IntoExact<Money>) -> Self {
         self.material_cost = Some(cost.into());
         self
     }

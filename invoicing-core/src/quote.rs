@@ -9,7 +9,7 @@ use strum::{Display, IntoStaticStr, VariantArray};
 use crate::flatten::{self, Member, SideMembers};
 use crate::setters::text_setters;
 use crate::text::{LONG_TEXT, optional_text};
-use crate::{ClientId, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
+use crate::{ClientId, IntoExact, Invalid, Line, Money, NewLine, Percent, QuoteId, Timestamp, VatShare};
 
 /// The state of a quote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Display, IntoStaticStr, VariantArray)]
@@ -247,7 +247,7 @@ impl NewQuote {
     }
 
     /// Sets [`retention_rate`](Self#structfield.retention_rate).
-    pub fn retention_rate(mut self, rate: impl Into<Percent>) -> Self {
+    pub fn retention_rate(mut self, rate: impl IntoExact<Percent>) -> Self {
         self.retention_rate = rate.into();
         self
     }

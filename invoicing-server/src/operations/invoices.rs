@@ -4,8 +4,8 @@ mod held_dates;
 
 use chrono::{Datelike, NaiveDate};
 use invoicing_core::{
-    Changed, Conflict, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page, PaymentId,
-    Quote, QuoteId, SHORT_TEXT, exact_number, optional_text,
+    Changed, Conflict, IntoExact, Invoice, InvoiceId, InvoiceIssue, InvoiceItem, InvoiceStatus, Money, Page,
+    PaymentId, Quote, QuoteId, SHORT_TEXT, exact_number, optional_text,
 };
 use serde::Deserialize;
 
@@ -86,7 +86,7 @@ pub struct NewPayment {
 
 impl NewPayment {
     /// A payment without method and reference.
-    pub fn new(amount: impl Into<Money>, source: PaymentSource) -> Self {
+    pub fn new(amount: impl IntoExact<Money>, source: PaymentSource) -> Self {
         Self { amount: amount.into(), source, method: None, reference: None }
     }
 
