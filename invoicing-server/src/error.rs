@@ -1,7 +1,7 @@
 //! The error of every operation.
 
 use http::StatusCode;
-use invoicing_core::{Conflict, DomainError, ErrorCode, Invalid};
+use invoicing_core::{ApiErrorBody, ApiErrorDetail, Conflict, DomainError, ErrorCode, Invalid};
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
@@ -12,12 +12,17 @@ type Source = Box<dyn std::error::Error + Send + Sync>;
 /// and belongs in the log.
 ///
 /// ```
-/// # use http::StatusCode;
-/// # use invoicing_server::Error;
-/// fn answer(error: &Error) -> (StatusCode, String) {
-///     (error.status(), format!("{}: {error}", error.code()))
+/// use http::StatusCode;
+/// use invoicing_server::Error;
+///
+/// /// With axum: `(error.status(), Json(error.body())).into_response()`.
+/// fn answer(error: &Error) -> serde_json::Result<(StatusCode, String)> {
+///     Ok((error.status(), serde_json::to_string(&error.body())?))
 /// }
-/// assert_eq!(answer(&Error::NotFound), (StatusCode::NOT_FOUND, "not_found: not found".to_owned()));
+/// let (status, json) = answer(&Error::NotFound)?;
+/// assert_eq!(status, 404);
+/// assert_eq!(json, r#"{"error":{"code":"not_found","message":"not found"}}"#);
+/// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -64,6 +69,11 @@ impl Error {
     /// The status that goes with [`code`](Self::code).
     pub fn status(&self) -> StatusCode {
         status_of(&self.code())
+    }
+
+    /// The JSON body for an answer of a host's own, in the shape of the API's: [`code`](Self::code), and the text of the error.
+    pub fn body(&self) -> ApiErrorBody {
+        ApiErrorBody { error: ApiErrorDetail { code: self.code(), message: self.to_string() } }
     }
 
     pub(crate) fn internal(source: impl Into<Source>) -> Self {

@@ -341,12 +341,15 @@ impl Invoicing {
     /// # let folder = tempfile::tempdir()?;
     /// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
     /// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    /// let running = invoicing.run(async {
-    ///     let _ = stopped.await;
+    /// let running = tokio::spawn({
+    ///     let invoicing = invoicing.clone();
+    ///     let stopped = async { _ = stopped.await };
+    ///     async move { invoicing.run(stopped).await }
     /// });
-    /// // As a signal handler would do it.
+    ///
+    /// // When the host ends, for instance after `tokio::signal::ctrl_c()`.
     /// drop(stop);
-    /// let report = running.await?;
+    /// let report = running.await??;
     /// println!("{} delivered", report.delivered);
     /// invoicing.close().await;
     /// # Ok(()) }

@@ -32,6 +32,7 @@
 //! What a host's UI does, in the order in which it happens. Each noun has a type with further operations and an example:
 //! [`Companies`], [`CompanyHandle`], [`Clients`], [`Quotes`], [`SigningLinks`], [`Invoices`], [`Projects`], [`Webhooks`],
 //! [`Events`] and [`Keys`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; here they are called.
+//! Its own routes answer an [`Error`] with [`Error::status`] and [`Error::body`], as the API does.
 //!
 //! ```
 //! use invoicing_server::{
@@ -55,7 +56,7 @@
 //! let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
 //! let company = invoicing.company(company.id);
 //! let webhook = company.webhooks().register(&NewWebhook::for_all_events(receiver)).await?;
-//! println!("Shown this once: {}", webhook.secret.reveal());
+//! println!("Shown this once: {}", webhook.secret.reveal()); // for a `webhook_verify::Verifier`
 //! let claire = NewClient::named("Claire Lefèvre").email("claire@exemple.fr").city("Villeurbanne");
 //! let claire = company.clients().create(&claire).await?;
 //!
@@ -85,10 +86,10 @@
 //! let issued = company.invoices().issue(invoice, None).await?;
 //! assert_eq!(issued.summary.amount_due, money!(1_045));
 //! let cheque =
-//!     NewPayment::new(400, PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
+//!     NewPayment::new(money!(400.50), PaymentSource::Entered).method(PaymentMethod::Cheque).reference("CHQ 0412");
 //! company.invoices().pay(invoice, &cheque).await?;
 //! let transfer =
-//!     NewPayment::new(645, PaymentSource::Bank).method(PaymentMethod::Transfer).reference("VIR 7781");
+//!     NewPayment::new(money!(644.50), PaymentSource::Bank).method(PaymentMethod::Transfer).reference("VIR 7781");
 //! let paid = company.invoices().pay(invoice, &transfer).await?.invoice; // invoice.paid
 //! assert_eq!(paid.summary.status, InvoiceStatus::Paid);
 //!
@@ -213,11 +214,12 @@ pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public}
 
 pub use chrono::{self, NaiveDate};
 pub use invoicing_core::{
-    self, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity, Conflict, Costing,
-    DeliveryStatus, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice, InvoiceId, InvoiceItem,
-    InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine, NewQuote, Page, PaymentId, Percent,
-    Plan, Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport, QuoteItem, QuoteStatus,
-    SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity, unit_price,
+    self, ApiErrorBody, Client, ClientChange, ClientId, ClientType, Company, CompanyId, CompanyIdentity,
+    Conflict, Costing, DeliveryStatus, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice,
+    InvoiceId, InvoiceItem, InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine, NewQuote,
+    Page, PaymentId, Percent, Plan, Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport,
+    QuoteItem, QuoteStatus, SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity,
+    unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

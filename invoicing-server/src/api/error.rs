@@ -224,6 +224,9 @@ mod tests {
         let mut answers = Vec::new();
         for error in operations {
             let (code, status) = (error.code(), error.status());
+            let body = error.body().error;
+            assert_eq!((&body.code, &body.message), (&code, &error.to_string()));
+            assert!(!body.message.contains("internal detail"), "{error:?}");
             let answer = ApiError::from(error);
             assert_eq!((answer.code(), answer.response().status()), (code.clone(), status));
             answers.push((code.to_string(), status.as_u16()));
