@@ -433,6 +433,32 @@ impl Invoicing {
     /// in batches, while everything else goes on; broken off, it is simply called again. What it replaces is wiped
     /// from the database's files.
     ///
+    /// ```
+    /// # use invoicing_server::{Invoicing, NewCompany, NewWebhook, Plan};
+    /// use invoicing_server::{SealingKey, SealingKeys};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let database = folder.path().join("invoicing.db");
+    /// let old = SealingKey::from_base64("2025-01", "zs7IkuWzqFjT1mYVmcVFRjNDVPeCwf6wbu5S4bS5l6I=")?;
+    /// let invoicing = Invoicing::sqlite(database).sealing_keys(SealingKeys::new(old.clone())).open().await?;
+    /// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+    /// # let new = NewWebhook::for_all_events("https://crm.example.com/hook");
+    /// # invoicing.company(company.id).webhooks().register(&new).await?;
+    ///
+    /// // A year later, with a new key beside the one until now.
+    /// let new = SealingKey::from_base64("2026-01", "YPVSqZPFO0RRnlS0obR1j+zoUx+IR0U6uK0tPUl/5SU=")?;
+    /// invoicing.use_sealing_keys(SealingKeys::new(new.clone()).older(old)).await?;
+    /// let report = invoicing.reseal().await?;
+    /// assert_eq!((report.resealed, report.unreadable), (2, 0)); // of a webhook, and of document URLs
+    ///
+    /// // Nothing needs the old key any more: the next start does without it.
+    /// assert_eq!(invoicing.sealed_with().await?.keys.into_keys().collect::<Vec<_>>(), ["2026-01"]);
+    /// invoicing.use_sealing_keys(SealingKeys::new(new)).await?;
+    /// # Ok(()) }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Conflict`] without a key.
     pub async fn reseal(&self) -> Result<ResealReport, Error> {

@@ -86,7 +86,36 @@ impl fmt::Debug for DispatchContext {
     }
 }
 
-/// Delivers webhooks for as long as its host runs it.
+/// Delivers webhooks for as long as its host runs it. [`Invoicing::run`](crate::Invoicing::run) runs it together with the
+/// sweep, which is what most hosts want.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, NewWebhook, Plan, Settings, TargetPolicy};
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let target = TargetPolicy { allow_http: true, allow_private: true };
+/// # let settings = Settings { target, ..Settings::default() };
+/// # let database = folder.path().join("invoicing.db");
+/// # let invoicing = Invoicing::sqlite(database).settings(settings).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// # let nothing_listens = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+/// # let webhook = NewWebhook::for_all_events(format!("http://{nothing_listens}/hook"));
+/// # let webhook = company.webhooks().register(&webhook).await?.webhook;
+/// // A test delivers what is due, and looks at what became of it. Here the receiver is down.
+/// company.webhooks().ping(webhook.id).await?;
+/// let report = invoicing.dispatcher().run_once().await?;
+/// assert_eq!((report.attempts, report.retried), (1, 1));
+///
+/// // A host that sweeps by itself runs the dispatcher alone, until it is told to stop.
+/// let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+/// let dispatcher = invoicing.dispatcher();
+/// let running = tokio::spawn(async move { dispatcher.run(async { _ = stopped.await }).await });
+/// drop(stop);
+/// println!("{:?}", running.await??);
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct Dispatcher(pub(crate) Arc<DispatchContext>);
 
