@@ -11,14 +11,19 @@
 //! `Settings::requests` limits what the API takes in any server. The limits on connections, `ServeLimits`, are those of
 //! `invoicing_server::serve`: beside axum, they are the task of a proxy in front of it.
 
-use axum::Router;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::routing::get;
+use axum::{Json, Router};
 use invoicing_client::InvoicingClient;
-use invoicing_core::{CompanyId, NewClient, NewCompany, Plan};
 use invoicing_examples::Failure;
-use invoicing_server::{ClientQuery, Invoicing, RequestLimits, Settings};
+use invoicing_server::{
+    ApiErrorBody, ClientQuery, CompanyId, Error, Invoicing, NewClient, NewCompany, Plan, RequestLimits,
+    Settings,
+};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
 /// What the host's own handlers use.
 #[derive(Clone)]
@@ -47,36 +52,40 @@ async fn main() -> Result<(), Failure> {
         .with_state(Host { invoicing: invoicing.clone(), company })
         .nest_service("/billing", invoicing.service());
 
-    // One wish to stop for both: the server, and `Invoicing::run`, which delivers webhooks and sweeps every hour. Without
-    // it no webhook leaves and no quote expires.
-    let (stop, stopped) = tokio::sync::watch::channel(());
-    let until = |mut stopped: tokio::sync::watch::Receiver<()>| async move {
-        let _ = stopped.changed().await;
-    };
-    let work = async {
-        let done = match address {
-            Some(_) => {
-                println!("{base_url}/api/v1/clients with the key {}", key.reveal());
-                tokio::signal::ctrl_c().await.map_err(Failure::from)
-            }
-            None => ask(&base_url, key.reveal()).await,
-        };
-        drop(stop);
-        done
-    };
+    let (stop, stopped) = watch::channel(());
+    let until = |mut stopped: watch::Receiver<()>| async move { _ = stopped.changed().await };
     let server = axum::serve(listener, router).with_graceful_shutdown(until(stopped.clone()));
-    let (api, webhooks, done) = tokio::join!(server.into_future(), invoicing.run(until(stopped)), work);
+    let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();
+    tasks.spawn(async move { Ok(server.await?) });
+    // Delivers webhooks, and sweeps every hour. Without it no webhook leaves and no quote expires.
+    let running = invoicing.clone();
+    tasks.spawn(async move { Ok(running.run(until(stopped)).await.map(drop)?) });
+
+    let done = match address {
+        Some(_) => {
+            println!("{base_url}/api/v1/clients with the key {}", key.reveal());
+            tokio::signal::ctrl_c().await.map_err(Failure::from)
+        }
+        None => ask(&base_url, key.reveal()).await,
+    };
+    drop(stop);
+    while let Some(ended) = tasks.join_next().await {
+        ended??;
+    }
     invoicing.close().await;
-    api?;
-    webhooks?;
     done
 }
 
 /// A page of the host's own: it calls operations, not the API.
-async fn names(State(host): State<Host>) -> Result<String, String> {
+async fn names(State(host): State<Host>) -> Result<String, (StatusCode, Json<ApiErrorBody>)> {
     let clients = host.invoicing.company(host.company).clients().list(&ClientQuery::default()).await;
-    let names = clients.map_err(|error| error.to_string())?.data.into_iter().map(|client| client.name);
+    let names = clients.map_err(|error| answer(&error))?.data.into_iter().map(|client| client.name);
     Ok(names.collect::<Vec<_>>().join("\n"))
+}
+
+/// The error of an operation, answered as the API answers it.
+fn answer(error: &Error) -> (StatusCode, Json<ApiErrorBody>) {
+    (error.status(), Json(error.body()))
 }
 
 async fn ask(base_url: &str, key: &str) -> Result<(), Failure> {

@@ -18,9 +18,8 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::server::graceful::GracefulShutdown;
 use invoicing_client::InvoicingClient;
-use invoicing_core::{NewClient, NewCompany, Plan};
 use invoicing_examples::Failure;
-use invoicing_server::{ApiService, Body, Invoicing, Settings};
+use invoicing_server::{ApiService, Body, Invoicing, NewClient, NewCompany, Plan, Settings};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
@@ -39,15 +38,10 @@ async fn main() -> Result<(), Failure> {
     company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
 
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-    let dispatcher = invoicing.dispatcher();
+    // Delivers webhooks, and sweeps every hour. Without it no webhook leaves and no quote expires.
     let mut tasks: JoinSet<Result<(), Failure>> = JoinSet::new();
-    // Webhooks go out as long as this runs.
-    tasks.spawn(async move {
-        let stopped = async {
-            let _ = stopped.await;
-        };
-        Ok(dispatcher.run(stopped).await.map(drop)?)
-    });
+    let running = invoicing.clone();
+    tasks.spawn(async move { Ok(running.run(async { _ = stopped.await }).await.map(drop)?) });
 
     let service = invoicing.service();
     if address.is_some() {

@@ -1,4 +1,4 @@
-//! The host: the service on a SQLite file, its API on loopback, its dispatcher.
+//! The host: the service on a SQLite file, its API on loopback, and what it does by itself.
 
 use std::path::Path;
 
@@ -36,8 +36,8 @@ impl Host {
             serve(listener, service, ServeLimits::default(), api_stop).await?;
             Ok(DispatchReport::default())
         });
-        let dispatcher = invoicing.dispatcher();
-        tasks.spawn(async move { Ok(dispatcher.run(until(stopped)).await?) });
+        let running = invoicing.clone();
+        tasks.spawn(async move { Ok(running.run(until(stopped)).await?) });
         Ok(Self { invoicing, base_url, stop, tasks })
     }
 

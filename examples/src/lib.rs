@@ -44,11 +44,11 @@ impl Demo {
         let company = invoicing.company(company.id);
         let key = company.keys().issue("example").await?.key.reveal().to_owned();
         let mut tasks = JoinSet::new();
-        let (service, dispatcher) = (invoicing.service(), invoicing.dispatcher());
+        let (service, running) = (invoicing.service(), invoicing.clone());
         tasks.spawn(async move {
             // Neither ends before it is dropped: there is no stop.
             let served = serve(listener, service, ServeLimits::default(), std::future::pending());
-            let _ = tokio::join!(served, dispatcher.run(std::future::pending()));
+            let _ = tokio::join!(served, running.run(std::future::pending()));
         });
         Ok(Self { base_url, company, key, invoicing, _tasks: tasks, _folder: folder })
     }
