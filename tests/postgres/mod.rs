@@ -1,4 +1,6 @@
-//! What only PostgreSQL has: several nodes on one database, and query plans.
+//! What only PostgreSQL has: several nodes on one database, query plans, and how often a change
+//! waits for the server.
 
 mod nodes;
 mod query_plans;
+mod trips;

@@ -11,8 +11,8 @@ use invoicing_core::{
     quantity, unit_price,
 };
 use invoicing_server::{
-    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore, SealingKeys,
-    Settings, TargetPolicy,
+    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
+    PostgresSettings, SealingKeys, Settings, TargetPolicy,
 };
 use serde_json::Value;
 
@@ -199,6 +199,11 @@ impl World {
     /// As [`Self::node`], one that hears nothing of the others.
     pub async fn deaf_node(&self, env: Env) -> Invoicing {
         open(self.place.deaf(), env, &self.store, self.invoicing.settings().clone()).await
+    }
+
+    /// As [`Self::node`], which reaches the database in another way.
+    pub async fn node_at(&self, settings: PostgresSettings, env: Env) -> Invoicing {
+        open(Invoicing::postgres(settings), env, &self.store, self.invoicing.settings().clone()).await
     }
 
     /// Moves the clock.

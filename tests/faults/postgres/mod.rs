@@ -4,6 +4,7 @@
 //! Nodes have short leases here, so that what a killed or paused one holds is free within seconds.
 
 mod callers;
+mod commit_messages;
 mod commits;
 mod crashes;
 mod failover;
@@ -13,7 +14,6 @@ mod killed_copy;
 mod nodes;
 mod outage;
 mod paused;
-mod protocol;
 mod proxy;
 mod restarted;
 

@@ -1,5 +1,5 @@
-//! A proxy of our own on loopback in front of PostgreSQL, which cuts connections in the middle of a commit: the one
-//! moment at which a client cannot know what has become of its transaction.
+//! A proxy of our own on loopback in front of PostgreSQL, which cuts connections: at any message, or in the middle of
+//! a commit, the one moment at which a client cannot know what has become of its transaction.
 
 use std::collections::VecDeque;
 use std::io;
@@ -8,13 +8,13 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use invoicing_tests::postgres::protocol::{ClientSide, ServerSide, connect};
 use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::protocol::{Commits, Messages, asks_for_encryption, committed};
+use super::commit_messages::{Commits, committed};
 use crate::random;
 
 /// Longest time for the server's answer to a COMMIT.
@@ -51,6 +51,10 @@ pub(super) struct Fault {
 pub(super) struct Counts {
     /// Commits that came by, with or without a fault.
     pub(super) commits: usize,
+    /// Messages of clients that came by.
+    pub(super) messages: u64,
+    /// Connections that were cut at a message.
+    pub(super) between: usize,
     pub(super) lost: usize,
     /// Done by the server, and cut before the answer.
     pub(super) unheard: usize,
@@ -80,8 +84,10 @@ struct Shared {
     target: AtomicU16,
     /// How many of a thousand commits meet a fault.
     per_mille: AtomicU64,
-    /// Faults for the next commits, instead of random ones.
-    next: Mutex<VecDeque<Fault>>,
+    /// What the next commits meet, or do not meet, instead of random faults.
+    next: Mutex<VecDeque<Option<Fault>>>,
+    /// Messages of clients up to the one that is not passed on, at which its connection is cut; 0 for none.
+    messages_left: AtomicU64,
     away_until: Mutex<Option<Instant>>,
     counts: Mutex<Counts>,
     /// All connections are cut when it changes.
@@ -97,6 +103,7 @@ impl Proxy {
             target: target.into(),
             per_mille: 0.into(),
             next: Mutex::default(),
+            messages_left: 0.into(),
             away_until: Mutex::default(),
             counts: Mutex::default(),
             cut: watch::Sender::new(()),
@@ -122,7 +129,26 @@ impl Proxy {
 
     /// The next commit meets this fault.
     pub(super) fn cut_next(&self, fault: Fault) {
-        self.shared.next.lock().expect("no panic").push_back(fault);
+        self.cut_commit(1, fault);
+    }
+
+    /// So many commits from now, one meets this fault.
+    pub(super) fn cut_commit(&self, commits: usize, fault: Fault) {
+        let mut next = self.shared.next.lock().expect("no panic");
+        next.extend(std::iter::repeat_n(None, commits - 1));
+        next.push_back(Some(fault));
+    }
+
+    /// So many messages of clients from now, a connection is cut.
+    pub(super) fn cut_message(&self, messages: u64) {
+        self.shared.messages_left.store(messages, Ordering::Relaxed);
+    }
+
+    /// From now on nothing is cut.
+    pub(super) fn calm_down(&self) {
+        self.cut(0);
+        self.cut_message(0);
+        self.shared.next.lock().expect("no panic").clear();
     }
 
     /// Cuts all connections, and admits none for so long.
@@ -149,7 +175,19 @@ impl Shared {
     fn fault(&self) -> Option<Fault> {
         self.count(|counts| counts.commits += 1);
         let next = self.next.lock().expect("no panic").pop_front();
-        next.or_else(|| (random(1_000) < self.per_mille.load(Ordering::Relaxed)).then(|| self.by_chance()))
+        next.unwrap_or_else(|| {
+            (random(1_000) < self.per_mille.load(Ordering::Relaxed)).then(|| self.by_chance())
+        })
+    }
+
+    /// Whether the connection is cut at a message of its client.
+    fn cuts_message(&self) -> bool {
+        self.count(|counts| counts.messages += 1);
+        let counted_down = |left: u64| left.checked_sub(1);
+        let left = self.messages_left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted_down);
+        let cuts = left == Ok(1);
+        self.count(|counts| counts.between += usize::from(cuts));
+        cuts
     }
 
     fn by_chance(&self) -> Fault {
@@ -191,67 +229,46 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-/// Two sides of a connection.
-struct Sides {
-    from_client: Messages<OwnedReadHalf>,
-    to_client: OwnedWriteHalf,
-    server: Server,
-}
-
-struct Server {
-    answers: Messages<OwnedReadHalf>,
-    requests: OwnedWriteHalf,
-}
-
 async fn carry(client: TcpStream, shared: &Shared) -> io::Result<()> {
     let mut cut = shared.cut.subscribe();
-    let Sides { mut from_client, mut to_client, mut server } = connect(client, shared).await?;
+    let target = (Ipv4Addr::LOCALHOST, shared.target.load(Ordering::Relaxed));
+    let (mut client, mut server) = connect(client, target).await?;
     let mut seen = Commits::default();
     loop {
         tokio::select! {
-            message = from_client.next() => {
+            message = client.requests.next() => {
                 let message = message?;
+                if shared.cuts_message() {
+                    return Ok(());
+                }
                 if seen.in_message(&message)
                     && let Some(fault) = shared.fault()
                 {
-                    return meet(fault, &message, (from_client, to_client), server, shared).await;
+                    return meet(fault, &message, client, server, shared).await;
                 }
                 server.requests.write_all(&message).await?;
             }
-            answers = server.answers.several() => to_client.write_all(&answers?).await?,
+            answers = server.answers.several() => client.answers.write_all(&answers?).await?,
             _ = cut.changed() => return Ok(()),
         }
     }
 }
 
-/// Passes on what a session begins with.
-async fn connect(client: TcpStream, shared: &Shared) -> io::Result<Sides> {
-    client.set_nodelay(true)?;
-    let (from_client, mut to_client) = client.into_split();
-    let mut from_client = Messages::of(from_client);
-    let first = loop {
-        let first = from_client.first().await?;
-        if !asks_for_encryption(&first) {
-            break first;
-        }
-        to_client.write_all(b"N").await?;
-    };
-    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, shared.target.load(Ordering::Relaxed))).await?;
-    server.set_nodelay(true)?;
-    let (answers, mut requests) = server.into_split();
-    requests.write_all(&first).await?;
-    Ok(Sides { from_client, to_client, server: Server { answers: Messages::of(answers), requests } })
-}
-
 /// The end of a connection with a COMMIT on the way.
-async fn meet<C>(fault: Fault, commit: &[u8], client: C, server: Server, shared: &Shared) -> io::Result<()> {
+async fn meet(
+    fault: Fault,
+    commit: &[u8],
+    client: ClientSide,
+    server: ServerSide,
+    shared: &Shared,
+) -> io::Result<()> {
     match fault.fate {
         Fate::Lost => {
             shared.count(|counts| counts.lost += 1);
             shared.go_away(fault.away);
         }
         Fate::Unheard => {
-            let done = server.ask(commit).await?;
+            let done = ask(server, commit).await?;
             shared.count(|counts| *if done { &mut counts.unheard } else { &mut counts.refused } += 1);
             shared.go_away(fault.away);
         }
@@ -259,27 +276,25 @@ async fn meet<C>(fault: Fault, commit: &[u8], client: C, server: Server, shared:
             shared.go_away(fault.away);
             drop(client);
             tokio::time::sleep(by).await;
-            let done = server.ask(commit).await?;
+            let done = ask(server, commit).await?;
             shared.count(|counts| *if done { &mut counts.late } else { &mut counts.refused } += 1);
         }
     }
     Ok(())
 }
 
-impl Server {
-    /// Whether the server commits when it is asked to.
-    async fn ask(mut self, commit: &[u8]) -> io::Result<bool> {
-        self.requests.write_all(commit).await?;
-        if commit[0] != b'Q' {
-            self.requests.write_all(SYNC).await?;
-        }
-        let answer = async {
-            loop {
-                if let Some(done) = committed(&self.answers.next().await?) {
-                    return Ok(done);
-                }
-            }
-        };
-        tokio::time::timeout(ANSWER, answer).await.map_err(io::Error::other)?
+/// Whether the server commits when it is asked to.
+async fn ask(mut server: ServerSide, commit: &[u8]) -> io::Result<bool> {
+    server.requests.write_all(commit).await?;
+    if commit[0] != b'Q' {
+        server.requests.write_all(SYNC).await?;
     }
+    let answer = async {
+        loop {
+            if let Some(done) = committed(&server.answers.next().await?) {
+                return Ok(done);
+            }
+        }
+    };
+    tokio::time::timeout(ANSWER, answer).await.map_err(io::Error::other)?
 }

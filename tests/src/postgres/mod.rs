@@ -7,7 +7,9 @@
 
 mod home;
 mod programs;
+pub mod protocol;
 mod suite;
+mod trips;
 
 use std::fmt::Write as _;
 use std::hash::BuildHasher;
@@ -18,6 +20,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 pub use home::Home;
 pub(crate) use suite::{Fresh, fresh, is_available};
+pub use trips::TripProxy;
 
 /// Who owns a cluster and everything in it.
 const SUPERUSER: &str = "postgres";

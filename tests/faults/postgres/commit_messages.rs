@@ -1,83 +1,9 @@
-//! As much of PostgreSQL's protocol as it takes to see a COMMIT pass, and what became of it.
-//!
-//! A message is a kind (one byte), the length of the rest (four bytes, themselves included) and the rest. The first one
-//! of a connection has no kind.
+//! Sees a COMMIT pass, and what became of it.
 
 use std::collections::HashSet;
-use std::io;
 
-use bytes::{Bytes, BytesMut};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-
-/// What the first message of a connection may ask for instead of a session.
-const SSL: u32 = 80_877_103;
-const GSS_ENCRYPTION: u32 = 80_877_104;
-
-/// Messages as they come. Each call can be given up and made again: nothing that was read is lost.
-pub(super) struct Messages<R> {
-    source: R,
-    read: BytesMut,
-}
-
-impl<R: AsyncRead + Unpin> Messages<R> {
-    pub(super) fn of(source: R) -> Self {
-        Self { source, read: BytesMut::with_capacity(8 * 1024) }
-    }
-
-    /// The first message, which has no kind.
-    pub(super) async fn first(&mut self) -> io::Result<Bytes> {
-        self.whole(0).await
-    }
-
-    /// The next message; an error at the end.
-    pub(super) async fn next(&mut self) -> io::Result<Bytes> {
-        self.whole(1).await
-    }
-
-    /// As many as are there, but at least one: for passing them on.
-    pub(super) async fn several(&mut self) -> io::Result<Bytes> {
-        let mut whole = 0;
-        loop {
-            while let Some(next) = self.end_of(whole, 1) {
-                whole = next;
-            }
-            if whole > 0 {
-                return Ok(self.read.split_to(whole).freeze());
-            }
-            self.more().await?;
-        }
-    }
-
-    async fn whole(&mut self, kind: usize) -> io::Result<Bytes> {
-        loop {
-            if let Some(end) = self.end_of(0, kind) {
-                return Ok(self.read.split_to(end).freeze());
-            }
-            self.more().await?;
-        }
-    }
-
-    /// Where the message ends that begins there, if it is all there.
-    fn end_of(&self, start: usize, kind: usize) -> Option<usize> {
-        let length = self.read.get(start + kind..start + kind + 4)?;
-        let length = usize::try_from(u32::from_be_bytes(length.try_into().ok()?)).ok()?;
-        let end = start + kind + length;
-        (self.read.len() >= end).then_some(end)
-    }
-
-    async fn more(&mut self) -> io::Result<()> {
-        match self.source.read_buf(&mut self.read).await? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Whether a first message asks for encryption, which is refused with a single `N`.
-pub(super) fn asks_for_encryption(first: &[u8]) -> bool {
-    let code = first.get(4..8).and_then(|code| code.try_into().ok()).map(u32::from_be_bytes);
-    matches!(code, Some(SSL | GSS_ENCRYPTION))
-}
+use invoicing_tests::postgres::protocol::Messages;
+use tokio::io::AsyncWriteExt;
 
 /// Which statements and portals of a connection commit.
 #[derive(Debug, Default)]

@@ -1,0 +1,114 @@
+//! How often a change waits for the server's answer, counted by a proxy in front of it.
+
+use std::fmt::{Debug, Write as _};
+use std::time::Duration;
+
+use invoicing_core::{EventKind, NewClient, QuoteId};
+use invoicing_server::{CompanyHandle, Error, PostgresSettings};
+use invoicing_tests::postgres::TripProxy;
+use invoicing_tests::{World, new_quote, on_postgres, tell};
+
+use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
+
+/// Most trips of a change whose statements are prepared.
+const MOST: usize = 4;
+/// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
+const TIMES: usize = 8;
+/// What a node asks and tells beside its operations: the time, and what other nodes are to hear.
+const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
+
+#[on_postgres]
+async fn a_change_takes_at_most_four_trips() {
+    let world = World::new().await;
+    let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
+    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let company = node.company(world.company.id());
+    let mut counter = Counter { proxy, webhooks: 0, counted: String::new(), too_many: String::new() };
+    count(&mut counter, &company).await;
+    hook_for(&company, "http://127.0.0.1:8081/hook", EventKind::ALL).await;
+    counter.webhooks = 1;
+    count(&mut counter, &company).await;
+    node.close().await;
+    tell("trips per change", &counter.counted);
+    assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
+}
+
+async fn count(counter: &mut Counter, company: &CompanyHandle) {
+    let (clients, quotes, invoices) = (company.clients(), company.quotes(), company.invoices());
+    let new = NewClient::named("Léa");
+    counter.at_most(MOST, "a client is created", async || (), async |()| clients.create(&new).await).await;
+    let prepare = async || new_quote(client_of(company).await);
+    counter.at_most(MOST, "a quote is created", prepare, async |new| quotes.create(&new).await).await;
+    let prepare = async || sent_of(company).await;
+    counter
+        .at_most(MOST, "a sent quote is rejected", prepare, async |quote| quotes.reject(quote).await)
+        .await;
+    let prepare = async || {
+        let quote = accepted_of(company).await.summary.id;
+        invoices.convert(quote).await.unwrap().summary.id
+    };
+    counter
+        .at_most(MOST, "an invoice is cancelled", prepare, async |invoice| invoices.cancel(invoice).await)
+        .await;
+    let (prepare, paid) = (async || issued_over(company, "100").await.summary.id, payment("100", None));
+    counter
+        .at_most(MOST, "an invoice is paid", prepare, async |invoice| invoices.pay(invoice, &paid).await)
+        .await;
+    // Looks at the document before the transaction: only told.
+    let prepare = async || sent_of(company).await;
+    let any = usize::MAX;
+    counter.at_most(any, "a sent quote is accepted", prepare, async |quote| quotes.accept(quote).await).await;
+}
+
+async fn sent_of(company: &CompanyHandle) -> QuoteId {
+    let quote = draft_of(company).await.summary.id;
+    company.quotes().send(quote, None).await.unwrap().summary.id
+}
+
+struct Counter {
+    proxy: TripProxy,
+    webhooks: usize,
+    /// The trips of each change, and the statements of those that take too many.
+    counted: String,
+    too_many: String,
+}
+
+impl Counter {
+    /// Counts the trips of a change on what was prepared for it.
+    async fn at_most<P, T: Debug>(
+        &mut self,
+        most: usize,
+        what: &str,
+        prepare: impl AsyncFn() -> P,
+        change: impl AsyncFn(P) -> Result<T, Error>,
+    ) {
+        let mut all = Vec::with_capacity(TIMES);
+        for _ in 0..TIMES {
+            let prepared = prepare().await;
+            self.proxy.take();
+            change(prepared).await.unwrap();
+            let mut trips = self.proxy.take();
+            trips.retain(|trip| is_of_a_change(trip));
+            all.push(trips);
+        }
+        let trips = all.into_iter().min_by_key(Vec::len).unwrap();
+        assert!(!trips.is_empty(), "{what}: no trip was seen");
+        let what = format!("{what}, {} webhooks: {}", self.webhooks, trips.len());
+        write!(self.counted, "{what}; ").unwrap();
+        if trips.len() > most {
+            let heads: Vec<String> = trips.iter().map(|trip| head(trip)).collect();
+            writeln!(self.too_many, "{what}\n    {}", heads.join("\n    ")).unwrap();
+        }
+    }
+}
+
+/// A trip without a statement is the pool's: it asks a connection that is given back whether it still lives.
+fn is_of_a_change(trip: &str) -> bool {
+    !trip.is_empty() && !BESIDE.iter().any(|beside| trip.contains(beside))
+}
+
+/// The begin of what was sent, in one line.
+fn head(trip: &str) -> String {
+    let words: Vec<&str> = trip.split_whitespace().collect();
+    words.join(" ").chars().take(110).collect()
+}
