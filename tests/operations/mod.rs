@@ -1,5 +1,6 @@
 //! The contract of the host operations.
 
+mod batches;
 mod end_to_end;
 pub(crate) mod imports;
 mod invoices;

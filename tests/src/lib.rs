@@ -4,6 +4,7 @@
 
 #[cfg(test)]
 mod arrows;
+mod batch;
 pub mod bench;
 #[cfg(test)]
 mod contract;
@@ -20,6 +21,7 @@ mod release;
 mod running_dispatcher;
 mod world;
 
+pub use batch::{Batch, Done};
 pub use database::{Argument, Behind, Database, Place, Scalar};
 pub use figures::tell;
 pub use invoicing_tests_macros::{on_each_database, on_postgres};
