@@ -232,7 +232,9 @@ impl Found {
                 assert_eq!(made, 1, "{quote:?}");
             }
             let documents = self.handle.quotes().documents(quote.summary.id).await.expect("documents");
-            if quote.summary.status == QuoteStatus::Draft {
+            let is_discarded =
+                quote.summary.status == QuoteStatus::Rejected && quote.summary.sent_at.is_none();
+            if quote.summary.status == QuoteStatus::Draft || is_discarded {
                 assert!(documents.is_empty(), "{quote:?}");
                 continue;
             }

@@ -2,7 +2,7 @@
 //! answered is lost, nothing is half done, nothing happens twice.
 //!
 //! `FAULTS_KILLS` says how often the tests kill, `FAULTS_RESTARTS` how often they restart PostgreSQL, `FAULTS_CUTS` how
-//! many commits they cut, `FAULTS_PAUSES` how often they pause a node.
+//! many commits they cut, `FAULTS_BATCHES` how many batches, `FAULTS_PAUSES` how often they pause a node.
 
 mod checks;
 mod crashes;

@@ -3,6 +3,7 @@
 //!
 //! Nodes have short leases here, so that what a killed or paused one holds is free within seconds.
 
+mod batches;
 mod callers;
 mod commit_messages;
 mod commits;
