@@ -6,6 +6,7 @@ mod deliveries;
 mod lock_waits;
 mod lost_connections;
 mod records;
+mod registrations;
 mod startup;
 
 use std::sync::Arc;
