@@ -1,6 +1,7 @@
-//! What only PostgreSQL has: several nodes on one database, query plans, and how often a change
+//! What only PostgreSQL has: several nodes on one database, a pooler, query plans, and how often a change
 //! waits for the server.
 
 mod nodes;
+mod pooler;
 mod query_plans;
 mod trips;

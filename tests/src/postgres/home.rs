@@ -51,7 +51,17 @@ impl Home {
 
     /// A program of the server, run as the one who owns the data.
     pub fn command(&self, name: &str) -> Command {
-        programs::command(&self.programs.path(name), self.user, &self.folder)
+        self.command_at(&self.programs.path(name))
+    }
+
+    /// Any other program, run so.
+    pub(super) fn command_at(&self, program: &Path) -> Command {
+        programs::command(program, self.user, &self.folder)
+    }
+
+    /// A file of the folder.
+    pub(super) fn file(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
     }
 
     pub(super) fn control(&self, action: &str) -> Command {

@@ -6,6 +6,7 @@
 //! `REQUIRE_POSTGRES=1` that is a failure.
 
 mod home;
+mod pooler;
 mod programs;
 pub mod protocol;
 mod suite;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 pub use home::Home;
+pub use pooler::Pooler;
 pub(crate) use suite::{Fresh, fresh, is_available};
 pub use trips::TripProxy;
 
@@ -62,7 +64,7 @@ pub fn program(name: &str) -> Option<PathBuf> {
 }
 
 fn found() -> Option<&'static programs::Programs> {
-    programs::Programs::find().inspect_err(|why| suite::did_not_run(why)).ok()
+    programs::Programs::find().inspect_err(|why| suite::postgres_did_not_run(why)).ok()
 }
 
 impl Cluster {

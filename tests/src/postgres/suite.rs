@@ -4,8 +4,9 @@
 //! A thread with a runtime of its own creates the databases, each as a copy of one that has the tables, and drops those
 //! that are let go: tests come and go with their runtimes, and a `Drop` cannot wait.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use invoicing_server::{Env, Invoicing, MemoryStore, PostgresSettings, SealingKey, SealingKeys};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -58,19 +59,23 @@ pub(crate) async fn fresh(empty: bool) -> Fresh {
 
 /// Whether there is a server for the tests. Says so, once, where there is none.
 pub(crate) fn is_available() -> bool {
-    suite().inspect_err(|why| did_not_run(why)).is_ok()
+    suite().inspect_err(|why| postgres_did_not_run(why)).is_ok()
 }
 
-/// Says, once, that what needs PostgreSQL did not run, past what the test harness holds back.
-pub(super) fn did_not_run(why: &str) {
-    static SAID: Once = Once::new();
-    assert!(
-        std::env::var_os("REQUIRE_POSTGRES").is_none_or(|value| value != "1"),
-        "REQUIRE_POSTGRES=1, but PostgreSQL cannot run: {why}"
-    );
-    SAID.call_once(|| {
-        say(&format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}"));
-    });
+pub(super) fn postgres_did_not_run(why: &str) {
+    let line = format!("PostgreSQL: DID NOT RUN, neither at DATABASE_URL (not set) nor here: {why}");
+    did_not_run("REQUIRE_POSTGRES", &line);
+}
+
+/// Says, once, that what needs a program did not run, past what the test harness holds back; fails where the environment
+/// requires it.
+pub(super) fn did_not_run(required: &'static str, line: &str) {
+    static SAID: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    let is_required = std::env::var_os(required).is_some_and(|value| value == "1");
+    assert!(!is_required, "{required}=1, but {line}");
+    if SAID.lock().expect("no panic").insert(required) {
+        say(line);
+    }
 }
 
 fn say(line: &str) {
