@@ -108,11 +108,20 @@ impl Peer {
 
     /// Processor time that its database server has used, in seconds. Connections that have ended do not count any more.
     pub fn database_seconds(&self) -> f64 {
-        let Some(postmaster) = self.postmaster else { return 0.0 };
-        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
-        let children = std::fs::read_to_string(children).unwrap_or_default();
-        children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum()
+        self.postmaster.map_or(0.0, used_by_database)
     }
+}
+
+/// Processor time that this process has used, with the database server that works for it, in seconds. Connections that have
+/// ended do not count any more.
+pub fn processor_seconds_with(postmaster: u32) -> f64 {
+    used_by(std::process::id()) + used_by_database(postmaster)
+}
+
+fn used_by_database(postmaster: u32) -> f64 {
+    let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+    let children = std::fs::read_to_string(children).unwrap_or_default();
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(used_by).sum()
 }
 
 /// Processor time of a process, in seconds.

@@ -1,6 +1,8 @@
 //! 16 concurrent writers: on SQLite against a pool of one connection with a commit per operation, which runs the same
 //! statements on the same tables, prepared, `synchronous=FULL`; on PostgreSQL those of one company against those of many.
+//! And what a change takes on PostgreSQL, ours alone: `cargo bench -p invoicing-tests --bench writers -- postgres`.
 
+mod changes;
 mod companies;
 mod one_connection;
 
@@ -33,6 +35,7 @@ fn main() {
         if bench::wanted("companies") && postgres::is_installed() {
             companies::compare().await;
         }
+        changes::measure().await;
     });
 }
 
