@@ -61,7 +61,7 @@ pub(crate) async fn compare(peer: &mut Peer) {
 }
 
 async fn work(peer: &mut Peer, more: u32, time: Option<Duration>) -> [f64; 3] {
-    peer.ask(&json!({"do": "queue", "pending": more})).await;
+    peer.ask(&json!({"do": "queue", "pending": more, "tidiesUp": true})).await;
     let milliseconds = time.map(|time| time.as_millis());
     let (used, of_database) = (peer.processor_seconds(), peer.database_seconds());
     let done = peer.ask(&json!({"do": "drain", "milliseconds": milliseconds})).await;
@@ -69,6 +69,60 @@ async fn work(peer: &mut Peer, more: u32, time: Option<Duration>) -> [f64; 3] {
     let number = |name: &str| done[name].as_f64().expect("a number");
     let ended = number("ended");
     [ended / number("seconds"), used * 1e6 / ended, of_database * 1e6 / ended]
+}
+
+/// Deliveries that fall due each second while a session holds a snapshot, which keeps the server from removing what is no
+/// longer there.
+const DUE_A_SECOND: u32 = 500;
+const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM company";
+/// How long it is held, unless `SNAPSHOT_SECONDS` says otherwise, and how long before that is normal, in seconds.
+const HELD: u64 = 300;
+const NORMAL: u64 = 20;
+/// Seconds of which the median counts, and how long they may take after the snapshot to be as before.
+const WINDOW: usize = 5;
+const BACK: u64 = 180;
+
+/// What a snapshot that is held for minutes does to the queue, and how long that lasts.
+pub(crate) async fn hold_snapshot(peer: &mut Peer, url: &str) {
+    let asked = std::env::var("SNAPSHOT_SECONDS").ok().and_then(|seconds| seconds.parse().ok());
+    let seconds = asked.unwrap_or(HELD).max(2 * WINDOW as u64);
+    println!(
+        "queue: {DUE_A_SECOND} deliveries fall due a second, and a session holds a snapshot for {seconds} s"
+    );
+    let normal = paced(peer, NORMAL, |_| false).await;
+    let mut holder = PgConnection::connect(url).await.expect("the server answers");
+    holder.execute(SNAPSHOT).await.expect("a snapshot");
+    let held = paced(peer, seconds, |_| false).await;
+    holder.close().await.expect("the server answers");
+    let usual = quantile(&normal, 0.5);
+    let is_back =
+        |rates: &[f64]| rates.len() >= WINDOW && quantile(&rates[rates.len() - WINDOW..], 0.5) >= 0.9 * usual;
+    let after = paced(peer, BACK, is_back).await;
+    let worst: Vec<f64> = held.windows(WINDOW).map(|window| quantile(window, 0.5) / usual).collect();
+    report("a snapshot held, against normal: at worst", &[quantile(&worst, 0.0)], ">= 0.7");
+    report("the same, at the end", &worst[worst.len() - 1..], ">= 0.7");
+    let back = if is_back(&after) { format!("{} s", after.len()) } else { format!("not within {BACK} s") };
+    println!("    0.9 of normal again after {back}   target <= 60 s");
+    for (what, rates) in [("normal", normal), ("held", held), ("after it", after)] {
+        aside(&format!("{what}: claimed and ended"), &rates, "deliveries/s");
+    }
+}
+
+/// What falls due in a second is claimed and ended at once: at how many a second, second by second, until that is enough.
+async fn paced(peer: &mut Peer, seconds: u64, is_enough: impl Fn(&[f64]) -> bool) -> Vec<f64> {
+    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    let mut rates = Vec::new();
+    for _ in 0..seconds {
+        ticks.tick().await;
+        peer.ask(&json!({"do": "queue", "pending": DUE_A_SECOND, "tidiesUp": false})).await;
+        let done = peer.ask(&json!({"do": "drain", "milliseconds": null})).await;
+        let number = |name: &str| done[name].as_f64().expect("a number");
+        rates.push(number("ended") / number("seconds"));
+        if is_enough(&rates) {
+            break;
+        }
+    }
+    rates
 }
 
 /// The queue of one company, whose webhooks are off.
@@ -85,8 +139,8 @@ impl Queue {
         Self { company, next_event: 1, body }
     }
 
-    /// Puts so many deliveries into it, and has the server tidy up.
-    pub(crate) async fn fill(&mut self, url: &str, deliveries: i64, now: Timestamp) {
+    /// Puts so many deliveries into it, and has the server tidy up where that is asked for.
+    pub(crate) async fn fill(&mut self, url: &str, deliveries: i64, now: Timestamp, tidies_up: bool) {
         let mut connection = PgConnection::connect(url).await.expect("the server answers");
         let events = deliveries / 20;
         let insert =
@@ -95,6 +149,9 @@ impl Queue {
         let insert = sqlx::query(DELIVERIES).bind(self.company.0).bind(self.next_event).bind(events);
         insert.bind(now.as_millis()).execute(&mut connection).await.expect("the deliveries");
         self.next_event += events;
+        if !tidies_up {
+            return;
+        }
         for statement in ["VACUUM (ANALYZE) delivery", "VACUUM (ANALYZE) event", "CHECKPOINT"] {
             connection.execute(AssertSqlSafe(statement)).await.expect("the server tidies up");
         }

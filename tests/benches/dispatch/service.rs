@@ -87,7 +87,7 @@ impl Service {
                 self.crowd(webhooks, text(question, "path"), backlog).await;
             }
             "kill" => drop(self.dispatcher.take().map(|running| running.task.abort())),
-            "queue" => self.fill(count(question, "pending")).await,
+            "queue" => self.fill(count(question, "pending"), question["tidiesUp"] == true).await,
             "drain" => return queue::drain(&self.invoicing, question["milliseconds"].as_u64()).await,
             "paced" => {
                 let rate = u32::try_from(count(question, "rate")).expect("a moderate rate");
@@ -116,14 +116,14 @@ impl Service {
         }
     }
 
-    async fn fill(&mut self, pending: usize) {
+    async fn fill(&mut self, pending: usize, tidies_up: bool) {
         let url = self.place.url();
         let queue = match &mut self.queue {
             Some(queue) => queue,
             none => none.insert(Queue::new(url, self.companies[OFF].0, self.body.clone()).await),
         };
         let pending = i64::try_from(pending).expect("a moderate count");
-        queue.fill(url, pending, self.invoicing.env().now()).await;
+        queue.fill(url, pending, self.invoicing.env().now(), tidies_up).await;
     }
 
     async fn create(&self, company: &str, events: usize) {
