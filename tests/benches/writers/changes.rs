@@ -11,7 +11,7 @@ use invoicing_tests::new_quote;
 use invoicing_tests::postgres::{Cluster, TripProxy};
 use tokio::task::JoinSet;
 
-use super::open_company;
+use super::{open_company, sync_time};
 
 /// Rounds of each row that count, after one that does not.
 const ROUNDS: usize = 5;
@@ -67,6 +67,8 @@ struct Figures {
     /// In microseconds: medians and 99th percentiles of the creations, and of the changes of status.
     creations: [Vec<f64>; 2],
     rejections: [Vec<f64>; 2],
+    /// What the disk takes to keep a page, in microseconds: it bounds the rates.
+    syncs: Vec<f64>,
 }
 
 /// Measures the rows that are wanted.
@@ -92,6 +94,8 @@ impl Row {
         for _ in 0..self.companies {
             companies.push(open_company(&invoicing).await);
         }
+        // Where the server has its data, too.
+        let folder = tempfile::tempdir().expect("a folder");
         let mut figures = Figures::default();
         self.round(&invoicing, &companies).await;
         for _ in 0..ROUNDS {
@@ -101,6 +105,7 @@ impl Row {
             let operations = creations.len() + rejections.len();
             figures.rates.push(rate(operations, begun.elapsed()));
             figures.processor.push(used * 1e6 / float(operations));
+            figures.syncs.push(sync_time(folder.path()) * 1e3);
             add_quantiles(&mut figures.creations, &creations);
             add_quantiles(&mut figures.rejections, &rejections);
         }
@@ -151,14 +156,15 @@ impl Figures {
     fn print(&self, row: &Row) {
         println!("{}: medians of {ROUNDS} rounds", row.name);
         aside("operations", &self.rates, "a second");
+        aside("fdatasync of a page beside it", &self.syncs, "µs");
         // Otherwise the proxy's would be counted, too.
         if row.farther.is_zero() {
-            aside("processor per operation, service and server", &self.processor, "us");
+            aside("processor per operation, service and server", &self.processor, "µs");
         }
         for (what, [p50, p99]) in [("creation", &self.creations), ("change of status", &self.rejections)] {
             if !p50.is_empty() {
-                aside(&format!("{what}, median"), p50, "us");
-                aside(&format!("{what}, p99"), p99, "us");
+                aside(&format!("{what}, median"), p50, "µs");
+                aside(&format!("{what}, p99"), p99, "µs");
             }
         }
     }
