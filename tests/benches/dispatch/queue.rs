@@ -71,9 +71,9 @@ async fn work(peer: &mut Peer, more: u32, time: Option<Duration>) -> [f64; 3] {
     [ended / number("seconds"), used * 1e6 / ended, of_database * 1e6 / ended]
 }
 
-/// Deliveries that fall due each second while a session holds a snapshot, which keeps the server from removing what is no
-/// longer there.
-const DUE_A_SECOND: u32 = 500;
+/// Deliveries that fall due each second, of 500 events, while a session holds a snapshot: it keeps the server from removing
+/// what is no longer there.
+const DUE_A_SECOND: u32 = 10_000;
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM company";
 /// How long it is held, unless `SNAPSHOT_SECONDS` says otherwise, and how long before that is normal, in seconds.
 const HELD: u64 = 300;
