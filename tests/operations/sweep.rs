@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use invoicing_core::{InvoiceStatus, Plan, QuoteStatus, Timestamp};
 use invoicing_server::{CompanyHandle, PageQuery, PageWindow, SweepReport, UnreadableRecord};
-use invoicing_tests::{Receiver, World, on_each_database};
+use invoicing_tests::{Receiver, World, on_each_database, on_postgres};
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
@@ -394,6 +394,24 @@ async fn rewriting_holds_back_no_expiry() {
     assert_eq!((report.expired_quotes, report.rewritten_records), (1, 2));
     let seen: Vec<i64> = world.behind().await.all("SELECT sent FROM seen", &[]).await;
     assert_eq!(seen, [0, 0], "no quote waits when a record is rewritten");
+}
+
+/// The commit status of a transaction is asked for within minutes, and kept for an hour.
+#[on_postgres]
+async fn the_commit_status_of_old_transactions_is_deleted() {
+    let world = World::new().await;
+    let rows = async || -> i64 {
+        world.behind().await.all("SELECT count(*) FROM commit_status", &[]).await.pop().unwrap()
+    };
+    emit(&world, 20).await;
+    let before = rows().await;
+    world.advance(Duration::from_mins(59));
+    sweep(&world).await;
+    assert!(rows().await >= before, "a commit of an hour ago may be asked for");
+    world.advance(Duration::from_mins(2));
+    sweep(&world).await;
+    // Those of the two sweeps stay.
+    assert!(rows().await < before, "{} of {before} rows", rows().await);
 }
 
 /// Rules: LOG-3

@@ -124,7 +124,7 @@ impl CompanyHandle {
         change: impl FnOnce(&mut Company) + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
-            let mut company = tx.change.company.clone();
+            let mut company = Company::clone(&tx.change.company);
             change(&mut company);
             let plan = company.plan;
             if company.automatic_invoicing && !plan.has_automatic_invoicing() {

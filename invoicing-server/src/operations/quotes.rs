@@ -77,10 +77,10 @@ impl Quotes<'_> {
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let (lines, internal) = check(content)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
-        let known = self.get(id).await?;
+        let known = self.known(id).await?;
         self.0
             .write(async move |mut tx| {
-                let quote = tx.quotes().refresh(known).await?;
+                let quote = tx.quotes().refresh(id, known).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
                 tx.quotes().set_internal_details(id, &internal).await?;
@@ -115,6 +115,9 @@ impl Quotes<'_> {
 
     /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
+        if let Some(accepted) = self.accept_sent(id).await? {
+            return Ok(accepted);
+        }
         self.change_frozen(id, |before| async move {
             let preview = before.quote.accept(before.change.at())?.record;
             let document = match before.quote.summary.sent_at {
@@ -127,13 +130,29 @@ impl Quotes<'_> {
         .await
     }
 
+    /// As [`Self::accept`], for a quote that has a document; `None` where it has none.
+    async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
+        let known = self.known(id).await?;
+        self.0
+            .write(async move |mut tx| {
+                let quote = tx.quotes().refresh(id, known).await?;
+                if quote.summary.sent_at.is_none() {
+                    return Ok(None);
+                }
+                let accepted = quote.accept(tx.change.at())?;
+                links::move_end(&mut tx, &accepted.record.summary).await?;
+                update(&mut tx, accepted).await.map(Some)
+            })
+            .await
+    }
+
     /// Records that the client declined, or discards a draft. No event. A discarded draft is not deleted: its number stays
     /// taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
-        let known = self.get(id).await?;
+        let known = self.known(id).await?;
         self.0
             .write(async move |mut tx| {
-                let rejected = tx.quotes().refresh(known).await?.reject(tx.change.stamp)?;
+                let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
                 links::move_end(&mut tx, &rejected.record.summary).await?;
                 update(&mut tx, rejected).await
             })
@@ -153,6 +172,11 @@ impl Quotes<'_> {
             Ok(linked.external_id)
         });
         Ok(ExternalLink { id, external_id: external_id.await? })
+    }
+
+    /// The quote before a change, where that had better be read before its transaction.
+    pub(super) async fn known(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
+        if self.0.services.store.has_one_writer() { self.get(id).await.map(Some) } else { Ok(None) }
     }
 
     /// One quote.

@@ -1,6 +1,7 @@
 //! What a statement takes as arguments.
 //!
-//! A list is one argument: a JSON array in SQLite, an array of the type itself in PostgreSQL.
+//! A list is one argument: a JSON array in SQLite, an array of the type itself in PostgreSQL. Any other argument is also a
+//! *cell*: on PostgreSQL, where several rows are written at once, those of a column go to the server as an array.
 
 use chrono::NaiveDate;
 use invoicing_core::{
@@ -20,6 +21,24 @@ pub(super) trait Argument: Sync {
     fn bind_sqlite(&self, query: SqliteQuery) -> SqliteQuery;
     #[cfg(feature = "postgres")]
     fn bind_postgres(&self, query: PostgresQuery) -> PostgresQuery;
+}
+
+/// An argument that can be one of a column.
+pub(super) trait Cell: Argument {
+    #[cfg(feature = "postgres")]
+    fn push_to(&self, column: &mut Column);
+}
+
+/// The cells of a column, a row each. The first one decides about the type.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Default)]
+pub(super) enum Column {
+    #[default]
+    Empty,
+    Integers(Vec<Option<i64>>),
+    Texts(Vec<Option<String>>),
+    Dates(Vec<Option<NaiveDate>>),
+    Uuids(Vec<Option<Uuid>>),
 }
 
 /// Types, and the value that both databases take for them, or that of SQLite and that of PostgreSQL.
@@ -43,22 +62,114 @@ macro_rules! argument {
     )+};
 }
 
-argument!(bool | i32 | i64 | Uuid | NaiveDate | Option<NaiveDate> => |value| *value);
-argument!(u32 => |count| i64::from(*count));
-argument!(Timestamp => |at| at.as_millis());
-argument!(Option<Timestamp> => |at| at.map(Timestamp::as_millis));
-argument!(&str | Option<&str> => |text| *text);
-argument!(String | Option<String> | Vec<u8> => |value| value);
-argument!([u8; 32] => |hash| hash.as_slice());
-argument!(QuoteStatus | InvoiceStatus | DeliveryStatus => |status| status.as_str());
-argument!(
-    ClientId | CompanyId | EventId | InvoiceId | KeyId | PaymentId | ProjectId | QuoteId | WebhookId => |id| id.0
+/// As `argument!`, for types that can be cells: also the kind of their column, and the cell where it is another value.
+macro_rules! cell {
+    ($kind:ident: $($type:ty)|+ => |$value:ident| $argument:expr) => {
+        cell!($kind: $($type)|+ => |$value| $argument, $argument);
+    };
+    ($kind:ident: $($type:ty)|+ => |$value:ident| $argument:expr, $cell:expr) => {
+        argument!($($type)|+ => |$value| $argument);
+        $(impl_cell!($kind: $type => |$value| $cell);)+
+    };
+}
+
+macro_rules! impl_cell {
+    ($kind:ident: $type:ty => |$value:ident| $cell:expr) => {
+        impl Cell for $type {
+            #[cfg(feature = "postgres")]
+            fn push_to(&self, column: &mut Column) {
+                let $value = self;
+                if let Column::Empty = column {
+                    *column = Column::$kind(Vec::new());
+                }
+                let Column::$kind(cells) = column else { unreachable!("a column has one type") };
+                cells.push(Option::from($cell));
+            }
+        }
+    };
+}
+
+cell!(Integers: i64 => |value| *value);
+cell!(Integers: u32 | i32 => |count| i64::from(*count));
+cell!(Integers: Timestamp => |at| at.as_millis());
+cell!(Integers: Option<Timestamp> => |at| at.map(Timestamp::as_millis));
+cell!(Dates: NaiveDate | Option<NaiveDate> => |value| *value);
+cell!(Uuids: Uuid => |value| *value);
+cell!(
+    Uuids: ClientId | CompanyId | EventId | InvoiceId | KeyId | PaymentId | ProjectId | QuoteId | WebhookId => |id| id.0
 );
+cell!(Texts: &str => |text| *text, text.to_string());
+cell!(Texts: Option<&str> => |text| *text, text.map(str::to_owned));
+cell!(Texts: String | Option<String> => |text| text, text.clone());
+cell!(
+    Texts: QuoteStatus | InvoiceStatus | DeliveryStatus => |status| status.as_str(), status.as_str().to_owned()
+);
+argument!(bool => |value| *value);
+argument!(Vec<u8> => |value| value);
+argument!([u8; 32] => |hash| hash.as_slice());
 argument!(&[i64] | Vec<i64> => |numbers| Json(numbers), numbers);
 // Hexadecimal texts, which a statement takes apart with `unhex`.
 argument!(Vec<Uuid> => |ids| Json(ids.iter().map(Uuid::as_simple).collect::<Vec<_>>()), ids);
+// An array of lists of different lengths is one of texts.
+impl_cell!(Texts: Vec<Uuid> => |ids| to_array(ids));
+impl_cell!(Texts: Vec<i64> => |numbers| to_array(numbers));
+
+#[cfg(feature = "postgres")]
+fn to_array<T: ToString>(values: &[T]) -> String {
+    format!("{{{}}}", values.iter().map(T::to_string).collect::<Vec<_>>().join(","))
+}
 argument!(&[[u8; 32]] => |hashes| Json(hashes.iter().map(hex::encode).collect::<Vec<_>>()), to_vecs(hashes));
 argument!(Vec<Option<String>> => |texts| Json(texts), texts);
+
+#[cfg(feature = "postgres")]
+impl Column {
+    /// Drops the cells after the first ones.
+    pub(super) fn truncate(&mut self, rows: usize) {
+        match self {
+            Self::Empty => {}
+            Self::Integers(cells) => cells.truncate(rows),
+            Self::Texts(cells) => cells.truncate(rows),
+            Self::Dates(cells) => cells.truncate(rows),
+            Self::Uuids(cells) => cells.truncate(rows),
+        }
+    }
+
+    /// Binds it as one argument: its only cell, or an array.
+    pub(super) fn bind(&self, query: PostgresQuery, only_one: bool) -> PostgresQuery {
+        match (self, only_one) {
+            (Self::Empty, _) => query,
+            (Self::Integers(cells), true) => query.bind(cells[0]),
+            (Self::Integers(cells), false) => query.bind(cells),
+            (Self::Texts(cells), true) => query.bind(&cells[0]),
+            (Self::Texts(cells), false) => query.bind(cells),
+            (Self::Dates(cells), true) => query.bind(cells[0]),
+            (Self::Dates(cells), false) => query.bind(cells),
+            (Self::Uuids(cells), true) => query.bind(cells[0]),
+            (Self::Uuids(cells), false) => query.bind(cells),
+        }
+    }
+
+    pub(super) fn type_name(&self) -> &'static str {
+        match self {
+            Self::Empty | Self::Texts(_) => "text",
+            Self::Integers(_) => "bigint",
+            Self::Dates(_) => "date",
+            Self::Uuids(_) => "uuid",
+        }
+    }
+
+    /// Size of the last cell, where that is a text.
+    pub(super) fn last_text_bytes(&self) -> usize {
+        match self {
+            Self::Texts(cells) => cells.last().and_then(Option::as_ref).map_or(0, String::len),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn contains(&self, id: Uuid) -> bool {
+        matches!(self, Self::Uuids(cells) if cells.contains(&Some(id)))
+    }
+}
 
 #[cfg(feature = "postgres")]
 fn to_vecs(hashes: &[[u8; 32]]) -> Vec<Vec<u8>> {

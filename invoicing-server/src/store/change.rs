@@ -1,5 +1,7 @@
 //! What every change of a company starts from.
 
+use std::sync::Arc;
+
 use chrono::{NaiveDate, NaiveTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use invoicing_core::{ChangeTime, Company, Timestamp};
@@ -9,7 +11,7 @@ use crate::Error;
 /// The company that is being changed, and the instants of the change.
 #[derive(Debug, Clone)]
 pub(crate) struct CompanyChange {
-    pub(crate) company: Company,
+    pub(crate) company: Arc<Company>,
     pub(crate) zone: Tz,
     /// The instant on the clock.
     pub(crate) now: Timestamp,
@@ -23,7 +25,7 @@ impl CompanyChange {
             .time_zone
             .parse()
             .map_err(|cause| Error::bad_row("company", "record.timeZone", company.id, cause))?;
-        Ok(Self { company, zone, now, stamp: Self::next_stamp(last_stamp, now) })
+        Ok(Self { company: Arc::new(company), zone, now, stamp: Self::next_stamp(last_stamp, now) })
     }
 
     pub(super) fn next_stamp(last: Timestamp, now: Timestamp) -> Timestamp {

@@ -2,6 +2,8 @@
 
 use invoicing_core::{Client, ClientId};
 
+use super::arguments::Cell;
+use super::deferred::{Reads, Write};
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
@@ -71,14 +73,16 @@ pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
 impl ClientTable<'_> {
     pub(crate) async fn find(&mut self, id: ClientId) -> Result<Client, Error> {
         const FIND: &str = "SELECT record, version FROM client WHERE company_id = $1 AND id = $2";
-        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Record("client", id.0), FIND, &[&id]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 
     pub(crate) async fn find_by_external_id(&mut self, external_id: &str) -> Result<Option<Client>, Error> {
         const FIND: &str = "
             SELECT record, version FROM client WHERE company_id = $1 AND external_id = $2";
-        let row: Option<RecordRow> = self.0.query(FIND, &[&external_id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Table("client"), FIND, &[&external_id]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
         row.map(|row| row.read(external_id)).transpose()
     }
 
@@ -95,26 +99,33 @@ impl ClientTable<'_> {
     }
 
     pub(crate) async fn insert(&mut self, client: &Client) -> Result<(), Error> {
-        const INSERT: &str = "
-            INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+        static INSERT: Write = Write {
+            table: "client",
+            statement: "
+                INSERT INTO client (company_id, id, external_id, created_at, updated_at, search, record, version)
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8 /* FROM rows */",
+            postgres: &[],
+            replaces: false,
+        };
         let Client { id, external_id, created_at, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
-        self.0
-            .query(INSERT, &[id, external_id, created_at, updated_at, &search, &record, &Client::VERSION])
-            .execute()
-            .await?;
-        Ok(())
+        let cells: [&dyn Cell; 7] =
+            [id, external_id, created_at, updated_at, &search, &record, &Client::VERSION];
+        self.0.write(&INSERT, &cells).await
     }
 
     pub(crate) async fn update(&mut self, client: &Client) -> Result<(), Error> {
-        const UPDATE: &str = "
-            UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7
-            WHERE company_id = $1 AND id = $2 AND version <= $7";
+        static UPDATE: Write = Write {
+            table: "client",
+            statement: "
+                UPDATE client SET external_id = $3, updated_at = $4, search = $5, record = $6, version = $7 /* FROM rows */
+                WHERE company_id = $1 AND id = $2 AND version <= $7",
+            postgres: &[],
+            replaces: true,
+        };
         let Client { id, external_id, updated_at, .. } = client;
         let (search, record) = (client.search_text(), to_json(client)?);
-        let update = self.0.query(UPDATE, &[id, external_id, updated_at, &search, &record, &Client::VERSION]);
-        update.replace_record::<Client>().await
+        self.0.write(&UPDATE, &[id, external_id, updated_at, &search, &record, &Client::VERSION]).await
     }
 
     /// Rewrites a client of an older version in today's shape. `updatedAt` stays.

@@ -4,6 +4,7 @@ use invoicing_core::{Company, CompanyId, Timestamp};
 use sqlx::FromRow;
 
 use super::connection::Connection;
+use super::deferred::Write;
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
@@ -13,12 +14,25 @@ use crate::Error;
 /// The row of one company.
 pub(crate) struct CompanyRow<'c>(pub(super) Scope<'c>);
 
+/// A company and its last stamp; no other transaction changes the company or its records before the end of this one.
+pub(super) const LOCK: Sql = Sql {
+    sqlite: "SELECT record, version, last_stamp FROM company WHERE id = $1",
+    postgres: "SELECT record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",
+};
+
 /// A company as it is stored.
 #[derive(FromRow)]
-struct Stored {
+pub(super) struct StoredCompany {
     record: String,
     version: i64,
     last_stamp: i64,
+}
+
+impl StoredCompany {
+    pub(super) fn read(&self, id: CompanyId) -> Result<(Company, Timestamp), Error> {
+        let company = versions::read(self.record.as_bytes(), self.version, id)?;
+        Ok((company, Timestamp::from_millis(self.last_stamp)))
+    }
 }
 
 impl CompanyRow<'_> {
@@ -28,20 +42,14 @@ impl CompanyRow<'_> {
         self.read(FIND.into()).await
     }
 
-    /// As [`Self::find`]; no other transaction changes the company or its records before the end of this one.
+    /// As [`Self::find`], with the [lock](LOCK).
     pub(super) async fn lock(&mut self) -> Result<(Company, Timestamp), Error> {
-        const LOCK: Sql = Sql {
-            sqlite: "SELECT record, version, last_stamp FROM company WHERE id = $1",
-            postgres: "SELECT record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",
-        };
         self.read(LOCK).await
     }
 
     async fn read(&mut self, statement: Sql) -> Result<(Company, Timestamp), Error> {
-        let row: Option<Stored> = self.0.query(statement, &[]).fetch_optional().await?;
-        let Stored { record, version, last_stamp } = row.ok_or(Error::NotFound)?;
-        let company = versions::read(record.as_bytes(), version, self.0.company)?;
-        Ok((company, Timestamp::from_millis(last_stamp)))
+        let row: Option<StoredCompany> = self.0.query(statement, &[]).fetch_optional().await?;
+        row.ok_or(Error::NotFound)?.read(self.0.company)
     }
 
     pub(crate) async fn set_record(&mut self, record: &Company) -> Result<(), Error> {
@@ -53,8 +61,13 @@ impl CompanyRow<'_> {
     }
 
     pub(super) async fn set_stamp(&mut self, stamp: Timestamp) -> Result<(), Error> {
-        const SET_STAMP: &str = "UPDATE company SET last_stamp = $2 WHERE id = $1";
-        self.0.query(SET_STAMP, &[&stamp]).change_one("company").await
+        static SET_STAMP: Write = Write {
+            table: "company",
+            statement: "UPDATE company SET last_stamp = $2 /* FROM last row */ WHERE id = $1",
+            postgres: &[],
+            replaces: false,
+        };
+        self.0.write(&SET_STAMP, &[&stamp]).await
     }
 }
 

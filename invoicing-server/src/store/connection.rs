@@ -2,12 +2,15 @@
 
 use sqlx::SqliteConnection;
 
-use super::arguments::Argument;
+use super::arguments::{Argument, Cell};
+use super::deferred::{Reads, Write};
 use super::query::{Query, Sql};
 use super::reader::Reader;
 #[cfg(feature = "postgres")]
 use super::session::Session;
+use super::versions::newer;
 use super::write_cache::WriteCache;
+use crate::Error;
 
 /// A connection.
 pub(crate) enum Connection {
@@ -15,39 +18,74 @@ pub(crate) enum Connection {
     SqliteWriter(SqliteConnection, WriteCache),
     /// One of those that read.
     SqliteReader(Reader),
-    /// In a transaction or not.
+    /// In a transaction or not. It remembers what its transaction has locked.
     #[cfg(feature = "postgres")]
-    Postgres(Session),
+    Postgres(Session, WriteCache),
 }
 
 impl Connection {
+    /// A connection to PostgreSQL that remembers nothing.
+    #[cfg(feature = "postgres")]
+    pub(super) fn of(session: Session) -> Self {
+        Self::Postgres(session, WriteCache::default())
+    }
+
     /// Whether other processes write to the database too.
     pub(super) fn is_shared(&self) -> bool {
         match self {
             Self::SqliteWriter(..) | Self::SqliteReader(_) => false,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => true,
+            Self::Postgres(..) => true,
         }
     }
 
     /// A statement and its arguments: `$1` is the first of them.
     pub(super) fn query(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
-        self.bind(statement.into(), arguments.iter().copied())
+        self.query_of(Reads::Anything, statement, arguments)
+    }
+
+    /// As [`Self::query`], for a statement that reads no more than that.
+    pub(super) fn query_of(
+        &mut self,
+        reads: Reads,
+        statement: impl Into<Sql>,
+        arguments: &[&dyn Argument],
+    ) -> Query<'_> {
+        self.bind(statement.into(), arguments.iter().copied(), reads)
+    }
+
+    /// A write that may wait for the end of the operation, unless an earlier one that waits stands in its way. `arguments`
+    /// are at least the company and the id of the record.
+    pub(super) async fn write(
+        &mut self,
+        write: &'static Write,
+        arguments: &[&dyn Cell],
+    ) -> Result<(), Error> {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(session, _) = self {
+            return Ok(session.defer(write, arguments).await?);
+        }
+        let arguments = arguments.iter().map(|cell| *cell as &dyn Argument);
+        let written = self.bind(write.statement.into(), arguments, Reads::Anything).execute().await?;
+        if written == 0 && write.replaces { Err(newer(write.table)) } else { Ok(()) }
     }
 
     pub(super) fn bind<'a>(
         &mut self,
         sql: Sql,
         arguments: impl Iterator<Item = &'a dyn Argument>,
+        #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "no write waits on SQLite"))]
+        reads: Reads,
     ) -> Query<'_> {
         let connection = match self {
             Self::SqliteWriter(connection, _) => connection,
             Self::SqliteReader(reader) => reader.connection(),
             #[cfg(feature = "postgres")]
-            Self::Postgres(session) => {
+            Self::Postgres(session, _) => {
                 let query =
                     arguments.fold(sqlx::query(sql.postgres), |query, value| value.bind_postgres(query));
-                return Query::Postgres(session, query);
+                let leaves_trace = !sql.postgres.trim_start().starts_with("SELECT");
+                return Query::Postgres { session, query, reads, leaves_trace };
             }
         };
         let query = arguments.fold(sqlx::query(sql.sqlite), |query, value| value.bind_sqlite(query));
@@ -60,7 +98,31 @@ impl Connection {
             Self::SqliteWriter(_, cache) => Some(cache),
             Self::SqliteReader(_) => None,
             #[cfg(feature = "postgres")]
-            Self::Postgres(_) => None,
+            Self::Postgres(_, cache) => Some(cache),
+        }
+    }
+
+    /// Marks the begin of an operation of a transaction that writes.
+    pub(super) fn begin_operation(&mut self) {
+        if let Some(cache) = self.write_cache() {
+            cache.begin_operation();
+        }
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(session, _) = self {
+            session.begin_operation();
+        }
+    }
+
+    /// Undoes the present operation without a statement. Whether nothing is left of it in the database: on SQLite there is
+    /// a savepoint for that.
+    pub(super) fn roll_back_operation(&mut self) -> bool {
+        if let Some(cache) = self.write_cache() {
+            cache.roll_back_operation();
+        }
+        match self {
+            Self::SqliteWriter(..) | Self::SqliteReader(_) => false,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(session, _) => session.roll_back_operation(),
         }
     }
 
@@ -71,7 +133,7 @@ impl Connection {
             Self::SqliteWriter(..) => Ok(()),
             Self::SqliteReader(reader) => reader.begin().await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(session) => session.begin_snapshot().await,
+            Self::Postgres(session, _) => session.begin_snapshot().await,
         }
     }
 
@@ -81,7 +143,7 @@ impl Connection {
             Self::SqliteWriter(..) => Ok(()),
             Self::SqliteReader(reader) => reader.roll_back().await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(session) => session.roll_back().await,
+            Self::Postgres(session, _) => session.roll_back().await,
         }
     }
 }

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
 
-use super::query::Sql;
+use super::deferred::Write;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use crate::Error;
@@ -58,8 +58,9 @@ pub(super) async fn plan(
 /// `$1` company, `$2` event, `$3` row id of the first delivery, `$4` webhooks, `$5` their [states](InitialState),
 /// `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the skipped ones; `$10` kind, `$11` timestamp and
 /// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end.
-pub(super) const INSERT_EVENT: Sql = Sql {
-    sqlite: "
+pub(super) static INSERT_EVENT: Write = Write {
+    table: "company",
+    statement: "
         UPDATE company SET last_stamp = $13 WHERE id = $1;
         INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $10, $11, $12);
         INSERT INTO delivery
@@ -69,19 +70,19 @@ pub(super) const INSERT_EVENT: Sql = Sql {
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, state = 1, state = 1, 0, 0,
             CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
-    postgres: "
-        WITH stamped AS (
-            UPDATE company SET last_stamp = $13 WHERE id = $1
-        ), recorded AS (
-            INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $10, $11, $12)
-        )
+    postgres: &[
+        "UPDATE company SET last_stamp = $13 /* FROM last row */ WHERE id = $1",
+        "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT $1, $2, $10, $11, $12 /* FROM rows */",
+        "
         INSERT INTO delivery
             (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
             attempts_in_all, ended_at, held_until)
         SELECT $1, $2, $3 + place - 1, webhook, CASE state WHEN 2 THEN 'skipped' ELSE 'pending' END,
             CASE state WHEN 2 THEN $9 END, $6, CASE state WHEN 1 THEN $7 ELSE 0 END, (state = 1)::int, (state = 1)::int,
             0, 0, CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
-        FROM unnest($4::uuid[], $5::bigint[]) WITH ORDINALITY AS w(webhook, state, place)",
+        FROM /* rows, */ unnest($4::uuid[], $5::bigint[]) WITH ORDINALITY AS w(webhook, state, place)",
+    ],
+    replaces: false,
 };
 
 impl InitialDeliveries {

@@ -7,7 +7,7 @@ use invoicing_core::{CompanyId, Event, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 use uuid::Uuid;
 
-use super::arguments::Argument;
+use super::arguments::Cell;
 use super::change::CompanyChange;
 use super::enqueue::{self, INSERT_EVENT, InitialDeliveries};
 use super::scope::Scope;
@@ -82,11 +82,10 @@ async fn enqueue_event(
     tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token));
     let (webhooks, states) = initial.columns();
     let InitialDeliveries { first, due_at, skipped_at, lease_until, .. } = &initial;
-    let deliveries: [&dyn Argument; 8] =
-        [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];
-    let event: [&dyn Argument; 5] = [&event.name(), &event.timestamp, &body, &change.stamp, skipped_at];
+    let deliveries: [&dyn Cell; 8] = [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];
+    let event: [&dyn Cell; 5] = [&event.name(), &event.timestamp, &body, &change.stamp, skipped_at];
     let mut scope = Scope { connection: tx.connection(), company: change.company.id };
-    scope.query(INSERT_EVENT, &[&deliveries[..], &event].concat()).execute().await?;
+    scope.write(&INSERT_EVENT, &[&deliveries[..], &event].concat()).await?;
     Ok(id)
 }
 

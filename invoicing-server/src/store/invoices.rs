@@ -7,7 +7,8 @@ use invoicing_core::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::arguments::Argument;
+use super::arguments::Cell;
+use super::deferred::{Reads, Write};
 use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
@@ -195,7 +196,8 @@ impl InvoiceTable<'_> {
     }
 
     async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Record("invoice", id.0), FIND, &[&id]);
+        let parts: Option<JsonParts> = find.fetch_optional().await?;
         parts.ok_or(Error::NotFound)
     }
 
@@ -203,14 +205,16 @@ impl InvoiceTable<'_> {
     pub(crate) async fn find_summary(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
         const FIND: &str = "
             SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2";
-        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Record("invoice", id.0), FIND, &[&id]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 
-    /// The invoice as it stands. `known` is an earlier state: lines and detail never change, so they are not read again.
-    /// That takes long for large lines and would delay every other writer.
-    pub(crate) async fn refresh(&mut self, known: Invoice) -> Result<Invoice, Error> {
-        let summary = self.find_summary(known.summary.id).await?;
+    /// The invoice as it stands. `known` is an earlier state: lines and detail never change, so they are not read again,
+    /// which takes long for large ones.
+    pub(crate) async fn refresh(&mut self, id: InvoiceId, known: Option<Invoice>) -> Result<Invoice, Error> {
+        let Some(known) = known else { return self.find(id).await };
+        let summary = self.find_summary(id).await?;
         Ok(Invoice { summary, ..known })
     }
 
@@ -218,7 +222,8 @@ impl InvoiceTable<'_> {
     pub(crate) async fn find_live(&mut self, quote: QuoteId) -> Result<Option<InvoiceId>, Error> {
         const FIND_LIVE: &str = "
             SELECT id FROM invoice WHERE company_id = $1 AND quote_id = $2 AND status <> 'CANCELED'";
-        let id: Option<Uuid> = self.0.query(FIND_LIVE, &[&quote]).optional_scalar().await?;
+        let find = self.0.query_of(Reads::Table("invoice"), FIND_LIVE, &[&quote]);
+        let id: Option<Uuid> = find.optional_scalar().await?;
         Ok(id.map(InvoiceId))
     }
 
@@ -232,8 +237,9 @@ impl InvoiceTable<'_> {
     }
 
     pub(crate) async fn insert(&mut self, invoice: &Invoice) -> Result<(), Error> {
-        const INSERT: Sql = Sql {
-            sqlite: "
+        static INSERT: Write = Write {
+            table: "invoice",
+            statement: "
                 INSERT INTO invoice
                     (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
                     version)
@@ -241,33 +247,37 @@ impl InvoiceTable<'_> {
                     CASE WHEN octet_length($9) <= 8192 THEN $9 ELSE octet_length($9) END, $10, $11);
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $9 WHERE octet_length($9) > 8192",
-            postgres: "
+            postgres: &["
                 INSERT INTO invoice
                     (company_id, id, quote_id, status, due_date, created_at, updated_at, summary, lines, detail,
                     version)
-                VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11 /* FROM rows */"],
+            replaces: false,
         };
         let (summary, detail) = (summary_to_json(&invoice.summary)?, detail_to_json(&invoice.detail)?);
         let lines = to_json(&invoice.lines)?;
         let InvoiceSummary { id, quote_id, status, created_at, updated_at, .. } = &invoice.summary;
         let due = overdue_after(&invoice.summary);
         let version = &Invoice::VERSION;
-        let arguments: [&dyn Argument; 10] =
+        let cells: [&dyn Cell; 10] =
             [id, quote_id, status, &due, created_at, updated_at, &summary, &lines, &detail, version];
-        self.0.query(INSERT, &arguments).execute().await?;
-        Ok(())
+        self.0.write(&INSERT, &cells).await
     }
 
     /// Stores the summary; nothing else of an invoice ever changes.
     pub(crate) async fn update(&mut self, summary: &InvoiceSummary) -> Result<(), Error> {
-        const UPDATE: &str = "
-            UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7
-            WHERE company_id = $1 AND id = $2 AND version <= $7";
+        static UPDATE: Write = Write {
+            table: "invoice",
+            statement: "
+                UPDATE invoice SET status = $3, due_date = $4, updated_at = $5, summary = $6, version = $7 /* FROM rows */
+                WHERE company_id = $1 AND id = $2 AND version <= $7",
+            postgres: &[],
+            replaces: true,
+        };
         let json = summary_to_json(summary)?;
         let InvoiceSummary { id, status, updated_at, .. } = summary;
         let due = overdue_after(summary);
-        let update = self.0.query(UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]);
-        update.replace_record::<Invoice>().await
+        self.0.write(&UPDATE, &[id, status, &due, updated_at, &json, &Invoice::VERSION]).await
     }
 
     /// Rewrites an invoice of an older version in today's shape. `updatedAt` stays.
@@ -291,14 +301,17 @@ impl InvoiceTable<'_> {
     }
 
     pub(crate) async fn insert_payment(&mut self, payment: &Payment) -> Result<(), Error> {
-        const INSERT: &str = "
-            INSERT INTO payment (company_id, invoice_id, id, reference, record, version)
-            VALUES ($1, $2, $3, $4, $5, $6)";
+        static INSERT: Write = Write {
+            table: "payment",
+            statement: "
+                INSERT INTO payment (company_id, id, invoice_id, reference, record, version)
+                SELECT $1, $2, $3, $4, $5, $6 /* FROM rows */",
+            postgres: &[],
+            replaces: false,
+        };
         let Payment { invoice_id, id, reference, .. } = payment;
         let record = to_json(&StoredPayment(payment.clone()))?;
-        let arguments: [&dyn Argument; 5] = [invoice_id, id, reference, &record, &StoredPayment::VERSION];
-        self.0.query(INSERT, &arguments).execute().await?;
-        Ok(())
+        self.0.write(&INSERT, &[id, invoice_id, reference, &record, &StoredPayment::VERSION]).await
     }
 
     pub(crate) async fn find_payment(&mut self, invoice: InvoiceId, id: PaymentId) -> Result<Payment, Error> {
@@ -318,7 +331,8 @@ impl InvoiceTable<'_> {
         const FIND: &str = "
             SELECT record, version FROM payment
             WHERE company_id = $1 AND invoice_id = $2 AND reference = $3 AND reversed_at IS NULL";
-        let row: Option<RecordRow> = self.0.query(FIND, &[&invoice, &reference]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Table("payment"), FIND, &[&invoice, &reference]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
         let stored: Option<StoredPayment> = row.map(|row| row.read(invoice)).transpose()?;
         Ok(stored.map(|StoredPayment(payment)| payment))
     }

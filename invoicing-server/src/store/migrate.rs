@@ -9,6 +9,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0003_books.sql"),
     include_str!("../../migrations/sqlite/0004_lines.sql"),
     include_str!("../../migrations/sqlite/0005_versions.sql"),
+    include_str!("../../migrations/sqlite/0006_commit_status.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -17,6 +18,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0003_books.sql"),
     include_str!("../../migrations/postgres/0004_lines.sql"),
     include_str!("../../migrations/postgres/0005_versions.sql"),
+    include_str!("../../migrations/postgres/0006_commit_status.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

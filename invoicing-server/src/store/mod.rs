@@ -15,6 +15,7 @@ pub(crate) mod companies;
 mod company;
 mod connection;
 mod database_error;
+mod deferred;
 pub(crate) mod deliveries;
 pub(crate) mod documents;
 pub(crate) mod due;
@@ -176,6 +177,16 @@ impl Store {
                 let read = async |limit| operation.clone()(&mut database.read(limit).await?).await;
                 database.retry(read).await
             }
+        }
+    }
+
+    /// Whether a change had better read large lines before its transaction: on SQLite, where all companies wait for the one
+    /// that writes.
+    pub(crate) fn has_one_writer(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => false,
         }
     }
 

@@ -7,6 +7,8 @@ use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use super::arguments::PostgresQuery;
 use super::arguments::SqliteQuery;
 #[cfg(feature = "postgres")]
+use super::deferred::Reads;
+#[cfg(feature = "postgres")]
 use super::session::Session;
 use super::versions::{StoredRecord, newer};
 use crate::Error;
@@ -49,7 +51,12 @@ impl<R> PostgresRow for R {}
 pub(super) enum Query<'c> {
     Sqlite(&'c mut SqliteConnection, SqliteQuery),
     #[cfg(feature = "postgres")]
-    Postgres(&'c mut Session, PostgresQuery),
+    Postgres {
+        session: &'c mut Session,
+        query: PostgresQuery,
+        reads: Reads,
+        leaves_trace: bool,
+    },
 }
 
 impl Query<'_> {
@@ -58,7 +65,8 @@ impl Query<'_> {
         match self {
             Self::Sqlite(connection, query) => Ok(query.execute(connection).await?.rows_affected()),
             #[cfg(feature = "postgres")]
-            Self::Postgres(session, query) => {
+            Self::Postgres { session, query, reads, leaves_trace } => {
+                session.before(reads, leaves_trace).await?;
                 let done = session.ask(async move |connection| query.execute(connection).await).await?;
                 Ok(done.rows_affected())
             }
@@ -87,7 +95,8 @@ impl Query<'_> {
                 query.try_map(|row| R::from_row(&row)).fetch_all(connection).await
             }
             #[cfg(feature = "postgres")]
-            Self::Postgres(session, query) => {
+            Self::Postgres { session, query, reads, leaves_trace } => {
+                session.before(reads, leaves_trace).await?;
                 let query = query.try_map(|row| R::from_row(&row));
                 session.ask(async move |connection| query.fetch_all(connection).await).await
             }

@@ -3,7 +3,8 @@
 use chrono::NaiveDate;
 use invoicing_core::{Costing, Quote, QuoteId, QuoteStatus, QuoteSummary};
 
-use super::arguments::Argument;
+use super::arguments::Cell;
+use super::deferred::{Reads, Write};
 use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
 use super::query::Sql;
@@ -115,7 +116,8 @@ impl QuoteTable<'_> {
     }
 
     async fn parts(&mut self, id: QuoteId) -> Result<JsonParts, Error> {
-        let parts: Option<JsonParts> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Record("quote", id.0), FIND, &[&id]);
+        let parts: Option<JsonParts> = find.fetch_optional().await?;
         parts.ok_or(Error::NotFound)
     }
 
@@ -123,16 +125,18 @@ impl QuoteTable<'_> {
     pub(crate) async fn find_summary(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
         const FIND: &str = "
             SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2";
-        let row: Option<RecordRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
+        let find = self.0.query_of(Reads::Record("quote", id.0), FIND, &[&id]);
+        let row: Option<RecordRow> = find.fetch_optional().await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 
     /// The quote as it stands. `known` is an earlier state: where it has not changed, its lines are not read again, which
-    /// takes long for large ones and would delay every other writer.
-    pub(crate) async fn refresh(&mut self, known: Quote) -> Result<Quote, Error> {
+    /// takes long for large ones.
+    pub(crate) async fn refresh(&mut self, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
         const FIND: &str = "SELECT updated_at FROM quote WHERE company_id = $1 AND id = $2";
-        let id = known.summary.id;
-        let stamp: Option<i64> = self.0.query(FIND, &[&id]).optional_scalar().await?;
+        let Some(known) = known else { return self.find(id).await };
+        let find = self.0.query_of(Reads::Record("quote", id.0), FIND, &[&id]);
+        let stamp: Option<i64> = find.optional_scalar().await?;
         if stamp.ok_or(Error::NotFound)? == known.summary.updated_at.as_millis() {
             return Ok(known);
         }
@@ -156,8 +160,9 @@ impl QuoteTable<'_> {
     }
 
     pub(crate) async fn insert(&mut self, quote: &Quote, internal: &InternalDetails) -> Result<(), Error> {
-        const INSERT: Sql = Sql {
-            sqlite: "
+        static INSERT: Write = Write {
+            table: "quote",
+            statement: "
                 INSERT INTO quote
                     (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
                     version)
@@ -166,61 +171,66 @@ impl QuoteTable<'_> {
                 INSERT INTO large_lines (company_id, document_id, lines)
                 SELECT $1, $2, $8 WHERE octet_length($8) > 8192;
                 INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
-            postgres: "
-                WITH inserted AS (
-                    INSERT INTO quote
-                        (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
-                        version)
-                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12)
-                )
-                INSERT INTO quote_costing (company_id, quote_id, costings) VALUES ($1, $2, $10)",
+            postgres: &[
+                "
+                INSERT INTO quote
+                    (company_id, id, status, valid_until, created_at, updated_at, summary, lines, detail, work_site,
+                    version)
+                SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $11, $12 /* FROM rows */",
+                "INSERT INTO quote_costing (company_id, quote_id, costings) SELECT $1, $2, $10 /* FROM rows */",
+            ],
+            replaces: false,
         };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let lines = to_json(&quote.lines)?;
         let costings = to_json(&internal.costings)?;
         let QuoteSummary { id, status, valid_until, created_at, updated_at, .. } = &quote.summary;
         let InternalDetails { work_site, .. } = internal;
-        let insert = self.0.query(
-            INSERT,
-            &[
-                id,
-                status,
-                valid_until,
-                created_at,
-                updated_at,
-                &summary,
-                &lines,
-                &detail,
-                &costings,
-                work_site,
-                &Quote::VERSION,
-            ],
-        );
-        insert.execute().await?;
-        Ok(())
+        let cells: [&dyn Cell; 11] = [
+            id,
+            status,
+            valid_until,
+            created_at,
+            updated_at,
+            &summary,
+            &lines,
+            &detail,
+            &costings,
+            work_site,
+            &Quote::VERSION,
+        ];
+        self.0.write(&INSERT, &cells).await
     }
 
     /// Stores everything but the lines, which no transition changes.
     pub(crate) async fn update(&mut self, quote: &Quote) -> Result<(), Error> {
-        const UPDATE: &str = "
-            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7, version = $8
-            WHERE company_id = $1 AND id = $2 AND version <= $8";
+        static UPDATE: Write = Write {
+            table: "quote",
+            statement: "
+                UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, detail = $7, version = $8
+                /* FROM rows */ WHERE company_id = $1 AND id = $2 AND version <= $8",
+            postgres: &[],
+            replaces: true,
+        };
         let (summary, detail) = (summary_to_json(&quote.summary)?, detail_to_json(&quote.detail)?);
         let QuoteSummary { id, status, valid_until, updated_at, .. } = &quote.summary;
-        let arguments: [&dyn Argument; 7] =
-            [id, status, valid_until, updated_at, &summary, &detail, &Quote::VERSION];
-        self.0.query(UPDATE, &arguments).replace_record::<Quote>().await
+        let cells: [&dyn Cell; 7] = [id, status, valid_until, updated_at, &summary, &detail, &Quote::VERSION];
+        self.0.write(&UPDATE, &cells).await
     }
 
     /// Stores a change of the summary only.
     pub(crate) async fn update_summary(&mut self, summary: &QuoteSummary) -> Result<(), Error> {
-        const UPDATE: &str = "
-            UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7
-            WHERE company_id = $1 AND id = $2 AND version <= $7";
+        static UPDATE: Write = Write {
+            table: "quote",
+            statement: "
+                UPDATE quote SET status = $3, valid_until = $4, updated_at = $5, summary = $6, version = $7 /* FROM rows */
+                WHERE company_id = $1 AND id = $2 AND version <= $7",
+            postgres: &[],
+            replaces: true,
+        };
         let json = summary_to_json(summary)?;
         let QuoteSummary { id, status, valid_until, updated_at, .. } = summary;
-        let update = self.0.query(UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]);
-        update.replace_record::<Quote>().await
+        self.0.write(&UPDATE, &[id, status, valid_until, updated_at, &json, &Quote::VERSION]).await
     }
 
     /// Rewrites a quote of an older version in today's shape. `updatedAt` stays.

@@ -2,9 +2,11 @@
 
 use invoicing_core::CompanyId;
 
-use super::arguments::Argument;
+use super::arguments::{Argument, Cell};
 use super::connection::Connection;
+use super::deferred::{Reads, Write};
 use super::query::{Query, Sql};
+use crate::Error;
 
 /// A connection, and the company whose records may be reached with it.
 pub(crate) struct Scope<'c> {
@@ -15,8 +17,29 @@ pub(crate) struct Scope<'c> {
 impl Scope<'_> {
     /// A statement: `$1` is the company, `$2` the first of the arguments.
     pub(super) fn query(&mut self, statement: impl Into<Sql>, arguments: &[&dyn Argument]) -> Query<'_> {
-        self.connection
-            .bind(statement.into(), [&self.company as _].into_iter().chain(arguments.iter().copied()))
+        self.query_of(Reads::Anything, statement, arguments)
+    }
+
+    /// As [`Self::query`], for a statement that reads no more than that.
+    pub(super) fn query_of(
+        &mut self,
+        reads: Reads,
+        statement: impl Into<Sql>,
+        arguments: &[&dyn Argument],
+    ) -> Query<'_> {
+        let company: &dyn Argument = &self.company;
+        let arguments = [company].into_iter().chain(arguments.iter().copied());
+        self.connection.bind(statement.into(), arguments, reads)
+    }
+
+    /// A write that may wait for the end of the operation. `$1` is the company, `$2` the first of the arguments.
+    pub(super) async fn write(
+        &mut self,
+        write: &'static Write,
+        arguments: &[&dyn Cell],
+    ) -> Result<(), Error> {
+        let company: &dyn Cell = &self.company;
+        self.connection.write(write, &[&[company], arguments].concat()).await
     }
 
     /// To be called when the settings or the webhooks of the company are written.

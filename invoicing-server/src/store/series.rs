@@ -1,23 +1,21 @@
 //! Number series: one per company, kind of document and year, without gaps and in the order of their dates.
 
-use chrono::NaiveDate;
-use sqlx::FromRow;
+use std::sync::Arc;
 
+use chrono::NaiveDate;
+
+use super::deferred::Write;
 use super::scope::Scope;
+use super::write_cache::LastNumber;
 use crate::Error;
+
+pub(super) const LAST_NUMBERS: &str = "SELECT kind, year, last, last_date FROM series WHERE company_id = $1";
 
 /// A series of a company.
 pub(crate) struct Series<'c> {
     pub(super) scope: Scope<'c>,
     pub(super) kind: &'static str,
     pub(super) year: i32,
-}
-
-/// A number that was allocated, and its date.
-#[derive(FromRow)]
-struct Allocated {
-    last: i64,
-    last_date: NaiveDate,
 }
 
 impl Series<'_> {
@@ -28,30 +26,63 @@ impl Series<'_> {
 
     /// Allocates the next number. A rollback gives it back, so there are no gaps.
     pub(crate) async fn allocate(&mut self) -> Result<String, Error> {
-        const ALLOCATE: &str = "
-            INSERT INTO series (company_id, kind, year, last) VALUES ($1, $2, $3, 1)
-            ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1 RETURNING last";
-        let number: i64 = self.scope.query(ALLOCATE, &[&self.kind, &self.year]).scalar().await?;
-        Ok(self.format(number))
+        let (last, _) = self.last().await?;
+        self.set_last(last + 1, None).await
     }
 
     /// As [`Self::allocate`], for a document that is dated `today`, or as the last one of the series if that is later.
     pub(crate) async fn allocate_dated(&mut self, today: NaiveDate) -> Result<(String, NaiveDate), Error> {
-        const ALLOCATE: &str = "
-            INSERT INTO series (company_id, kind, year, last, last_date) VALUES ($1, $2, $3, 1, $4)
-            ON CONFLICT (company_id, kind, year) DO UPDATE SET last = series.last + 1,
-                last_date = CASE WHEN series.last_date > $4 THEN series.last_date ELSE $4 END
-            RETURNING last, last_date";
-        let allocate = self.scope.query(ALLOCATE, &[&self.kind, &self.year, &today]);
-        let Allocated { last, last_date } = allocate.fetch_one().await?;
-        Ok((self.format(last), last_date))
+        let (last, last_date) = self.last().await?;
+        let date = last_date.map_or(today, |last_date| last_date.max(today));
+        Ok((self.set_last(last + 1, Some(date)).await?, date))
     }
 
     /// The number that [`Self::allocate`] would allocate.
     pub(crate) async fn next(&mut self) -> Result<String, Error> {
-        const LAST: &str = "SELECT last FROM series WHERE company_id = $1 AND kind = $2 AND year = $3";
-        let last: Option<i64> = self.scope.query(LAST, &[&self.kind, &self.year]).optional_scalar().await?;
-        Ok(self.format(last.unwrap_or(0) + 1))
+        let (last, _) = self.last().await?;
+        Ok(self.format(last + 1))
+    }
+
+    /// The last number, and the date of its document.
+    async fn last(&mut self) -> Result<(i64, Option<NaiveDate>), Error> {
+        let company = self.scope.company;
+        let known = self.scope.connection.write_cache().and_then(|cache| cache.numbers(company));
+        let numbers = match known {
+            Some(known) => known,
+            None => self.read_all().await?,
+        };
+        let is_this = |number: &&LastNumber| number.kind == self.kind && number.year == i64::from(self.year);
+        Ok(numbers.iter().find(is_this).map_or((0, None), |number| (number.last, number.last_date)))
+    }
+
+    /// The last numbers of all series of the company: there are few.
+    async fn read_all(&mut self) -> Result<Arc<[LastNumber]>, Error> {
+        let numbers: Vec<LastNumber> = self.scope.query(LAST_NUMBERS, &[]).fetch_all().await?;
+        let numbers: Arc<[LastNumber]> = numbers.into();
+        if let Some(cache) = self.scope.connection.write_cache() {
+            cache.remember_numbers(self.scope.company, Arc::clone(&numbers));
+        }
+        Ok(numbers)
+    }
+
+    async fn set_last(&mut self, last: i64, last_date: Option<NaiveDate>) -> Result<String, Error> {
+        static SET_LAST: Write = Write {
+            table: "series",
+            statement: "
+                INSERT INTO series (company_id, kind, year, last, last_date) VALUES ($1, $2, $3, $4, $5)
+                ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date",
+            postgres: &["
+                INSERT INTO series (company_id, kind, year, last, last_date)
+                SELECT $1, $2, $3, max($4), max($5) /* FROM rows */ GROUP BY 1, 2, 3
+                ON CONFLICT (company_id, kind, year) DO UPDATE SET last = excluded.last, last_date = excluded.last_date"],
+            replaces: false,
+        };
+        self.scope.write(&SET_LAST, &[&self.kind, &self.year, &last, &last_date]).await?;
+        if let Some(cache) = self.scope.connection.write_cache() {
+            let (kind, year) = (self.kind.to_owned(), self.year.into());
+            cache.set_number(self.scope.company, &LastNumber { kind, year, last, last_date });
+        }
+        Ok(self.format(last))
     }
 
     /// `DEV-2026-0042`; more than 9,999 documents a year make it longer.

@@ -7,10 +7,16 @@
 use std::io;
 use std::time::Duration;
 
+use futures_util::TryStreamExt as _;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _, Type};
+use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, Type};
 use tokio::time::timeout;
+
+use super::arguments::Cell;
+use super::deferred::{Deferred, Reads, Statement, Write};
+use super::versions::newer;
+use crate::Error;
 
 /// See the module's text.
 pub(crate) struct Session {
@@ -22,11 +28,30 @@ pub(crate) struct Session {
     is_waiting: bool,
     /// A statement has failed, so that a commit would be a rollback.
     pub(super) failed: bool,
+    writes: Writes,
+}
+
+/// What a transaction has written.
+#[derive(Default)]
+struct Writes {
+    /// Not sent yet.
+    deferred: Deferred,
+    /// A table in which a record was not replaced: one of a newer version.
+    outdated: Option<&'static str>,
+    /// The present operation has changed something that only a rollback undoes.
+    leaves_trace: bool,
 }
 
 impl Session {
     pub(super) fn new(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
-        Self { connection, answer_limit, in_transaction: false, is_waiting: false, failed: false }
+        Self {
+            connection,
+            answer_limit,
+            in_transaction: false,
+            is_waiting: false,
+            failed: false,
+            writes: Writes::default(),
+        }
     }
 
     /// Sends statements and waits for the answer, but not without end.
@@ -49,20 +74,87 @@ impl Session {
         answer
     }
 
-    /// Begins a transaction with statements of our own making; the value that the last one returns.
-    pub(super) async fn begin<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
+    /// To be called before a statement. Sends the writes that wait if it may read what they change.
+    pub(super) async fn before(&mut self, reads: Reads, leaves_trace: bool) -> Result<(), sqlx::Error> {
+        if self.writes.deferred.concerns(reads) {
+            self.send_deferred().await?;
+        }
+        self.writes.leaves_trace |= leaves_trace;
+        Ok(())
+    }
+
+    /// Lets a write wait. One that stands in its way is sent first.
+    pub(super) async fn defer(
+        &mut self,
+        write: &'static Write,
+        cells: &[&dyn Cell],
+    ) -> Result<(), sqlx::Error> {
+        if !self.writes.deferred.has_room_for(write, cells) {
+            self.send_deferred().await?;
+        }
+        self.writes.deferred.push(write, cells);
+        Ok(())
+    }
+
+    /// Sends the writes that wait.
+    pub(super) async fn send_deferred(&mut self) -> Result<(), sqlx::Error> {
+        if self.writes.deferred.is_empty() {
+            return Ok(());
+        }
+        self.writes.leaves_trace |= self.writes.deferred.has_own();
+        let Statement { query, replaced } = self.writes.deferred.take();
+        let counts = self.ask(async move |connection| query.fetch_one(connection).await).await?;
+        for (place, (table, expected)) in replaced.into_iter().enumerate() {
+            if usize::try_from(counts.try_get::<i64, _>(place)?) != Ok(expected) {
+                self.writes.outdated = Some(table);
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends the writes that wait, at the end of a transaction.
+    ///
+    /// # Errors
+    /// Where the transaction must not be committed.
+    pub(super) async fn finish(&mut self) -> Result<(), Error> {
+        self.send_deferred().await?;
+        match self.writes.outdated {
+            _ if self.failed => Err(Error::internal("an operation went on after a statement had failed")),
+            Some(table) => Err(newer(table)),
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn begin_operation(&mut self) {
+        self.writes.deferred.begin_operation();
+        self.writes.leaves_trace = false;
+    }
+
+    /// Undoes the present operation, where that takes no statement. Whether it is undone.
+    pub(super) fn roll_back_operation(&mut self) -> bool {
+        self.writes.deferred.roll_back_operation();
+        !self.writes.leaves_trace && !self.failed && !self.is_waiting
+    }
+
+    /// Begins a transaction with statements of our own making; the rows of each of them.
+    pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<Vec<PgRow>>, sqlx::Error> {
+        self.in_transaction = true;
+        self.run(statements).await
+    }
+
+    /// As [`Self::begin`]; the value that the last statement returns.
+    pub(super) async fn begin_with<T>(&mut self, statements: String) -> Result<T, sqlx::Error>
     where
         T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
     {
-        self.in_transaction = true;
-        let rows = self.run(statements).await?;
-        rows.last().ok_or(sqlx::Error::RowNotFound)?.try_get(0)
+        let answers = self.begin(statements).await?;
+        answers.last().and_then(|rows| rows.first()).ok_or(sqlx::Error::RowNotFound)?.try_get(0)
     }
 
     /// Begins a transaction that reads what was committed before its first statement.
     pub(super) async fn begin_snapshot(&mut self) -> Result<(), sqlx::Error> {
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT true";
-        self.begin::<bool>(begin.to_owned()).await.map(drop)
+        self.begin(begin.to_owned()).await.map(drop)
     }
 
     pub(super) async fn commit(&mut self) -> Result<(), sqlx::Error> {
@@ -79,9 +171,20 @@ impl Session {
         Ok(())
     }
 
-    async fn run(&mut self, statements: String) -> Result<Vec<PgRow>, sqlx::Error> {
-        self.ask(async move |connection| sqlx::raw_sql(AssertSqlSafe(statements)).fetch_all(connection).await)
-            .await
+    async fn run(&mut self, statements: String) -> Result<Vec<Vec<PgRow>>, sqlx::Error> {
+        let answers = async move |connection: &mut PgConnection| {
+            let mut answers = vec![Vec::new()];
+            let mut stream = sqlx::raw_sql(AssertSqlSafe(statements)).fetch_many(connection);
+            while let Some(item) = stream.try_next().await? {
+                match item {
+                    Either::Left(_) => answers.push(Vec::new()),
+                    Either::Right(row) => answers.last_mut().expect("one is begun").push(row),
+                }
+            }
+            answers.pop();
+            Ok(answers)
+        };
+        self.ask(answers).await
     }
 }
 

@@ -5,6 +5,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::connection::Connection;
+use super::deferred::Write;
 use super::scope::Scope;
 use crate::Error;
 
@@ -145,11 +146,15 @@ impl SignatureTable<'_> {
         ends_at: Timestamp,
         now: Timestamp,
     ) -> Result<(), Error> {
-        const SET_END: &str = "
-            UPDATE signing_link SET ends_at = $3
-            WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)";
-        self.0.query(SET_END, &[&quote, &ends_at, &now]).execute().await?;
-        Ok(())
+        static SET_END: Write = Write {
+            table: "signing_link",
+            statement: "
+                UPDATE signing_link SET ends_at = $3 /* FROM rows */
+                WHERE company_id = $1 AND quote_id = $2 AND (ends_at IS NULL OR ends_at > $4)",
+            postgres: &[],
+            replaces: false,
+        };
+        self.0.write(&SET_END, &[&quote, &ends_at, &now]).await
     }
 
     /// Revokes a link for good. Revoking it again changes nothing.

@@ -7,6 +7,8 @@ use invoicing_core::{EventId, Timestamp};
 
 use super::change::CompanyChange;
 use super::connection::Connection;
+#[cfg(feature = "postgres")]
+use super::deferred::Reads;
 use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
@@ -142,7 +144,7 @@ impl Tx {
         #[cfg(feature = "postgres")]
         if self.delivery_ids.end - self.delivery_ids.start < wanted {
             const NEXT_BLOCK: &str = "SELECT nextval('delivery_id_block')";
-            let block: i64 = self.connection.query(NEXT_BLOCK, &[]).scalar().await?;
+            let block: i64 = self.connection.query_of(Reads::Nothing, NEXT_BLOCK, &[]).scalar().await?;
             self.delivery_ids = block..block + BLOCK;
         }
         let first = self.delivery_ids.start;
@@ -152,9 +154,7 @@ impl Tx {
 
     pub(super) fn savepoint(&mut self) -> Savepoint {
         self.events = 0;
-        if let Some(cache) = self.connection.write_cache() {
-            cache.begin_operation();
-        }
+        self.connection.begin_operation();
         Savepoint {
             new_deliveries: self.new_deliveries.len(),
             hooks: self.hooks.len(),
@@ -162,14 +162,13 @@ impl Tx {
         }
     }
 
-    pub(super) fn undo_to(&mut self, mark: Savepoint) {
-        if let Some(cache) = self.connection.write_cache() {
-            cache.roll_back_operation();
-        }
+    /// Drops what the present operation has left in memory. Whether it has left nothing in the database either.
+    pub(super) fn undo_to(&mut self, mark: Savepoint) -> bool {
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
         let rolled_back = self.new_deliveries.split_off(mark.new_deliveries);
         self.queue().undo(&rolled_back);
+        self.connection.roll_back_operation()
     }
 
     /// Does what had to wait for the commit. What the other nodes are to be told, and the deliveries that are claimed for a

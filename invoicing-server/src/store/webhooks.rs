@@ -115,11 +115,25 @@ impl From<WebhookRow> for Webhook {
     }
 }
 
+/// The webhooks of a company, as an event needs them.
+pub(super) const SUBSCRIBERS: &str = "
+    SELECT id, kinds, disabled_at FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+
 #[derive(FromRow)]
-struct SubscriberRow {
+pub(super) struct SubscriberRow {
     id: Uuid,
     kinds: i64,
     disabled_at: Option<i64>,
+}
+
+impl From<SubscriberRow> for Subscriber {
+    fn from(row: SubscriberRow) -> Self {
+        Self {
+            id: WebhookId(row.id),
+            kinds: row.kinds,
+            disabled_at: row.disabled_at.map(Timestamp::from_millis),
+        }
+    }
 }
 
 /// A webhook as an attempt needs it.
@@ -172,16 +186,8 @@ impl WebhookTable<'_> {
 
     /// What an event needs of all webhooks.
     pub(super) async fn subscribers(&mut self) -> Result<Vec<Subscriber>, Error> {
-        const SUBSCRIBERS: &str = "
-            SELECT id, kinds, disabled_at FROM webhook
-            WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
         let rows: Vec<SubscriberRow> = self.0.query(SUBSCRIBERS, &[]).fetch_all().await?;
-        let subscriber = |row: SubscriberRow| Subscriber {
-            id: WebhookId(row.id),
-            kinds: row.kinds,
-            disabled_at: row.disabled_at.map(Timestamp::from_millis),
-        };
-        Ok(rows.into_iter().map(subscriber).collect())
+        Ok(rows.into_iter().map(Subscriber::from).collect())
     }
 
     pub(crate) async fn count(&mut self) -> Result<i64, Error> {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{Changed, Client, Conflict, Quote, QuoteId};
+use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId};
 
 use super::{Quotes, links, update};
 use crate::Error;
@@ -41,7 +41,7 @@ pub(super) fn particulars(
 ) -> Particulars {
     let issued_on = quote.summary.sent_at.map_or_else(|| change.today(), |at| change.date_of(at));
     Particulars {
-        company: change.company.clone(),
+        company: Company::clone(&change.company),
         client_address: client.postal_address(),
         client_phone: client.phone.clone(),
         work_site,
@@ -151,7 +151,7 @@ impl Quotes<'_> {
 async fn is_current(tx: &mut CompanyTx<'_>, quote: &Quote, shown: &Particulars) -> Result<bool, Error> {
     let client = tx.clients().find(quote.summary.client_id).await?;
     let work_site = tx.quotes().find_work_site(quote.summary.id).await?;
-    Ok(shown.company == tx.change.company
+    Ok(shown.company == *tx.change.company
         && shown.client_address == client.postal_address()
         && shown.client_phone == client.phone
         && shown.work_site == work_site)

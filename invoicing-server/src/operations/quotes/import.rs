@@ -182,7 +182,7 @@ async fn is_current(
 ) -> Result<bool, Error> {
     let year = tx.change.today().year();
     Ok(tx.quote_series(year).next().await? == number
-        && frozen.particulars.company == tx.change.company
+        && frozen.particulars.company == *tx.change.company
         && tx.clients().find(client.id).await.map_err(missing_client)? == *client)
 }
 

@@ -19,7 +19,7 @@ const GRAIN_MS: i64 = 20;
 impl Shared {
     /// Asks the database for the time.
     pub(super) async fn correct_clock(&self) -> Result<(), sqlx::Error> {
-        let mut connection = Connection::Postgres(self.session().await?);
+        let mut connection = Connection::of(self.session().await?);
         let env = &self.context.env;
         let before = env.now().as_millis();
         let there: i64 = connection.query(NOW, &[]).scalar().await?;

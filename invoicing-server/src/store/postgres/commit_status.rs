@@ -32,8 +32,8 @@ const BATCH: i64 = 10_000;
 /// synchronous standby, there too.
 const ASK: &str = "INSERT INTO commit_status (id, at, given_up) VALUES ($1, $2, true) \
      ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING given_up";
-const PRUNE: &str =
-    "DELETE FROM commit_status WHERE id = ANY(ARRAY(SELECT id FROM commit_status WHERE at < $1 LIMIT $2))";
+const PRUNE: &str = "DELETE FROM commit_status \
+     WHERE id = ANY(ARRAY(SELECT id FROM commit_status WHERE id < $1 ORDER BY id LIMIT $2))";
 
 /// Whether a transaction was committed.
 ///
@@ -73,7 +73,7 @@ async fn ask(shared: &Shared, id: Uuid) -> Result<bool, sqlx::Error> {
     let given_up: bool =
         match tokio::time::timeout(shared.answer_limit, asked).await.unwrap_or_else(|_| Err(no_answer())) {
             Err(sqlx::Error::Database(_)) => {
-                let mut connection = Connection::Postgres(shared.session().await?);
+                let mut connection = Connection::of(shared.session().await?);
                 connection.query(ASK, &[&id, &now]).scalar().await?
             }
             asked => asked?,
@@ -86,12 +86,17 @@ fn millis_of(id: Uuid) -> i64 {
     i64::try_from(id.as_u128() >> 80).unwrap_or(i64::MAX)
 }
 
+/// The lowest id of an instant.
+fn first_of(millis: i64) -> Uuid {
+    Uuid::from_u128(u128::try_from(millis).unwrap_or(0) << 80)
+}
+
 impl Postgres {
     /// Deletes the commit status of old transactions, in batches.
     pub(in crate::store) async fn prune_commit_status(&self) -> Result<(), Error> {
-        let mut connection = Connection::Postgres(self.shared.session().await?);
+        let mut connection = Connection::of(self.shared.session().await?);
         let before = self.shared.context.env.now().as_millis().saturating_sub(KEPT_MS);
-        while connection.query(PRUNE, &[&before, &BATCH]).execute().await? > 0 {}
+        while connection.query(PRUNE, &[&first_of(before), &BATCH]).execute().await? > 0 {}
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! A PostgreSQL database that several nodes share.
 //!
-//! Each operation is a transaction of its own on a connection of the pool. A change of a company locks the company's row
-//! first, so that changes of one company are serial and those of different companies do not wait for each other.
+//! Changes of a company lock its row first, so that changes of one company are serial and those of different companies do not wait for each other.
 //! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
 //! ([`commit_status`]).
 
+mod calls;
 mod clock;
 mod commit_status;
 mod notify;
@@ -13,11 +13,10 @@ mod write;
 
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::TryFutureExt as _;
-use futures_util::future::BoxFuture;
-use invoicing_core::{CompanyId, WebhookId};
+use invoicing_core::WebhookId;
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::task::JoinSet;
@@ -30,12 +29,12 @@ use super::deliveries::AllDeliveries;
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
 use super::notification::OnIncoming;
 use super::session::Session;
-use super::tx::{StoreContext, Tx};
+use super::tx::StoreContext;
 use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
-use crate::keyed_semaphore::KeyedSemaphore;
 use crate::queue::Queue;
+use calls::Turns;
 use notify::Notifier;
 use retry::Failure;
 
@@ -47,7 +46,7 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const BEGIN_SWEEP: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = '10min'; \
      SET LOCAL tcp_keepalives_idle = 30; SET LOCAL tcp_keepalives_interval = 10; SET LOCAL tcp_keepalives_count = 3";
 
-/// Statements that each connection keeps prepared; every statement of this crate fits.
+/// Statements that each connection keeps prepared; those that are common fit.
 const PREPARED: usize = 256;
 /// A connection that has been idle for longer is asked whether it still lives before it is used.
 const IDLE: Duration = Duration::from_millis(500);
@@ -56,15 +55,9 @@ const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 /// How much longer than the server's own limits an answer is waited for.
 const ANSWER_MARGIN: Duration = Duration::from_secs(2);
 
-/// Operations of one company that may ask for a connection: one that has the row, and one that waits for it.
-const AT_ONCE: u32 = 2;
-
 /// An open database.
 pub(crate) struct Postgres {
     shared: Arc<Shared>,
-    /// Operations on one company wait for its row, each with a connection of its own. Without a limit, a busy company
-    /// would leave no connection to the others.
-    company_queue: KeyedSemaphore,
     /// The task that listens, sends, and corrects the clock. Ends when it is dropped.
     listener: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -79,6 +72,8 @@ struct Shared {
     answer_limit: Duration,
     context: Arc<StoreContext>,
     notifier: Notifier,
+    /// Operations on one company, which wait for its row, take turns: a busy company has one connection.
+    turns: Turns,
 }
 
 impl Postgres {
@@ -112,18 +107,15 @@ impl Postgres {
             answer_limit,
             context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
+            turns: Turns::default(),
         };
         shared.correct_clock().await?;
-        Ok(Self {
-            shared: Arc::new(shared),
-            company_queue: KeyedSemaphore::new(AT_ONCE),
-            listener: tokio::sync::Mutex::default(),
-        })
+        Ok(Self { shared: Arc::new(shared), listener: tokio::sync::Mutex::default() })
     }
 
     /// A connection that reads, waited for no longer than that.
     pub(super) async fn read(&self, limit: Duration) -> Result<Connection, Error> {
-        Ok(Connection::Postgres(self.shared.session_within(limit).await?))
+        Ok(Connection::of(self.shared.session_within(limit).await?))
     }
 
     /// Runs what has no effect that a retry could repeat, until it succeeds or fails for good.
@@ -132,22 +124,7 @@ impl Postgres {
         A: Future<Output = Result<T, Error>>,
     {
         let attempt = move |limit| attempt(limit).map_err(Failure::from);
-        retry::retry(&self.shared.context.env, Instant::now(), attempt).await
-    }
-
-    /// Runs an operation in a transaction. `company`: the one whose row it locks.
-    pub(super) async fn write<T, F>(&self, company: Option<CompanyId>, operation: F) -> Result<T, Error>
-    where
-        T: Send + 'static,
-        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
-    {
-        let begun = Instant::now();
-        let _permit = match company {
-            Some(company) => Some(self.company_queue.acquire_within(company, 1, retry::RETRY_FOR).await?),
-            None => None,
-        };
-        let attempt = move |limit| write::attempt(&self.shared, limit, operation.clone());
-        retry::retry(&self.shared.context.env, begun, attempt).await
+        retry::retry(&self.shared.context.env, attempt).await
     }
 
     /// Claims for several webhooks in one call. Where its answer is lost, what it claimed waits for the end of the lease.
@@ -157,7 +134,7 @@ impl Postgres {
         wanted: &[(WebhookId, usize)],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
-            let mut connection = Connection::Postgres(self.shared.session().await?);
+            let mut connection = Connection::of(self.shared.session().await?);
             AllDeliveries(&mut connection).claim_several(claimant, wanted).await
         };
         let mut claimed = claimed.await.map_err(Arc::new);
@@ -176,11 +153,11 @@ impl Postgres {
     async fn try_sweep_lock(&self, limit: Duration) -> Result<Option<Connection>, Error> {
         let mut session = self.shared.session_within(limit).await?;
         let begin = format!("{BEGIN_SWEEP}; SELECT pg_try_advisory_xact_lock({SWEEP_LOCK})");
-        let locked: bool = session.begin(begin).await?;
+        let locked: bool = session.begin_with(begin).await?;
         if !locked {
             session.roll_back().await?;
         }
-        Ok(locked.then_some(Connection::Postgres(session)))
+        Ok(locked.then_some(Connection::of(session)))
     }
 
     /// Receives the notifications of this node, and exchanges them with other nodes until the database is closed.

@@ -136,7 +136,7 @@ pub(super) async fn send_waiting(shared: &Shared) {
         let message = Message { from: shared.node, notifications: notifications.to_vec() };
         let Ok(text) = serde_json::to_string(&message) else { continue };
         let sent = async {
-            let mut connection = Connection::Postgres(shared.session().await?);
+            let mut connection = Connection::of(shared.session().await?);
             connection.query(NOTIFY, &[&text]).execute().await
         };
         if let Err(error) = sent.await {

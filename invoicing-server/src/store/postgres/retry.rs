@@ -10,7 +10,7 @@ use crate::env::Env;
 use crate::error::StatementError;
 
 /// How long a call is retried: longer than a node that stands still may hold a lock, with the default limits.
-pub(super) const RETRY_FOR: Duration = Duration::from_secs(8);
+const RETRY_FOR: Duration = Duration::from_secs(8);
 /// Shortest wait for a connection, however little of that is left.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 /// The first pause between two tries; each next one is twice as long, up to the longest.
@@ -47,29 +47,59 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-/// Makes attempts for a call that began then, until one succeeds or fails for good, or the time is over. Each attempt is
-/// told how long it may wait for a connection.
-pub(super) async fn retry<T, A>(
-    env: &Env,
-    begun: Instant,
-    mut attempt: impl FnMut(Duration) -> A,
-) -> Result<T, Error>
+/// How long a call that began then may wait for a connection.
+pub(super) fn time_left(begun: Instant) -> Duration {
+    RETRY_FOR.saturating_sub(begun.elapsed()).max(SHORTEST_WAIT)
+}
+
+/// Whether a call that began then may be tried again.
+pub(super) fn has_time(begun: Instant) -> bool {
+    begun.elapsed() <= RETRY_FOR
+}
+
+/// The pauses between attempts, each twice as long as the one before.
+pub(super) struct Pauses<'e> {
+    env: &'e Env,
+    next: Duration,
+}
+
+impl<'e> Pauses<'e> {
+    pub(super) fn new(env: &'e Env) -> Self {
+        Self { env, next: FIRST_PAUSE }
+    }
+
+    /// Waits if something is to be done again. Otherwise the next failure is the first.
+    pub(super) async fn wait_if(&mut self, again: bool) {
+        if again {
+            self.wait().await;
+        } else {
+            self.next = FIRST_PAUSE;
+        }
+    }
+
+    /// With jitter of up to one half, so that transactions that collided do not collide again.
+    pub(super) async fn wait(&mut self) {
+        let [chance] = self.env.bytes::<1>();
+        tokio::time::sleep(self.next + self.next * u32::from(chance) / 512).await;
+        self.next = (self.next * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// Makes attempts until one succeeds or fails for good, or the time is over. Each is told how long it may wait for a
+/// connection.
+pub(super) async fn retry<T, A>(env: &Env, mut attempt: impl FnMut(Duration) -> A) -> Result<T, Error>
 where
     A: Future<Output = Result<T, Failure>>,
 {
-    let mut pause = FIRST_PAUSE;
+    let (begun, mut pauses) = (Instant::now(), Pauses::new(env));
     loop {
-        let left = RETRY_FOR.saturating_sub(begun.elapsed()).max(SHORTEST_WAIT);
-        let error = match attempt(left).await {
+        let error = match attempt(time_left(begun)).await {
             Ok(value) => return Ok(value),
-            Err(Failure::Transient(error)) if begun.elapsed() + pause <= RETRY_FOR => error,
+            Err(Failure::Transient(error)) if has_time(begun) => error,
             Err(Failure::Transient(error) | Failure::Permanent(error)) => return Err(error),
         };
         tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
-        // Jitter of up to one half, so that transactions that collided do not collide again.
-        let [chance] = env.bytes::<1>();
-        tokio::time::sleep(pause + pause * u32::from(chance) / 512).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pauses.wait().await;
     }
 }
 
