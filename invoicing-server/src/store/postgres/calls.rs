@@ -18,7 +18,7 @@ use super::super::tx::Tx;
 use crate::Error;
 
 /// Most calls in one transaction. Bounds how long the first one waits for the last.
-const GROUP: usize = 64;
+pub(super) const GROUP: usize = 64;
 
 /// An operation, and its caller.
 pub(super) trait Call: Send {
@@ -104,10 +104,10 @@ impl Turns {
     }
 
     /// The next calls of a company.
-    pub(super) fn take(&self, company: CompanyId) -> Group {
+    pub(super) fn take(&self, company: CompanyId, at_most: usize) -> Group {
         let mut companies = self.0.lock();
         let Some(waiting) = companies.get_mut(&company) else { return Group::new() };
-        let group = waiting.len().min(GROUP);
+        let group = waiting.len().min(at_most);
         waiting.drain(..group).collect()
     }
 
@@ -123,6 +123,8 @@ impl Turns {
 
     /// Ends the turns of a company whose task has ended early. The callers hear that it has.
     pub(super) fn end(&self, company: CompanyId) {
-        self.0.lock().remove(&company);
+        let ended = self.0.lock().remove(&company);
+        // What an operation holds is dropped after the lock.
+        drop(ended);
     }
 }

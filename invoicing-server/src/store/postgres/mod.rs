@@ -9,6 +9,7 @@ mod clock;
 mod commit_status;
 mod notify;
 mod retry;
+mod turn;
 mod write;
 
 use std::str::FromStr;

@@ -68,13 +68,9 @@ impl<'e> Pauses<'e> {
         Self { env, next: FIRST_PAUSE }
     }
 
-    /// Waits if something is to be done again. Otherwise the next failure is the first.
-    pub(super) async fn wait_if(&mut self, again: bool) {
-        if again {
-            self.wait().await;
-        } else {
-            self.next = FIRST_PAUSE;
-        }
+    /// The next failure is the first.
+    pub(super) fn restart(&mut self) {
+        self.next = FIRST_PAUSE;
     }
 
     /// With jitter of up to one half, so that transactions that collided do not collide again.

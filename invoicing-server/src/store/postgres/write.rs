@@ -1,12 +1,11 @@
 //! Runs operations in transactions, with [retries](super::retry).
 //!
 //! An operation has no effect before the commit, so it can be run again. Operations on one company that wait at the same
-//! time [share a transaction](super::calls). One that is refused before it has changed anything leaves the others alone.
-//! After any other refusal, or a statement that failed, the transaction is rolled back, and the others run each by itself.
+//! time [share a transaction](super::turn). One that is refused before it has changed anything leaves the others alone.
+//! After any other refusal, or a statement that failed, the transaction is rolled back, and each runs by itself.
 //!
 //! The commit runs in a task of its own: where the caller is cancelled, committed deliveries are still handed over.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +25,8 @@ use super::super::webhooks::{SUBSCRIBERS, SubscriberRow};
 use super::super::write_cache::{LastNumber, WriteCache};
 use super::calls::{Call, Group, call};
 use super::commit_status::{self, IN_DOUBT};
-use super::retry::{self, Failure, Pauses};
+use super::retry::{self, Failure};
+use super::turn::{Turn, run_alone};
 use super::{BEGIN, Postgres, Shared};
 use crate::Error;
 use crate::env::Env;
@@ -56,156 +56,78 @@ impl Postgres {
             Some(company) => self.join(company, call),
             None => run_alone(&self.shared, call).await,
         }
-        answer.await.map_err(|_| Error::unavailable("the database did not take the operation"))?
+        answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
     }
 
     #[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
     fn join(&self, company: CompanyId, call: Box<dyn Call>) {
         if self.shared.turns.join(company, call) {
-            tokio::spawn(Turn { shared: Arc::clone(&self.shared), company, has_left: false }.work());
+            tokio::spawn(Turn::new(Arc::clone(&self.shared), company).work());
         }
     }
-}
-
-/// The task of a company. Where it ends early, no caller waits for it.
-struct Turn {
-    shared: Arc<Shared>,
-    company: CompanyId,
-    has_left: bool,
-}
-
-impl Turn {
-    /// Runs calls until none waits.
-    async fn work(mut self) {
-        let shared = Arc::clone(&self.shared);
-        let mut pauses = Pauses::new(&shared.context.env);
-        let mut again = Vec::new();
-        while !(again.is_empty() && self.leave()) {
-            again.push(shared.turns.take(self.company));
-            again = run(&shared, Some(self.company), again).await;
-            pauses.wait_if(!again.is_empty()).await;
-        }
-    }
-
-    fn leave(&mut self) -> bool {
-        self.has_left = self.shared.turns.leave(self.company);
-        self.has_left
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if !self.has_left {
-            self.shared.turns.end(self.company);
-        }
-    }
-}
-
-/// Runs a call that is of no company until it is answered.
-async fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) {
-    let mut pauses = Pauses::new(&shared.context.env);
-    let mut groups = vec![vec![call]];
-    while !groups.is_empty() {
-        groups = run(shared, None, groups).await;
-        pauses.wait_if(!groups.is_empty()).await;
-    }
-}
-
-/// Runs groups one after the other. Returns those that have failed transiently and are to be run again.
-async fn run(shared: &Arc<Shared>, company: Option<CompanyId>, groups: Vec<Group>) -> Vec<Group> {
-    let (mut groups, mut again) = (VecDeque::from(groups), Vec::new());
-    while let Some(group) = groups.pop_front() {
-        let group = in_time(group, || Error::unavailable("the queue of the company is too long"));
-        if group.is_empty() {
-            continue;
-        }
-        match attempt(shared, company, group).await {
-            Ended::Answered { rest } => groups.push_front(rest),
-            Ended::Failed(group, error) => answer_all(group, error),
-            Ended::Apart(group) => group.into_iter().rev().for_each(|call| groups.push_front(vec![call])),
-            Ended::Again(group, error) => {
-                tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
-                let error = Arc::new(error);
-                again.push(in_time(group, || Error::unavailable(Arc::clone(&error))));
-            }
-        }
-    }
-    again.retain(|group| !group.is_empty());
-    again
-}
-
-/// The calls that are still waited for. Those that have waited too long are answered.
-fn in_time(group: Group, error: impl Fn() -> Error) -> Group {
-    let (in_time, late): (Group, Group) = group.into_iter().partition(|call| retry::has_time(call.begun()));
-    for call in late {
-        call.answer(Err(error()));
-    }
-    in_time.into_iter().filter(|call| call.is_wanted()).collect()
 }
 
 /// What has become of a group.
-enum Ended {
+pub(super) enum Ended {
     /// Some are answered; there was no time for the rest.
     Answered { rest: Group },
     /// Nothing is committed, and a retry may succeed.
-    Again(Group, Error),
-    /// Nothing is committed. One of them does not let the others share its transaction.
-    Apart(Group),
-    /// For good.
-    Failed(Group, Error),
+    Again { calls: Group, error: Error, has_begun: bool },
+    /// Nothing is committed, as the last one may not share a transaction with the others.
+    Apart(Group, Error),
+    /// For good, but for the rest, for which there was no time.
+    Failed { calls: Group, error: Error, rest: Group },
 }
 
 impl Ended {
-    fn of(group: Group, failure: Failure) -> Self {
+    fn of(calls: Group, failure: Failure, has_begun: bool) -> Self {
         match failure {
-            Failure::Transient(error) => Self::Again(group, error),
-            Failure::Permanent(error) => Self::Failed(group, error),
+            Failure::Transient(error) => Self::Again { calls, error, has_begun },
+            Failure::Permanent(error) => Self::Failed { calls, error, rest: Group::new() },
         }
-    }
-}
-
-/// Answers all with one error.
-fn answer_all(mut group: Group, error: Error) {
-    if group.len() == 1 {
-        return group.remove(0).answer(Err(error));
-    }
-    let error = Arc::new(error);
-    for call in group {
-        call.answer(Err(Error::unavailable(Arc::clone(&error))));
     }
 }
 
 /// Runs a group in one transaction.
-async fn attempt(shared: &Arc<Shared>, company: Option<CompanyId>, mut group: Group) -> Ended {
+pub(super) async fn attempt(shared: &Arc<Shared>, company: Option<CompanyId>, mut group: Group) -> Ended {
     let youngest = group.iter().map(|call| call.begun()).max().unwrap_or_else(Instant::now);
     let (mut unfinished, id) = match begin(shared, retry::time_left(youngest), company).await {
         Ok(begun) => begun,
-        Err(failure) => return Ended::of(group, failure),
+        Err(failure) => return Ended::of(group, failure, false),
     };
-    let refusals = match unfinished.run(&mut group).await {
-        Ok(refusals) => refusals,
-        Err(failure) => {
-            unfinished.roll_back().await;
-            // Alone, each gets its own error, and the others none.
-            return if group.len() > 1 { Ended::Apart(group) } else { Ended::of(group, failure) };
-        }
-    };
+    let mut refusals = Vec::with_capacity(group.len());
+    if let Err(failure) = unfinished.run(&mut group, &mut refusals).await {
+        unfinished.roll_back().await;
+        return apart(group, refusals.len(), failure);
+    }
     let rest = group.split_off(refusals.len());
     if refusals.iter().all(Option::is_some) {
         unfinished.roll_back().await;
     } else if let Err(failure) = commit_in_time(shared, unfinished, id).await {
         return match failure {
-            Failure::Transient(error) => Ended::Again(group.into_iter().chain(rest).collect(), error),
-            Failure::Permanent(error) => {
-                answer_all(group, error);
-                Ended::Answered { rest }
+            Failure::Transient(error) => {
+                Ended::Again { calls: group.into_iter().chain(rest).collect(), error, has_begun: true }
             }
+            Failure::Permanent(error) => Ended::Failed { calls: group, error, rest },
         };
     }
     for (call, refusal) in group.into_iter().zip(refusals) {
         call.answer(refusal.map_or(Ok(()), Err));
     }
     Ended::Answered { rest }
+}
+
+/// A group that one call, or the end of all, has made fail. Alone, each gets its own error, and the others none.
+fn apart(mut group: Group, failed: usize, failure: Failure) -> Ended {
+    if group.len() == 1 {
+        return Ended::of(group, failure, true);
+    }
+    if failed < group.len() {
+        let failed = group.remove(failed);
+        group.push(failed);
+    }
+    let (Failure::Permanent(error) | Failure::Transient(error)) = failure;
+    Ended::Apart(group, error)
 }
 
 /// Begins a transaction in one call, which also takes a block of the row ids of deliveries, locks the company, and reads
@@ -275,35 +197,30 @@ impl Unfinished {
         }
     }
 
-    /// Runs calls one after the other, for as long as there is time. Which of these are refused, and have left nothing. They
-    /// are answered after the commit, as they may have seen what it commits.
+    /// Runs calls one after the other, for as long as there is time. `refusals`: an entry for each, an error where it is
+    /// refused and has left nothing. They are answered after the commit, as they may have seen what it commits.
     ///
     /// # Errors
     /// Where the transaction cannot be committed.
-    async fn run(&mut self, group: &mut Group) -> Result<Vec<Option<Error>>, Failure> {
+    async fn run(&mut self, group: &mut Group, refusals: &mut Vec<Option<Error>>) -> Result<(), Failure> {
         let Self(tx) = self;
-        let (begun, mut refusals) = (Instant::now(), Vec::with_capacity(group.len()));
+        let begun = Instant::now();
         for call in group {
             if begun.elapsed() > GROUP_TIME {
                 break;
             }
             let savepoint = tx.savepoint();
-            let refusal = match call.run(tx).await {
-                Ok(()) if call.is_wanted() => None,
-                // The caller has gone away meanwhile: as if it had never asked.
-                Ok(()) => Some(Error::unavailable("nobody waits for the operation")),
-                Err(error) => Some(error),
-            };
-            refusals.push(match refusal {
-                Some(error) if !tx.undo_to(savepoint) => return Err(error.into()),
-                refusal => refusal,
+            refusals.push(match call.run(tx).await {
+                Ok(()) => None,
+                Err(error) if tx.undo_to(savepoint) => Some(error),
+                Err(error) => return Err(error.into()),
             });
         }
         match tx.connection() {
             Connection::Postgres(session, _) => session.finish().await?,
             Connection::SqliteWriter(..) | Connection::SqliteReader(_) => {}
         }
-        Ok(refusals)
+        Ok(())
     }
 }
 

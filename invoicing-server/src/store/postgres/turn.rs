@@ -1,0 +1,184 @@
+//! Turns: which calls share a transaction, and which of them run again.
+//!
+//! Calls for one company that wait at the same time [share a transaction](super::write). Where one of them fails in it, all
+//! run again, each by itself, so that each gets its own error. A transient failure is [tried again](super::retry).
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use invoicing_core::CompanyId;
+
+use super::Shared;
+use super::calls::{Call, GROUP, Group};
+use super::retry::{self, Pauses};
+use super::write::{Ended, attempt};
+use crate::Error;
+
+/// The task of a company. Where it ends early, no caller waits for it.
+pub(super) struct Turn {
+    shared: Arc<Shared>,
+    company: CompanyId,
+    has_left: bool,
+}
+
+impl Turn {
+    pub(super) fn new(shared: Arc<Shared>, company: CompanyId) -> Self {
+        Self { shared, company, has_left: false }
+    }
+
+    /// Runs calls until none waits.
+    pub(super) async fn work(mut self) {
+        let shared = Arc::clone(&self.shared);
+        let mut pauses = Pauses::new(&shared.context.env);
+        let mut again = VecDeque::new();
+        while !(again.is_empty() && self.leave()) {
+            self.take(&mut again);
+            again = run(&shared, Some(self.company), again).await.pause(&mut pauses).await;
+        }
+    }
+
+    /// Takes the calls that wait. They share a transaction with calls that failed transiently, where there is room.
+    fn take(&self, batches: &mut VecDeque<Batch>) {
+        let turns = &self.shared.turns;
+        match batches.back_mut() {
+            Some(last) if !last.is_apart => {
+                let room = GROUP.saturating_sub(last.calls.len());
+                last.calls.extend(turns.take(self.company, room));
+            }
+            _ => batches.push_back(Batch::new(turns.take(self.company, GROUP))),
+        }
+    }
+
+    fn leave(&mut self) -> bool {
+        self.has_left = self.shared.turns.leave(self.company);
+        self.has_left
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.has_left {
+            self.shared.turns.end(self.company);
+        }
+    }
+}
+
+/// Runs a call that is of no company until it is answered.
+pub(super) async fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) {
+    let mut pauses = Pauses::new(&shared.context.env);
+    let mut batches = VecDeque::from([Batch::new(vec![call])]);
+    while !batches.is_empty() {
+        batches = run(shared, None, batches).await.pause(&mut pauses).await;
+    }
+}
+
+/// Calls that are to share a transaction.
+struct Batch {
+    calls: Group,
+    /// Why it is not committed yet.
+    cause: Option<Arc<Error>>,
+    /// Whether it is a call that does not share a transaction any more.
+    is_apart: bool,
+}
+
+impl Batch {
+    fn new(calls: Group) -> Self {
+        Self { calls, cause: None, is_apart: false }
+    }
+
+    /// Answers the calls that have waited too long, and leaves out those whose caller has gone away. Whether any is left.
+    fn keep_in_time(&mut self) -> bool {
+        let calls = std::mem::take(&mut self.calls).into_iter().filter(|call| call.is_wanted());
+        let (in_time, late): (Group, Group) = calls.partition(|call| retry::has_time(call.begun()));
+        self.calls = in_time;
+        for call in late {
+            call.answer(Err(match &self.cause {
+                Some(cause) => shared_error(cause),
+                None => Error::unavailable("the queue of the company is too long"),
+            }));
+        }
+        !self.calls.is_empty()
+    }
+}
+
+/// What is left of batches after each was tried.
+#[derive(Default)]
+struct Round {
+    /// Those that have failed transiently, and those behind a transaction that could not begin.
+    again: VecDeque<Batch>,
+    /// Whether any was answered.
+    has_answered: bool,
+}
+
+impl Round {
+    /// Waits if something is to be done again. The pauses grow for as long as nothing is answered.
+    async fn pause(self, pauses: &mut Pauses<'_>) -> VecDeque<Batch> {
+        if self.has_answered {
+            pauses.restart();
+        }
+        if !self.again.is_empty() {
+            pauses.wait().await;
+        }
+        self.again
+    }
+}
+
+/// Runs batches one after the other.
+async fn run(shared: &Arc<Shared>, company: Option<CompanyId>, mut batches: VecDeque<Batch>) -> Round {
+    let mut round = Round::default();
+    while let Some(mut batch) = batches.pop_front() {
+        if !batch.keep_in_time() {
+            continue;
+        }
+        match attempt(shared, company, std::mem::take(&mut batch.calls)).await {
+            Ended::Answered { rest } => {
+                round.has_answered = true;
+                batches.push_front(Batch::new(rest));
+            }
+            Ended::Failed { calls, error, rest } => {
+                round.has_answered = true;
+                answer_all(calls, error);
+                batches.push_front(Batch::new(rest));
+            }
+            Ended::Apart(calls, error) => {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    "operations no longer share a transaction"
+                );
+                let cause = Some(Arc::new(error));
+                for call in calls.into_iter().rev() {
+                    batches.push_front(Batch { calls: vec![call], cause: cause.clone(), is_apart: true });
+                }
+            }
+            Ended::Again { calls, error, has_begun } => {
+                tracing::debug!(error = &error as &dyn std::error::Error, "retry after a transient failure");
+                round.again.push_back(Batch { calls, cause: Some(Arc::new(error)), ..batch });
+                if !has_begun {
+                    // The others would wait as long, and in vain.
+                    round.again.append(&mut batches);
+                }
+            }
+        }
+    }
+    round.again.retain_mut(Batch::keep_in_time);
+    round
+}
+
+/// Answers all with one error.
+fn answer_all(mut calls: Group, error: Error) {
+    if calls.len() == 1 {
+        return calls.remove(0).answer(Err(error));
+    }
+    let error = Arc::new(error);
+    for call in calls {
+        call.answer(Err(shared_error(&error)));
+    }
+}
+
+/// An error that several callers hear.
+fn shared_error(error: &Arc<Error>) -> Error {
+    match **error {
+        Error::Internal(_) => Error::internal(Arc::clone(error)),
+        _ => Error::unavailable(Arc::clone(error)),
+    }
+}
