@@ -16,8 +16,8 @@ pub(crate) struct CompanyRow<'c>(pub(super) Scope<'c>);
 
 /// A company and its last stamp; no other transaction changes the company or its records before the end of this one.
 pub(super) const LOCK: Sql = Sql {
-    sqlite: "SELECT record, version, last_stamp FROM company WHERE id = $1",
-    postgres: "SELECT record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",
+    sqlite: "SELECT id, record, version, last_stamp FROM company WHERE id = $1",
+    postgres: "SELECT id, record, version, last_stamp FROM company WHERE id = $1 FOR UPDATE",
 };
 
 /// A company as it is stored.
@@ -63,8 +63,10 @@ impl CompanyRow<'_> {
     pub(super) async fn set_stamp(&mut self, stamp: Timestamp) -> Result<(), Error> {
         static SET_STAMP: Write = Write {
             table: "company",
-            statement: "UPDATE company SET last_stamp = $2 /* FROM last row */ WHERE id = $1",
-            postgres: &[],
+            statement: "UPDATE company SET last_stamp = $2 WHERE id = $1",
+            postgres: &["
+                UPDATE company SET last_stamp = last.stamp
+                FROM (SELECT $1 AS id, max($2) AS stamp /* FROM rows */ GROUP BY 1) AS last WHERE company.id = last.id"],
             replaces: false,
         };
         self.0.write(&SET_STAMP, &[&stamp]).await

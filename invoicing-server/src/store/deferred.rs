@@ -14,8 +14,8 @@ use super::arguments::{Cell, Column, PostgresQuery};
 
 /// A write of a row that can wait. `$1` is the company, `$2` the id of the record.
 ///
-/// On PostgreSQL several rows are written at once, with an array for each argument. For that, `/* FROM rows */` and
-/// `/* rows, */` stand where their numbers come from, and `/* FROM last row */` where only the last one counts.
+/// On PostgreSQL several rows, of several companies, are written at once, with an array for each argument. For that,
+/// `/* FROM rows */` or `/* rows, */` stands where their numbers come from.
 #[derive(Debug)]
 pub(super) struct Write {
     /// Writes that wait at the same time and have the same name are of one kind.
@@ -187,11 +187,7 @@ impl Rows {
             let rows = format!("unnest({}) WITH ORDINALITY AS rows (cell, row_number)", self.array(1, first));
             text = text
                 .replace("/* FROM rows */", &format!("FROM {rows}"))
-                .replace("/* rows, */", &format!("{rows},"))
-                .replace(
-                    "/* FROM last row */",
-                    &format!("FROM cardinality({}) AS row_number", self.array(1, first)),
-                );
+                .replace("/* rows, */", &format!("{rows},"));
         }
         if self.write.replaces { text + " RETURNING 1" } else { text }
     }
@@ -242,7 +238,7 @@ mod tests {
     };
     static UPDATE: Write = Write {
         table: "envelope",
-        statement: "UPDATE envelope SET text = $3 /* FROM last row */ WHERE id = $2",
+        statement: "UPDATE envelope SET text = $3 /* FROM rows */ WHERE id = $2",
         postgres: &[],
         replaces: true,
     };
@@ -273,7 +269,7 @@ mod tests {
         assert_eq!(
             text(&deferred.waiting),
             format!(
-                "WITH w0 AS (UPDATE envelope SET text = $3 /* FROM last row */ WHERE id = $2 RETURNING 1), \
+                "WITH w0 AS (UPDATE envelope SET text = $3 /* FROM rows */ WHERE id = $2 RETURNING 1), \
                  w1 AS (INSERT INTO letter \
                  SELECT ($4::uuid[])[row_number], ($5::uuid[])[row_number], ($6::text[])[row_number] FROM {rows}), \
                  w2 AS (SELECT 1 FROM {rows}, f(($5::uuid[])[row_number])) SELECT (SELECT count(*) FROM w0)"
@@ -282,12 +278,12 @@ mod tests {
         assert_eq!(deferred.take().replaced, [("envelope", 1)]);
         assert!(deferred.is_empty());
         let several = with(&[(&UPDATE, 2), (&UPDATE, 3)]);
-        let of_last = "UPDATE envelope SET text = ($3::text[])[row_number] \
-             FROM cardinality($1::uuid[]) AS row_number WHERE id = ($2::uuid[])[row_number] RETURNING 1";
-        assert_eq!(
-            text(&several.waiting),
-            format!("WITH w0 AS ({of_last}) SELECT (SELECT count(*) FROM w0)")
+        let rows = "unnest($1::uuid[]) WITH ORDINALITY AS rows (cell, row_number)";
+        let part = format!(
+            "UPDATE envelope SET text = ($3::text[])[row_number] FROM {rows} \
+             WHERE id = ($2::uuid[])[row_number] RETURNING 1"
         );
+        assert_eq!(text(&several.waiting), format!("WITH w0 AS ({part}) SELECT (SELECT count(*) FROM w0)"));
     }
 
     #[test]

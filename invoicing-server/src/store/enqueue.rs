@@ -71,7 +71,9 @@ pub(super) static INSERT_EVENT: Write = Write {
             CASE state WHEN 2 THEN $14 END, CASE state WHEN 1 THEN $8 ELSE 0 END
         FROM (SELECT key, value, $5 ->> key AS state FROM json_each($4))",
     postgres: &[
-        "UPDATE company SET last_stamp = $13 /* FROM last row */ WHERE id = $1",
+        "
+        UPDATE company SET last_stamp = last.stamp
+        FROM (SELECT $1 AS id, max($13) AS stamp /* FROM rows */ GROUP BY 1) AS last WHERE company.id = last.id",
         "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT $1, $2, $10, $11, $12 /* FROM rows */",
         "
         INSERT INTO delivery

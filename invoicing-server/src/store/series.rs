@@ -9,7 +9,8 @@ use super::scope::Scope;
 use super::write_cache::LastNumber;
 use crate::Error;
 
-pub(super) const LAST_NUMBERS: &str = "SELECT kind, year, last, last_date FROM series WHERE company_id = $1";
+pub(super) const LAST_NUMBERS: &str =
+    "SELECT company_id, kind, year, last, last_date FROM series WHERE company_id = $1";
 
 /// A series of a company.
 pub(crate) struct Series<'c> {

@@ -117,7 +117,7 @@ impl From<WebhookRow> for Webhook {
 
 /// The webhooks of a company, as an event needs them.
 pub(super) const SUBSCRIBERS: &str = "
-    SELECT id, kinds, disabled_at FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
+    SELECT company_id, id, kinds, disabled_at FROM webhook WHERE company_id = $1 AND removed_at IS NULL ORDER BY id";
 
 #[derive(FromRow)]
 pub(super) struct SubscriberRow {

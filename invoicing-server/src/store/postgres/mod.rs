@@ -7,9 +7,11 @@
 mod calls;
 mod clock;
 mod commit_status;
+mod company;
+mod lane;
 mod notify;
 mod retry;
-mod turn;
+mod turns;
 mod write;
 
 use std::str::FromStr;
@@ -17,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::TryFutureExt as _;
-use invoicing_core::WebhookId;
+use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::task::JoinSet;
@@ -35,9 +37,10 @@ use crate::Error;
 use crate::config::{PostgresSettings, SettingError};
 use crate::env::Env;
 use crate::queue::Queue;
-use calls::Turns;
+use lane::Lane;
 use notify::Notifier;
 use retry::Failure;
+use turns::Turns;
 
 /// A transaction that has waited for a lock sees what was committed meanwhile. The database may have another default level.
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
@@ -74,7 +77,8 @@ struct Shared {
     context: Arc<StoreContext>,
     notifier: Notifier,
     /// Operations on one company, which wait for its row, take turns: a busy company has one connection.
-    turns: Turns,
+    companies: Turns<CompanyId>,
+    lanes: Turns<Lane>,
 }
 
 impl Postgres {
@@ -108,7 +112,8 @@ impl Postgres {
             answer_limit,
             context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
-            turns: Turns::default(),
+            companies: Turns::default(),
+            lanes: Turns::default(),
         };
         shared.correct_clock().await?;
         Ok(Self { shared: Arc::new(shared), listener: tokio::sync::Mutex::default() })

@@ -1,11 +1,12 @@
 //! Runs operations in transactions, with [retries](super::retry).
 //!
-//! An operation has no effect before the commit, so it can be run again. Operations on one company that wait at the same
-//! time [share a transaction](super::turn). One that is refused before it has changed anything leaves the others alone.
+//! An operation has no effect before the commit, so it can be run again. Operations that wait at the same time
+//! [share a transaction](super::lane). One that is refused before it has changed anything leaves the others alone.
 //! After any other refusal, or a statement that failed, the transaction is rolled back, and each runs by itself.
 //!
 //! The commit runs in a task of its own: where the caller is cancelled, committed deliveries are still handed over.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,10 +24,10 @@ use super::super::series::LAST_NUMBERS;
 use super::super::subscriber::Subscriber;
 use super::super::webhooks::{SUBSCRIBERS, SubscriberRow};
 use super::super::write_cache::{LastNumber, WriteCache};
-use super::calls::{Call, Group, call};
+use super::calls::{Group, call};
 use super::commit_status::{self, IN_DOUBT};
+use super::company::run_alone;
 use super::retry::{self, Failure};
-use super::turn::{Turn, run_alone};
 use super::{BEGIN, Postgres, Shared};
 use crate::Error;
 use crate::env::Env;
@@ -40,6 +41,9 @@ const COMMIT_LIMIT: Duration = Duration::from_secs(20);
 /// How long a transaction takes up calls: much shorter than other nodes wait for the company's row.
 const GROUP_TIME: Duration = Duration::from_millis(100);
 
+/// How long a transaction of several companies waits for a row that another one has locked.
+const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
+
 impl Postgres {
     /// Runs an operation in a transaction. `company`: the one whose row it locks.
     pub(in crate::store) async fn write<T, F>(
@@ -51,20 +55,22 @@ impl Postgres {
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
     {
-        let (call, answer) = call(operation);
+        let (call, answer) = call(company, operation);
         match company {
-            Some(company) => self.join(company, call),
+            Some(company) => self.shared.join(company, call),
             None => run_alone(&self.shared, call).await,
         }
         answer.await.map_err(|_| Error::unavailable("the operation was given up, and may have happened"))?
     }
+}
 
-    #[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
-    fn join(&self, company: CompanyId, call: Box<dyn Call>) {
-        if self.shared.turns.join(company, call) {
-            tokio::spawn(Turn::new(Arc::clone(&self.shared), company).work());
-        }
-    }
+/// Whether a transaction waits for a company that another one has locked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Locks {
+    /// It does, and has one company or none.
+    Waited,
+    /// It leaves the company out.
+    Free,
 }
 
 /// What has become of a group.
@@ -88,13 +94,21 @@ impl Ended {
     }
 }
 
-/// Runs a group in one transaction.
-pub(super) async fn attempt(shared: &Arc<Shared>, company: Option<CompanyId>, mut group: Group) -> Ended {
-    let youngest = group.iter().map(|call| call.begun()).max().unwrap_or_else(Instant::now);
-    let (mut unfinished, id) = match begin(shared, retry::time_left(youngest), company).await {
+/// Runs a group in one transaction. Calls for companies that it did not get are handed over.
+pub(super) async fn attempt(shared: &Arc<Shared>, locks: Locks, mut group: Group) -> Ended {
+    let Some(youngest) = group.iter().map(|call| call.begun()).max() else {
+        return Ended::Answered { rest: group };
+    };
+    let companies: BTreeSet<_> = group.iter().filter_map(|call| call.company()).collect();
+    let (mut unfinished, id) = match begin(shared, retry::time_left(youngest), locks, &companies).await {
         Ok(begun) => begun,
         Err(failure) => return Ended::of(group, failure, false),
     };
+    if locks == Locks::Free {
+        let (locked, busy) = group.into_iter().partition(|call| unfinished.has_locked(call.company()));
+        shared.hand_over(busy);
+        group = locked;
+    }
     let mut refusals = Vec::with_capacity(group.len());
     if let Err(failure) = unfinished.run(&mut group, &mut refusals).await {
         unfinished.roll_back().await;
@@ -130,25 +144,33 @@ fn apart(mut group: Group, failed: usize, failure: Failure) -> Ended {
     Ended::Apart(group, error)
 }
 
-/// Begins a transaction in one call, which also takes a block of the row ids of deliveries, locks the company, and reads
-/// what each change of it needs. A statement each, so the reads see all that was committed before the lock was taken.
+/// Begins a transaction in one call, which also takes a block of the row ids of deliveries, locks the companies, and reads
+/// what each change of them needs. A statement each, so the reads see all that was committed before the locks were taken.
 async fn begin(
     shared: &Shared,
     limit: Duration,
-    company: Option<CompanyId>,
+    locks: Locks,
+    companies: &BTreeSet<CompanyId>,
 ) -> Result<(Unfinished, Uuid), Failure> {
     let mut session = shared.session_within(limit).await?;
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
-    let limits = shared.limits_behind_pooler();
     let mut begin = format!(
-        "{BEGIN}{limits}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false) \
-         RETURNING nextval('delivery_id_block')"
+        "{BEGIN}{limits}{lock_timeout}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false) \
+         RETURNING nextval('delivery_id_block')",
+        limits = shared.limits_behind_pooler(),
+        lock_timeout = if locks == Locks::Free { SHORT_WAIT } else { "" },
     );
-    if let Some(company) = company {
-        for statement in [LOCK.postgres, SUBSCRIBERS, LAST_NUMBERS] {
+    if !companies.is_empty() {
+        let ids: Vec<_> = companies.iter().map(CompanyId::to_string).collect();
+        let ids = format!("ANY('{{{}}}')", ids.join(","));
+        let lock = match locks {
+            Locks::Waited => LOCK.postgres.to_owned(),
+            Locks::Free => format!("{} SKIP LOCKED", LOCK.postgres),
+        };
+        for statement in [&lock, SUBSCRIBERS, LAST_NUMBERS] {
             begin += "; ";
-            begin += &statement.replace("$1", &format!("'{company}'"));
+            begin += &statement.replace("$1", &ids);
         }
     }
     let mut answers = match session.begin(begin).await {
@@ -160,10 +182,10 @@ async fn begin(
         }
     };
     let mut cache = WriteCache::default();
-    if let Some(company) = company {
-        let of_company = answers.split_off(answers.len().saturating_sub(3));
+    if !companies.is_empty() {
+        let of_companies = answers.split_off(answers.len().saturating_sub(3));
         // What cannot be read, each operation finds by itself.
-        let _ = remember(&mut cache, company, &of_company, env);
+        let _ = remember(&mut cache, &of_companies, env);
     }
     let block = answers.last().and_then(|rows| rows.first()).ok_or(sqlx::Error::RowNotFound)?;
     let block: i64 = block.try_get(0)?;
@@ -172,24 +194,48 @@ async fn begin(
     Ok((Unfinished(tx), id))
 }
 
-/// Remembers the company, its webhooks and its numbers. Without a row there is no such company, which the operation finds.
-fn remember(cache: &mut WriteCache, id: CompanyId, answers: &[Vec<PgRow>], env: &Env) -> Result<(), Error> {
-    let [company, webhooks, numbers] = answers else {
+/// Remembers the companies that are locked, their webhooks and their numbers.
+fn remember(cache: &mut WriteCache, answers: &[Vec<PgRow>], env: &Env) -> Result<(), Error> {
+    let [companies, webhooks, numbers] = answers else {
         return Err(Error::internal("a statement was not answered"));
     };
-    let Some(company) = company.first() else { return Ok(()) };
-    let (company, last_stamp) = StoredCompany::from_row(company)?.read(id)?;
-    cache.remember(&CompanyChange::new(company, last_stamp, env.now())?, last_stamp);
-    let webhooks = webhooks.iter().map(|row| SubscriberRow::from_row(row).map(Subscriber::from));
-    cache.remember_subscribers(id, &webhooks.collect::<Result<Arc<_>, _>>()?);
-    cache.remember_numbers(id, numbers.iter().map(LastNumber::from_row).collect::<Result<Arc<_>, _>>()?);
+    let (webhooks, numbers) = (by_company(webhooks)?, by_company(numbers)?);
+    for row in companies {
+        let company = row.try_get("id")?;
+        let webhooks = webhooks.get(&company).into_iter().flatten().copied();
+        let numbers = numbers.get(&company).into_iter().flatten().copied();
+        // One that cannot be read fails the operations on it only.
+        let company = CompanyId(company);
+        let Ok((record, last_stamp)) = StoredCompany::from_row(row)?.read(company) else { continue };
+        let Ok(change) = CompanyChange::new(record, last_stamp, env.now()) else { continue };
+        cache.remember(&change, last_stamp);
+        let webhooks = webhooks.map(|row| SubscriberRow::from_row(row).map(Subscriber::from));
+        cache.remember_subscribers(company, &webhooks.collect::<Result<Arc<_>, _>>()?);
+        cache.remember_numbers(company, numbers.map(LastNumber::from_row).collect::<Result<Arc<_>, _>>()?);
+    }
     Ok(())
+}
+
+/// The rows of each company.
+fn by_company(rows: &[PgRow]) -> Result<HashMap<Uuid, Vec<&PgRow>>, sqlx::Error> {
+    let mut companies: HashMap<_, Vec<_>> = HashMap::new();
+    for row in rows {
+        companies.entry(row.try_get("company_id")?).or_default().push(row);
+    }
+    Ok(companies)
 }
 
 /// A transaction that discards its work for after the commit when it is dropped. After a commit there is none.
 struct Unfinished(Tx);
 
 impl Unfinished {
+    /// Whether the transaction has locked a company.
+    fn has_locked(&mut self, company: Option<CompanyId>) -> bool {
+        let now = self.0.env().now();
+        let cache = self.0.connection().write_cache();
+        company.zip(cache).is_some_and(|(company, cache)| cache.change(company, now).is_some())
+    }
+
     /// Rolls back explicitly, so that the connection can be used again.
     async fn roll_back(&mut self) {
         if let Err(error) = self.0.connection().end_transaction().await {

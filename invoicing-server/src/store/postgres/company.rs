@@ -1,7 +1,7 @@
-//! Turns: which calls share a transaction, and which of them run again.
+//! A company's own transactions: for calls that a [lane](super::lane) did not bring to an end.
 //!
-//! Calls for one company that wait at the same time [share a transaction](super::write). Where one of them fails in it, all
-//! run again, each by itself, so that each gets its own error. A transient failure is [tried again](super::retry).
+//! Calls that wait at the same time [share a transaction](super::write). Where one of them fails in it, all run again, each
+//! by itself, so that each gets its own error. A transient failure is [tried again](super::retry).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -9,57 +9,30 @@ use std::sync::Arc;
 use invoicing_core::CompanyId;
 
 use super::Shared;
-use super::calls::{Call, GROUP, Group};
+use super::calls::{Call, Group, answer_all, shared_error};
 use super::retry::{self, Pauses};
-use super::write::{Ended, attempt};
+use super::turns::{GROUP, Turn};
+use super::write::{Ended, Locks, attempt};
 use crate::Error;
 
-/// The task of a company. Where it ends early, no caller waits for it.
-pub(super) struct Turn {
-    shared: Arc<Shared>,
-    company: CompanyId,
-    has_left: bool,
-}
-
-impl Turn {
-    pub(super) fn new(shared: Arc<Shared>, company: CompanyId) -> Self {
-        Self { shared, company, has_left: false }
-    }
-
-    /// Runs calls until none waits.
-    pub(super) async fn work(mut self) {
-        let shared = Arc::clone(&self.shared);
-        let mut pauses = Pauses::new(&shared.context.env);
-        let mut again = VecDeque::new();
-        while !(again.is_empty() && self.leave()) {
-            self.take(&mut again);
-            again = run(&shared, Some(self.company), again).await.pause(&mut pauses).await;
-        }
-    }
-
-    /// Takes the calls that wait. They share a transaction with calls that failed transiently, where there is room.
-    fn take(&self, batches: &mut VecDeque<Batch>) {
-        let turns = &self.shared.turns;
-        match batches.back_mut() {
-            Some(last) if !last.is_apart => {
-                let room = GROUP.saturating_sub(last.calls.len());
-                last.calls.extend(turns.take(self.company, room));
-            }
-            _ => batches.push_back(Batch::new(turns.take(self.company, GROUP))),
-        }
-    }
-
-    fn leave(&mut self) -> bool {
-        self.has_left = self.shared.turns.leave(self.company);
-        self.has_left
+/// Runs the calls of a company until none waits.
+pub(super) async fn work(shared: Arc<Shared>, mut turn: Turn<CompanyId>) {
+    let mut pauses = Pauses::new(&shared.context.env);
+    let mut again = VecDeque::new();
+    while !(again.is_empty() && turn.leave()) {
+        take(&turn, &mut again);
+        again = run(&shared, again).await.pause(&mut pauses).await;
     }
 }
 
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if !self.has_left {
-            self.shared.turns.end(self.company);
+/// Takes the calls that wait. They share a transaction with calls that failed transiently, where there is room.
+fn take(turn: &Turn<CompanyId>, batches: &mut VecDeque<Batch>) {
+    match batches.back_mut() {
+        Some(last) if !last.is_apart => {
+            let room = GROUP.saturating_sub(last.calls.len());
+            last.calls.extend(turn.take(room));
         }
+        _ => batches.push_back(Batch::new(turn.take(GROUP))),
     }
 }
 
@@ -68,7 +41,7 @@ pub(super) async fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) {
     let mut pauses = Pauses::new(&shared.context.env);
     let mut batches = VecDeque::from([Batch::new(vec![call])]);
     while !batches.is_empty() {
-        batches = run(shared, None, batches).await.pause(&mut pauses).await;
+        batches = run(shared, batches).await.pause(&mut pauses).await;
     }
 }
 
@@ -124,13 +97,13 @@ impl Round {
 }
 
 /// Runs batches one after the other.
-async fn run(shared: &Arc<Shared>, company: Option<CompanyId>, mut batches: VecDeque<Batch>) -> Round {
+async fn run(shared: &Arc<Shared>, mut batches: VecDeque<Batch>) -> Round {
     let mut round = Round::default();
     while let Some(mut batch) = batches.pop_front() {
         if !batch.keep_in_time() {
             continue;
         }
-        match attempt(shared, company, std::mem::take(&mut batch.calls)).await {
+        match attempt(shared, Locks::Waited, std::mem::take(&mut batch.calls)).await {
             Ended::Answered { rest } => {
                 round.has_answered = true;
                 batches.push_front(Batch::new(rest));
@@ -162,23 +135,4 @@ async fn run(shared: &Arc<Shared>, company: Option<CompanyId>, mut batches: VecD
     }
     round.again.retain_mut(Batch::keep_in_time);
     round
-}
-
-/// Answers all with one error.
-fn answer_all(mut calls: Group, error: Error) {
-    if calls.len() == 1 {
-        return calls.remove(0).answer(Err(error));
-    }
-    let error = Arc::new(error);
-    for call in calls {
-        call.answer(Err(shared_error(&error)));
-    }
-}
-
-/// An error that several callers hear.
-fn shared_error(error: &Arc<Error>) -> Error {
-    match **error {
-        Error::Internal(_) => Error::internal(Arc::clone(error)),
-        _ => Error::unavailable(Arc::clone(error)),
-    }
 }

@@ -1,0 +1,83 @@
+//! Calls that wait for a task, which takes several at a time.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::calls::{Call, Group};
+
+/// Most calls in one transaction. Bounds how long the first one waits for the last.
+pub(super) const GROUP: usize = 64;
+
+/// The calls that wait for each task. A key without an entry has no task.
+pub(super) struct Turns<K>(Arc<Mutex<HashMap<K, Group>>>);
+
+impl<K: Copy + Eq + Hash> Turns<K> {
+    /// Lets a call wait for the task of a key, which is begun where there is none.
+    pub(super) fn join(&self, key: K, call: Box<dyn Call>, begin: impl FnOnce(Turn<K>)) {
+        match self.0.lock().entry(key) {
+            Entry::Occupied(mut waiting) => return waiting.get_mut().push(call),
+            Entry::Vacant(none) => drop(none.insert(vec![call])),
+        }
+        begin(Turn { turns: Self(Arc::clone(&self.0)), key, has_left: false });
+    }
+
+    /// Whether a key has a task.
+    pub(super) fn has(&self, key: K) -> bool {
+        self.0.lock().contains_key(&key)
+    }
+}
+
+impl<K> Default for Turns<K> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+/// What the task of a key has. Where it ends early, the callers hear that it has.
+pub(super) struct Turn<K: Copy + Eq + Hash> {
+    turns: Turns<K>,
+    key: K,
+    has_left: bool,
+}
+
+impl<K: Copy + Eq + Hash> Turn<K> {
+    /// The next calls. Of each company the first ones, so that one with many delays no other.
+    pub(super) fn take(&self, at_most: usize) -> Group {
+        let mut keys = self.turns.0.lock();
+        let Some(waiting) = keys.get_mut(&self.key) else { return Group::new() };
+        if waiting.len() > at_most {
+            let mut places = HashMap::new();
+            waiting.sort_by_cached_key(|call| {
+                let place = places.entry(call.company()).or_insert(0_usize);
+                *place += 1;
+                *place
+            });
+        }
+        let taken = waiting.len().min(at_most);
+        waiting.drain(..taken).collect()
+    }
+
+    /// Ends the turn if no call waits. Whether it has.
+    pub(super) fn leave(&mut self) -> bool {
+        let mut keys = self.turns.0.lock();
+        self.has_left = keys.get(&self.key).is_none_or(Vec::is_empty);
+        if self.has_left {
+            keys.remove(&self.key);
+        }
+        self.has_left
+    }
+}
+
+impl<K: Copy + Eq + Hash> Drop for Turn<K> {
+    fn drop(&mut self) {
+        if !self.has_left {
+            let ended = self.turns.0.lock().remove(&self.key);
+            // What an operation holds is dropped after the lock.
+            drop(ended);
+        }
+    }
+}
