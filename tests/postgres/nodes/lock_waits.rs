@@ -1,12 +1,14 @@
 //! A write waits for other changes of the same company, and for nothing else.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{EventKind, NewClient, Plan, QuoteStatus};
 use invoicing_server::CompanyHandle;
 use invoicing_tests::{Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use tokio::time::timeout;
 
 use super::{WAITING, call, comes_to};
 use crate::support::{
@@ -102,8 +104,8 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
     assert_eq!((client.created_at, client.updated_at), (world.now(), world.now()));
 }
 
-/// More than there are connections.
-const CROWD: usize = 200;
+/// More than there are connections, and far more than share a transaction.
+const CROWD: usize = 400;
 
 #[on_postgres(worker_threads = 4)]
 async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn() {
@@ -124,4 +126,32 @@ async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_tur
     let (made, done_before) = tokio::join!(crowd, beside);
     assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
     assert!(done_before < CROWD / 2, "one of another company waited for {done_before} of the crowd");
+}
+
+/// How many others there are: some of them share transactions with the company that waits.
+const OTHERS: usize = 12;
+/// Longer than a transaction of several companies waits for a row, and shorter than a company's own does.
+const SOON: Duration = Duration::from_secs(2);
+
+/// Rules: ISOLATION-1
+#[on_postgres(worker_threads = 4)]
+async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
+    let world = World::new().await;
+    let webhook = hook_for(&world.company, "http://127.0.0.1:9/", EventKind::ALL).await.webhook.id;
+    let mut others = Vec::new();
+    for number in 0..OTHERS {
+        let (other, _) = world.another(&format!("Other {number}"), Plan::Starter).await;
+        others.push(other);
+    }
+    let mut locking = PgConnection::connect(world.place().url()).await.unwrap();
+    locking.execute("BEGIN; SELECT FROM webhook FOR UPDATE").await.unwrap();
+    let webhooks = world.company.webhooks();
+    let beside = async {
+        comes_to("a change that waits", async || world.count(WAITING).await > 0).await;
+        let made = join_all(others.iter().map(|other| draft_of(other)));
+        timeout(SOON, made).await.expect("others are not delayed for long");
+        locking.close().await.unwrap();
+    };
+    let (disabled, ()) = tokio::join!(webhooks.disable(webhook), beside);
+    disabled.unwrap();
 }
