@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{EventKind, NewClient, Plan, QuoteStatus};
-use invoicing_server::CompanyHandle;
+use invoicing_server::{CompanyHandle, PostgresSettings};
 use invoicing_tests::{Receiver, World, on_postgres};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use tokio::time::timeout;
@@ -130,14 +130,16 @@ async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_tur
 
 /// How many others there are: some of them share transactions with the company that waits.
 const OTHERS: usize = 12;
-/// Longer than a transaction of several companies waits for a row, and shorter than a company's own does.
-const SOON: Duration = Duration::from_secs(2);
+/// Much longer than a transaction of several companies waits for a row, and shorter than a company's own does.
+const SOON: Duration = Duration::from_secs(20);
+const LOCK_TIMEOUT_MS: u64 = 60_000;
 
 /// Rules: ISOLATION-1
 #[on_postgres(worker_threads = 4)]
 async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
     let world = World::new().await;
-    let webhook = hook_for(&world.company, "http://127.0.0.1:9/", EventKind::ALL).await.webhook.id;
+    let receiver = Receiver::start().await;
+    let webhook = hook_for(&world.company, &receiver.url, EventKind::ALL).await.webhook.id;
     let mut others = Vec::new();
     for number in 0..OTHERS {
         let (other, _) = world.another(&format!("Other {number}"), Plan::Starter).await;
@@ -145,7 +147,12 @@ async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
     }
     let mut locking = PgConnection::connect(world.place().url()).await.unwrap();
     locking.execute("BEGIN; SELECT FROM webhook FOR UPDATE").await.unwrap();
-    let webhooks = world.company.webhooks();
+    let settings =
+        PostgresSettings { lock_timeout_ms: LOCK_TIMEOUT_MS, ..PostgresSettings::new(world.place().url()) };
+    let node = world.node_at(settings, world.invoicing.env().clone()).await;
+    let here = |company: &CompanyHandle| node.company(company.id());
+    let (company, others) = (here(&world.company), others.iter().map(here).collect::<Vec<_>>());
+    let webhooks = company.webhooks();
     let beside = async {
         comes_to("a change that waits", async || world.count(WAITING).await > 0).await;
         let made = join_all(others.iter().map(|other| draft_of(other)));
@@ -154,4 +161,5 @@ async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
     };
     let (disabled, ()) = tokio::join!(webhooks.disable(webhook), beside);
     disabled.unwrap();
+    node.close().await;
 }
