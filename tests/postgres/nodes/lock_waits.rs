@@ -155,7 +155,7 @@ async fn a_company_whose_webhook_is_locked_soon_delays_no_other() {
     let webhooks = company.webhooks();
     let beside = async {
         comes_to("a change that waits", async || world.count(WAITING).await > 0).await;
-        let made = join_all(others.iter().map(|other| draft_of(other)));
+        let made = join_all(others.iter().map(draft_of));
         timeout(SOON, made).await.expect("others are not delayed for long");
         locking.close().await.unwrap();
     };

@@ -10,6 +10,7 @@ use invoicing_core::CompanyId;
 use tokio::sync::oneshot;
 
 use super::super::tx::Tx;
+use super::retry;
 use crate::Error;
 
 /// An operation, and its caller.
@@ -87,6 +88,19 @@ where
     }
 }
 
+/// The calls whose callers still wait. Those that have waited too long are answered. `cause`: why they are not committed yet.
+pub(super) fn in_time(calls: Group, cause: Option<&Arc<Error>>) -> Group {
+    let wanted = calls.into_iter().filter(|call| call.is_wanted());
+    let (in_time, late): (Group, Group) = wanted.partition(|call| retry::has_time(call.begun()));
+    for call in late {
+        call.answer(Err(match cause {
+            Some(cause) => shared_error(cause),
+            None => Error::unavailable("the queue for the database is too long"),
+        }));
+    }
+    in_time
+}
+
 /// Answers all with one error.
 pub(super) fn answer_all(mut calls: Group, error: Error) {
     if calls.len() == 1 {
@@ -99,7 +113,7 @@ pub(super) fn answer_all(mut calls: Group, error: Error) {
 }
 
 /// An error that several callers hear.
-pub(super) fn shared_error(error: &Arc<Error>) -> Error {
+fn shared_error(error: &Arc<Error>) -> Error {
     match **error {
         Error::Internal(_) => Error::internal(Arc::clone(error)),
         _ => Error::unavailable(Arc::clone(error)),

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use invoicing_core::CompanyId;
 
 use super::Shared;
-use super::calls::{Call, Group, answer_all, shared_error};
-use super::retry::{self, Pauses};
+use super::calls::{Call, Group, answer_all, in_time};
+use super::retry::Pauses;
 use super::turns::{GROUP, Turn};
 use super::write::{Ended, Locks, attempt};
 use crate::Error;
@@ -59,17 +59,9 @@ impl Batch {
         Self { calls, cause: None, is_apart: false }
     }
 
-    /// Answers the calls that have waited too long, and leaves out those whose caller has gone away. Whether any is left.
+    /// Whether any call is left that is [in time](in_time).
     fn keep_in_time(&mut self) -> bool {
-        let calls = std::mem::take(&mut self.calls).into_iter().filter(|call| call.is_wanted());
-        let (in_time, late): (Group, Group) = calls.partition(|call| retry::has_time(call.begun()));
-        self.calls = in_time;
-        for call in late {
-            call.answer(Err(match &self.cause {
-                Some(cause) => shared_error(cause),
-                None => Error::unavailable("the queue of the company is too long"),
-            }));
-        }
+        self.calls = in_time(std::mem::take(&mut self.calls), self.cause.as_ref());
         !self.calls.is_empty()
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use invoicing_core::CompanyId;
 
-use super::calls::{Call, Group, answer_all};
+use super::calls::{Call, Group, answer_all, in_time};
 use super::turns::{GROUP, Turn};
 use super::write::{Ended, Locks, attempt};
 use super::{Shared, company};
@@ -58,8 +58,7 @@ async fn work(shared: Arc<Shared>, mut turn: Turn<Lane>) {
     let mut calls = Group::new();
     while !(calls.is_empty() && turn.leave()) {
         calls.extend(turn.take(GROUP.saturating_sub(calls.len())));
-        calls.retain(|call| call.is_wanted());
-        calls = match attempt(&shared, Locks::Free, calls).await {
+        calls = match attempt(&shared, Locks::Free, in_time(calls, None)).await {
             Ended::Answered { rest } => rest,
             Ended::Failed { calls, error, rest } => {
                 answer_all(calls, error);
