@@ -71,6 +71,23 @@ struct Rows {
     columns: Vec<Column>,
 }
 
+/// How the arguments of a statement are given.
+#[cfg(feature = "postgres")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// One row of each kind, which costs least.
+    Scalars,
+    /// For all kinds, however many rows: a form for each would make many statements to prepare.
+    Arrays,
+}
+
+#[cfg(feature = "postgres")]
+impl Form {
+    fn of(waiting: &[Rows]) -> Self {
+        if waiting.iter().all(|rows| rows.count == 1) { Self::Scalars } else { Self::Arrays }
+    }
+}
+
 /// The writes that waited, as one statement.
 #[cfg(feature = "postgres")]
 pub(super) struct Statement {
@@ -144,9 +161,10 @@ impl Deferred {
         let mut waiting = std::mem::take(self).waiting;
         // In one order, so that few statements have to be prepared.
         waiting.sort_by_key(|rows| rows.write.table);
-        let query = sqlx::query(AssertSqlSafe(text(&waiting)));
+        let form = Form::of(&waiting);
+        let query = sqlx::query(AssertSqlSafe(text(&waiting, form)));
         let query = waiting.iter().fold(query, |query, rows| {
-            rows.columns.iter().fold(query, |query, column| column.bind(query, rows.count == 1))
+            rows.columns.iter().fold(query, |query, column| column.bind(query, form == Form::Scalars))
         });
         let replaced = waiting.iter().filter(|rows| rows.write.replaces);
         let replaced = replaced.map(|rows| (rows.write.table, rows.count)).collect();
@@ -172,17 +190,17 @@ impl Rows {
     }
 
     /// A statement for these rows, whose `$1` is the argument after the first ones.
-    fn part(&self, statement: &str, first: usize) -> String {
+    fn part(&self, statement: &str, first: usize, form: Form) -> String {
         let mut pieces = statement.split('$');
         let mut text = pieces.next().unwrap_or_default().to_owned();
         for piece in pieces {
             let digits = piece.bytes().take_while(u8::is_ascii_digit).count();
             let (number, rest) = piece.split_at(digits);
             let number: usize = number.parse().expect("the number of an argument");
-            text += &self.argument(number, first);
+            text += &self.argument(number, first, form);
             text += rest;
         }
-        if self.count > 1 {
+        if form == Form::Arrays {
             // The planner expects few rows of `unnest`, so it finds those of the table by their index.
             let rows = format!("unnest({}) WITH ORDINALITY AS rows (cell, row_number)", self.array(1, first));
             text = text
@@ -192,10 +210,10 @@ impl Rows {
         if self.write.replaces { text + " RETURNING 1" } else { text }
     }
 
-    fn argument(&self, number: usize, first: usize) -> String {
-        match self.count {
-            1 => format!("${}", number + first),
-            _ => format!("({})[row_number]", self.array(number, first)),
+    fn argument(&self, number: usize, first: usize, form: Form) -> String {
+        match form {
+            Form::Scalars => format!("${}", number + first),
+            Form::Arrays => format!("({})[row_number]", self.array(number, first)),
         }
     }
 
@@ -207,13 +225,13 @@ impl Rows {
 /// `WITH w0 AS (…), w1 AS (…) SELECT …`, with the arguments of the parts one after the other. Answers how many records
 /// were replaced.
 #[cfg(feature = "postgres")]
-fn text(waiting: &[Rows]) -> String {
+fn text(waiting: &[Rows], form: Form) -> String {
     let (mut parts, mut counts, mut arguments) = (Vec::new(), Vec::new(), 0);
     for rows in waiting {
         debug_assert!(!rows.write.replaces || rows.statements().len() == 1, "a count for each kind");
         for statement in rows.statements() {
             let name = format!("w{}", parts.len());
-            parts.push(format!("{name} AS ({})", rows.part(statement, arguments)));
+            parts.push(format!("{name} AS ({})", rows.part(statement, arguments, form)));
             if rows.write.replaces {
                 counts.push(format!("(SELECT count(*) FROM {name})"));
             }
@@ -265,11 +283,13 @@ mod tests {
     fn the_parts_of_a_statement_have_arguments_of_their_own_in_one_order() {
         let mut deferred = with(&[(&INSERT, 1), (&UPDATE, 2), (&INSERT, 3)]);
         deferred.waiting.sort_by_key(|rows| rows.write.table);
+        let envelopes = "unnest($1::uuid[]) WITH ORDINALITY AS rows (cell, row_number)";
         let rows = "unnest($4::uuid[]) WITH ORDINALITY AS rows (cell, row_number)";
         assert_eq!(
-            text(&deferred.waiting),
+            text(&deferred.waiting, Form::of(&deferred.waiting)),
             format!(
-                "WITH w0 AS (UPDATE envelope SET text = $3 /* FROM rows */ WHERE id = $2 RETURNING 1), \
+                "WITH w0 AS (UPDATE envelope SET text = ($3::text[])[row_number] FROM {envelopes} \
+                 WHERE id = ($2::uuid[])[row_number] RETURNING 1), \
                  w1 AS (INSERT INTO letter \
                  SELECT ($4::uuid[])[row_number], ($5::uuid[])[row_number], ($6::text[])[row_number] FROM {rows}), \
                  w2 AS (SELECT 1 FROM {rows}, f(($5::uuid[])[row_number])) SELECT (SELECT count(*) FROM w0)"
@@ -277,13 +297,12 @@ mod tests {
         );
         assert_eq!(deferred.take().replaced, [("envelope", 1)]);
         assert!(deferred.is_empty());
-        let several = with(&[(&UPDATE, 2), (&UPDATE, 3)]);
-        let rows = "unnest($1::uuid[]) WITH ORDINALITY AS rows (cell, row_number)";
-        let part = format!(
-            "UPDATE envelope SET text = ($3::text[])[row_number] FROM {rows} \
-             WHERE id = ($2::uuid[])[row_number] RETURNING 1"
+        let single = with(&[(&UPDATE, 2)]);
+        assert_eq!(
+            text(&single.waiting, Form::of(&single.waiting)),
+            "WITH w0 AS (UPDATE envelope SET text = $3 /* FROM rows */ WHERE id = $2 RETURNING 1) \
+             SELECT (SELECT count(*) FROM w0)"
         );
-        assert_eq!(text(&several.waiting), format!("WITH w0 AS ({part}) SELECT (SELECT count(*) FROM w0)"));
     }
 
     #[test]

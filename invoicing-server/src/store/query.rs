@@ -66,8 +66,9 @@ impl Query<'_> {
             Self::Sqlite(connection, query) => Ok(query.execute(connection).await?.rows_affected()),
             #[cfg(feature = "postgres")]
             Self::Postgres { session, query, reads, leaves_trace } => {
-                session.before(reads, leaves_trace).await?;
+                session.before(reads, false).await?;
                 let done = session.ask(async move |connection| query.execute(connection).await).await?;
+                session.leaves_trace(leaves_trace && done.rows_affected() > 0);
                 Ok(done.rows_affected())
             }
         }

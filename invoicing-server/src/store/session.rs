@@ -79,8 +79,13 @@ impl Session {
         if self.writes.deferred.concerns(reads) {
             self.send_deferred().await?;
         }
-        self.writes.leaves_trace |= leaves_trace;
+        self.leaves_trace(leaves_trace);
         Ok(())
+    }
+
+    /// Notes whether a statement has changed something.
+    pub(super) fn leaves_trace(&mut self, leaves_trace: bool) {
+        self.writes.leaves_trace |= leaves_trace;
     }
 
     /// Lets a write wait. One that stands in its way is sent first.

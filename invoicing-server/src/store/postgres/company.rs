@@ -12,7 +12,7 @@ use super::Shared;
 use super::calls::{Call, Group, answer_all, in_time};
 use super::retry::Pauses;
 use super::turns::{GROUP, Turn};
-use super::write::{Ended, Locks, attempt};
+use super::write::{Ended, attempt};
 use crate::Error;
 
 /// Runs the calls of a company until none waits.
@@ -95,7 +95,7 @@ async fn run(shared: &Arc<Shared>, mut batches: VecDeque<Batch>) -> Round {
         if !batch.keep_in_time() {
             continue;
         }
-        match attempt(shared, Locks::Waited, std::mem::take(&mut batch.calls)).await {
+        match attempt_in_turn(shared, std::mem::take(&mut batch.calls)).await {
             Ended::Answered { rest } => {
                 round.has_answered = true;
                 batches.push_front(Batch::new(rest));
@@ -127,4 +127,11 @@ async fn run(shared: &Arc<Shared>, mut batches: VecDeque<Batch>) -> Round {
     }
     round.again.retain_mut(Batch::keep_in_time);
     round
+}
+
+/// Runs a group in a transaction. Those that may wait for the row of a company leave connections to all others.
+async fn attempt_in_turn(shared: &Arc<Shared>, calls: Group) -> Ended {
+    let has_company = calls.iter().any(|call| call.company().is_some());
+    let _permit = if has_company { shared.waiting.acquire().await.ok() } else { None };
+    attempt(shared, calls).await
 }

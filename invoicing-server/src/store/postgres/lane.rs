@@ -1,20 +1,30 @@
 //! Lanes: operations on different companies that share a transaction.
 //!
 //! Each company has a lane by its id. A lane runs the calls that wait in one transaction, which locks the companies that are
-//! free. It never waits for a company: calls for one that is locked, and all calls of a transaction that has failed, go to
-//! [transactions of their company](super::company). So a company delays others by no more than a statement takes.
+//! free. What may delay others goes to [transactions of its company](super::company): calls for one that is locked or that
+//! has many, and all calls of a transaction that has failed or takes long.
 
+use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use invoicing_core::CompanyId;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::calls::{Call, Group, answer_all, in_time};
+use super::retry::Failure;
 use super::turns::{GROUP, Turn};
-use super::write::{Ended, Locks, attempt};
+use super::write::{Locks, Ran, commit_and_answer, run};
 use super::{Shared, company};
+use crate::Error;
 
 /// Transactions at once. With more, fewer calls share one.
 const LANES: u128 = 4;
+/// Most calls of a company in a lane. More of them fill transactions of their own.
+const FEW: usize = 8;
+/// How long a lane stays with a transaction, and with its commit. One that is late is committed all the same.
+const LANE_TIME: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lane(u128);
@@ -31,11 +41,11 @@ impl Shared {
         if self.companies.has(company) {
             return self.join_company(company, call);
         }
-        self.lanes.join(Lane::of(company), call, |turn| spawn(work(Arc::clone(self), turn)));
+        self.lanes.join(Lane::of(company), call, |turn| drop(spawn(work(Arc::clone(self), turn))));
     }
 
     fn join_company(self: &Arc<Self>, company: CompanyId, call: Box<dyn Call>) {
-        self.companies.join(company, call, |turn| spawn(company::work(Arc::clone(self), turn)));
+        self.companies.join(company, call, |turn| drop(spawn(company::work(Arc::clone(self), turn))));
     }
 
     /// Gives calls to the transactions of their companies.
@@ -46,30 +56,76 @@ impl Shared {
             }
         }
     }
+
+    /// Gives the calls of companies with more than a few to their own transactions. The others.
+    fn without_crowds(self: &Arc<Self>, mut calls: Group) -> Group {
+        let mut counts = HashMap::new();
+        for call in &calls {
+            *counts.entry(call.company()).or_insert(0_usize) += 1;
+        }
+        self.hand_over(calls.extract_if(.., |call| counts[&call.company()] > FEW).collect());
+        calls
+    }
 }
 
 #[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
-fn spawn(task: impl Future<Output = ()> + Send + 'static) {
-    tokio::spawn(task);
+fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(task)
 }
 
 /// Runs the calls of a lane until none waits.
 async fn work(shared: Arc<Shared>, mut turn: Turn<Lane>) {
     let mut calls = Group::new();
     while !(calls.is_empty() && turn.leave()) {
-        calls.extend(turn.take(GROUP.saturating_sub(calls.len())));
-        calls = match attempt(&shared, Locks::Free, in_time(calls, None)).await {
-            Ended::Answered { rest } => rest,
-            Ended::Failed { calls, error, rest } => {
-                answer_all(calls, error);
-                rest
-            }
-            Ended::Apart(calls, error) | Ended::Again { calls, error, .. } => {
-                let error = &error as &dyn std::error::Error;
-                tracing::debug!(error, "operations no longer share a transaction with other companies");
-                shared.hand_over(calls);
-                Group::new()
-            }
-        };
+        calls.extend(turn.take(usize::MAX));
+        calls = shared.without_crowds(in_time(calls, None));
+        let later = calls.split_off(calls.len().min(GROUP));
+        calls = run_together(&shared, calls).await;
+        calls.extend(later);
     }
+}
+
+/// Runs calls in a transaction. Returns those for which there was no time.
+async fn run_together(shared: &Arc<Shared>, mut calls: Group) -> Group {
+    if calls.is_empty() {
+        return calls;
+    }
+    let session = match shared.session_for(&calls).await {
+        Ok(session) => session,
+        Err(failure) => {
+            answer_all(calls, failure.into_error());
+            return Group::new();
+        }
+    };
+    match timeout(LANE_TIME, run(shared, session, Locks::Free, &mut calls)).await {
+        Ok(Ok(ran)) => {
+            let rest = calls.split_off(ran.refusals.len());
+            // Where this takes longer, the lane goes on meanwhile.
+            let _ = timeout(LANE_TIME, spawn(end(Arc::clone(shared), ran, calls))).await;
+            rest
+        }
+        Ok(Err(stopped)) => {
+            give_up(shared, calls, stopped.failure.into_error());
+            Group::new()
+        }
+        Err(_elapsed) => {
+            give_up(shared, calls, Error::unavailable("the database is slow"));
+            Group::new()
+        }
+    }
+}
+
+/// Ends a transaction of a lane.
+async fn end(shared: Arc<Shared>, ran: Ran, calls: Group) {
+    match commit_and_answer(&shared, ran, calls).await {
+        Ok(()) => {}
+        Err((calls, Failure::Transient(error))) => give_up(&shared, calls, error),
+        Err((calls, Failure::Permanent(error))) => answer_all(calls, error),
+    }
+}
+
+/// Leaves calls that are not committed to transactions of their companies.
+fn give_up(shared: &Arc<Shared>, calls: Group, error: Error) {
+    tracing::debug!(error = &error as &dyn std::error::Error, "operations no longer share a transaction");
+    shared.hand_over(in_time(calls, Some(&Arc::new(error))));
 }

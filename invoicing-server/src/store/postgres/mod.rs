@@ -22,6 +22,7 @@ use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
@@ -78,6 +79,8 @@ struct Shared {
     notifier: Notifier,
     /// Operations on one company, which wait for its row, take turns: a busy company has one connection.
     companies: Turns<CompanyId>,
+    /// Those that wait for a company's row occupy half of the connections at most.
+    waiting: Semaphore,
     lanes: Turns<Lane>,
 }
 
@@ -104,6 +107,7 @@ impl Postgres {
             .connect_with(options.clone())
             .await?;
         prepare(&pool).await?;
+        let connections = usize::try_from(settings.max_connections).unwrap_or(usize::MAX);
         let shared = Shared {
             pool,
             options,
@@ -113,6 +117,7 @@ impl Postgres {
             context: StoreContext::new(env, queue),
             notifier: Notifier::default(),
             companies: Turns::default(),
+            waiting: Semaphore::new(connections.div_ceil(2).min(Semaphore::MAX_PERMITS)),
             lanes: Turns::default(),
         };
         shared.correct_clock().await?;

@@ -25,6 +25,13 @@ pub(super) enum Failure {
     Transient(Error),
 }
 
+impl Failure {
+    pub(super) fn into_error(self) -> Error {
+        let (Self::Permanent(error) | Self::Transient(error)) = self;
+        error
+    }
+}
+
 /// Classifies an error. A timeout of the pool is permanent: the call has waited long enough.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {

@@ -45,18 +45,10 @@ pub(super) struct Turn<K: Copy + Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> Turn<K> {
-    /// The next calls. Of each company the first ones, so that one with many delays no other.
+    /// The next calls.
     pub(super) fn take(&self, at_most: usize) -> Group {
         let mut keys = self.turns.0.lock();
         let Some(waiting) = keys.get_mut(&self.key) else { return Group::new() };
-        if waiting.len() > at_most {
-            let mut places = HashMap::new();
-            waiting.sort_by_cached_key(|call| {
-                let place = places.entry(call.company()).or_insert(0_usize);
-                *place += 1;
-                *place
-            });
-        }
         let taken = waiting.len().min(at_most);
         waiting.drain(..taken).collect()
     }
@@ -88,14 +80,13 @@ mod tests {
 
     use futures_util::future::BoxFuture;
     use invoicing_core::CompanyId;
-    use uuid::Uuid;
 
     use super::*;
     use crate::Error;
     use crate::store::tx::Tx;
 
-    /// A call of a company that nothing runs.
-    struct Idle(u128);
+    /// A call that nothing runs.
+    struct Idle;
 
     impl Call for Idle {
         fn run<'t>(&'t mut self, _tx: &'t mut Tx) -> BoxFuture<'t, Result<(), Error>> {
@@ -103,7 +94,7 @@ mod tests {
         }
 
         fn company(&self) -> Option<CompanyId> {
-            Some(CompanyId(Uuid::from_u128(self.0)))
+            None
         }
 
         fn is_wanted(&self) -> bool {
@@ -117,39 +108,28 @@ mod tests {
         fn answer(self: Box<Self>, _committed: Result<(), Error>) {}
     }
 
-    /// The calls of these companies wait for a task.
-    fn waiting(companies: &[u128]) -> (Turns<u8>, Turn<u8>) {
+    /// Two calls wait for a task.
+    fn waiting() -> (Turns<u8>, Turn<u8>) {
         let (turns, mut turn) = (Turns::default(), None);
-        for company in companies {
-            turns.join(0, Box::new(Idle(*company)), |begun| turn = Some(begun));
+        for _ in 0..2 {
+            turns.join(0, Box::new(Idle), |begun| turn = Some(begun));
         }
         (turns, turn.expect("the first call begins a turn"))
     }
 
-    fn companies(calls: &Group) -> Vec<u128> {
-        calls.iter().filter_map(|call| call.company()).map(|company| company.0.as_u128()).collect()
-    }
-
-    #[test]
-    fn a_company_with_many_calls_lets_others_in_before_its_next() {
-        let (_turns, turn) = waiting(&[1, 1, 1, 1, 2, 1, 3, 2]);
-        assert_eq!(companies(&turn.take(4)), [1, 2, 3, 1]);
-        assert_eq!(companies(&turn.take(4)), [2, 1, 1, 1]);
-        assert!(turn.take(4).is_empty());
-    }
-
     #[test]
     fn a_turn_ends_when_no_call_waits() {
-        let (turns, mut turn) = waiting(&[1, 2]);
+        let (turns, mut turn) = waiting();
+        assert_eq!(turn.take(1).len(), 1);
         assert!(!turn.leave());
-        turn.take(2);
+        assert_eq!(turn.take(2).len(), 1);
         assert!(turn.leave());
         assert!(!turns.has(0));
     }
 
     #[test]
     fn the_calls_of_a_task_that_ends_early_are_dropped() {
-        let (turns, turn) = waiting(&[1, 2]);
+        let (turns, turn) = waiting();
         drop(turn);
         assert!(!turns.has(0), "the next call begins another task");
     }

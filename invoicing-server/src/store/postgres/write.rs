@@ -10,6 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::TryFutureExt as _;
 use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use sqlx::error::DatabaseError;
@@ -34,6 +35,7 @@ use crate::env::Env;
 use crate::queue::{Job, NewDelivery};
 use crate::store::deliveries::AllDeliveries;
 use crate::store::notification::Notification;
+use crate::store::session::Session;
 use crate::store::tx::{BLOCK, Tx};
 
 /// How long a caller waits for a commit. After that the commit is still resolved, and committed deliveries are handed over.
@@ -43,6 +45,17 @@ const GROUP_TIME: Duration = Duration::from_millis(100);
 
 /// How long a transaction of several companies waits for a row that another one has locked.
 const SHORT_WAIT: &str = "; SET LOCAL lock_timeout = '100ms'";
+
+impl Shared {
+    /// A connection for a group, waited for as long as its youngest call may wait.
+    pub(super) fn session_for<'s>(
+        &'s self,
+        group: &Group,
+    ) -> impl Future<Output = Result<Session, Failure>> + use<'s> {
+        let youngest = group.iter().map(|call| call.begun()).max().unwrap_or_else(Instant::now);
+        self.session_within(retry::time_left(youngest)).map_err(Failure::from)
+    }
+}
 
 impl Postgres {
     /// Runs an operation in a transaction. `company`: the one whose row it locks.
@@ -85,74 +98,106 @@ pub(super) enum Ended {
     Failed { calls: Group, error: Error, rest: Group },
 }
 
-impl Ended {
-    fn of(calls: Group, failure: Failure, has_begun: bool) -> Self {
-        match failure {
-            Failure::Transient(error) => Self::Again { calls, error, has_begun },
-            Failure::Permanent(error) => Self::Failed { calls, error, rest: Group::new() },
+/// Runs a group in one transaction, and answers it.
+pub(super) async fn attempt(shared: &Arc<Shared>, mut group: Group) -> Ended {
+    let session = match shared.session_for(&group).await {
+        Ok(session) => session,
+        Err(failure) => return Stopped { failure, at: None }.ended(group),
+    };
+    let ran = match run(shared, session, Locks::Waited, &mut group).await {
+        Ok(ran) => ran,
+        Err(stopped) => return stopped.ended(group),
+    };
+    let rest = group.split_off(ran.refusals.len());
+    match commit_and_answer(shared, ran, group).await {
+        Ok(()) => Ended::Answered { rest },
+        Err((group, Failure::Transient(error))) => {
+            Ended::Again { calls: group.into_iter().chain(rest).collect(), error, has_begun: true }
+        }
+        Err((calls, Failure::Permanent(error))) => Ended::Failed { calls, error, rest },
+    }
+}
+
+/// Calls whose transaction is not committed yet.
+pub(super) struct Ran {
+    unfinished: Unfinished,
+    id: Uuid,
+    /// An entry for each call that was run, an error where it is refused and has left nothing.
+    pub(super) refusals: Vec<Option<Error>>,
+}
+
+/// A transaction that was rolled back.
+pub(super) struct Stopped {
+    pub(super) failure: Failure,
+    /// After how many calls; `None` before the first.
+    at: Option<usize>,
+}
+
+impl Stopped {
+    /// What this means for its calls. Alone, each gets its own error, and the others none.
+    fn ended(self, mut calls: Group) -> Ended {
+        match (self.at, self.failure) {
+            (Some(at), Failure::Permanent(error) | Failure::Transient(error)) if calls.len() > 1 => {
+                if at < calls.len() {
+                    let failed = calls.remove(at);
+                    calls.push(failed);
+                }
+                Ended::Apart(calls, error)
+            }
+            (at, Failure::Transient(error)) => Ended::Again { calls, error, has_begun: at.is_some() },
+            (_, Failure::Permanent(error)) => Ended::Failed { calls, error, rest: Group::new() },
         }
     }
 }
 
-/// Runs a group in one transaction. Calls for companies that it did not get are handed over.
-pub(super) async fn attempt(shared: &Arc<Shared>, locks: Locks, mut group: Group) -> Ended {
-    let Some(youngest) = group.iter().map(|call| call.begun()).max() else {
-        return Ended::Answered { rest: group };
-    };
+/// Begins a transaction and runs a group in it. Calls for companies that it did not get are handed over.
+pub(super) async fn run(
+    shared: &Arc<Shared>,
+    session: Session,
+    locks: Locks,
+    group: &mut Group,
+) -> Result<Ran, Stopped> {
     let companies: BTreeSet<_> = group.iter().filter_map(|call| call.company()).collect();
-    let (mut unfinished, id) = match begin(shared, retry::time_left(youngest), locks, &companies).await {
-        Ok(begun) => begun,
-        Err(failure) => return Ended::of(group, failure, false),
-    };
+    let begun = begin(shared, session, locks, &companies).await;
+    let (mut unfinished, id) = begun.map_err(|failure| Stopped { failure, at: None })?;
     if locks == Locks::Free {
-        let (locked, busy) = group.into_iter().partition(|call| unfinished.has_locked(call.company()));
-        shared.hand_over(busy);
-        group = locked;
+        let busy = group.extract_if(.., |call| !unfinished.has_locked(call.company()));
+        shared.hand_over(busy.collect());
     }
     let mut refusals = Vec::with_capacity(group.len());
-    if let Err(failure) = unfinished.run(&mut group, &mut refusals).await {
+    if let Err(failure) = unfinished.run(group, &mut refusals).await {
         unfinished.roll_back().await;
-        return apart(group, refusals.len(), failure);
+        return Err(Stopped { failure, at: Some(refusals.len()) });
     }
-    let rest = group.split_off(refusals.len());
+    Ok(Ran { unfinished, id, refusals })
+}
+
+/// Commits a transaction and answers its calls. Where it is not committed, they are returned.
+pub(super) async fn commit_and_answer(
+    shared: &Arc<Shared>,
+    ran: Ran,
+    calls: Group,
+) -> Result<(), (Group, Failure)> {
+    let Ran { mut unfinished, id, refusals } = ran;
     if refusals.iter().all(Option::is_some) {
         unfinished.roll_back().await;
     } else if let Err(failure) = commit_in_time(shared, unfinished, id).await {
-        return match failure {
-            Failure::Transient(error) => {
-                Ended::Again { calls: group.into_iter().chain(rest).collect(), error, has_begun: true }
-            }
-            Failure::Permanent(error) => Ended::Failed { calls: group, error, rest },
-        };
+        return Err((calls, failure));
     }
-    for (call, refusal) in group.into_iter().zip(refusals) {
+    for (call, refusal) in calls.into_iter().zip(refusals) {
         call.answer(refusal.map_or(Ok(()), Err));
     }
-    Ended::Answered { rest }
-}
-
-/// A group that one call, or the end of all, has made fail. Alone, each gets its own error, and the others none.
-fn apart(mut group: Group, failed: usize, failure: Failure) -> Ended {
-    if group.len() == 1 {
-        return Ended::of(group, failure, true);
-    }
-    if failed < group.len() {
-        let failed = group.remove(failed);
-        group.push(failed);
-    }
-    let (Failure::Permanent(error) | Failure::Transient(error)) = failure;
-    Ended::Apart(group, error)
+    Ok(())
 }
 
 /// Begins a transaction in one call, which also takes a block of the row ids of deliveries, locks the companies, and reads
 /// what each change of them needs. A statement each, so the reads see all that was committed before the locks were taken.
 async fn begin(
     shared: &Shared,
-    limit: Duration,
+    mut session: Session,
     locks: Locks,
     companies: &BTreeSet<CompanyId>,
 ) -> Result<(Unfinished, Uuid), Failure> {
-    let mut session = shared.session_within(limit).await?;
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
     let mut begin = format!(
