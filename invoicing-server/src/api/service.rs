@@ -198,20 +198,22 @@ struct Arriving<'r, B> {
     body: &'r mut B,
 }
 
-/// Calls the handler of an endpoint.
-async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> ApiResult {
-    match endpoint {
-        Endpoint::ListQuotes => quotes::list(request).await,
-        Endpoint::GetQuote => quotes::get(request).await,
-        Endpoint::LinkQuote => quotes::link(request, body).await,
-        Endpoint::QuoteDocument => quotes::document(request).await,
-        Endpoint::ListInvoices => invoices::list(request).await,
-        Endpoint::GetInvoice => invoices::get(request).await,
-        Endpoint::ListClients => clients::list(request).await,
-        Endpoint::CreateClient => clients::create(request, body).await,
-        // `serve` handles it before authentication.
-        Endpoint::FrozenDocument => Err(ApiError::NOT_FOUND),
-    }
+/// Calls the handler of an endpoint. Boxed, as a compiler computes nested futures up to a depth only.
+fn handle<'r>(endpoint: Endpoint, request: &'r ApiRequest<'_>, body: &'r Bytes) -> BoxFuture<'r, ApiResult> {
+    Box::pin(async move {
+        match endpoint {
+            Endpoint::ListQuotes => quotes::list(request).await,
+            Endpoint::GetQuote => quotes::get(request).await,
+            Endpoint::LinkQuote => quotes::link(request, body).await,
+            Endpoint::QuoteDocument => quotes::document(request).await,
+            Endpoint::ListInvoices => invoices::list(request).await,
+            Endpoint::GetInvoice => invoices::get(request).await,
+            Endpoint::ListClients => clients::list(request).await,
+            Endpoint::CreateClient => clients::create(request, body).await,
+            // `serve` handles it before authentication.
+            Endpoint::FrozenDocument => Err(ApiError::NOT_FOUND),
+        }
+    })
 }
 
 /// Memory that a request head occupies, in bytes, as far as the peer determines it.

@@ -144,6 +144,8 @@ async fn what_cannot_be_found_out_is_said_to_be_unavailable_and_happened_at_most
 /// Longer than any call waits for the end of its commit.
 const PAST_ALL_CALLS: Duration = Duration::from_secs(23);
 
+const NOTED: &str = "SELECT count(*) FROM setting WHERE name = 'dispatcher_ran_at'";
+
 /// The dispatcher records an attempt, is not told for long whether that was committed, and records it again.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_attempt_whose_record_is_in_doubt_is_recorded_again_and_counts_once() {
@@ -159,6 +161,8 @@ async fn an_attempt_whose_record_is_in_doubt_is_recorded_again_and_counts_once()
         let (company, _) = companies(&invoicing, &site.hooks).await.remove(0);
         let delivering = RunningDispatcher::start(invoicing.dispatcher());
         let client = company.clients().create(&NewClient::named("Lefèvre")).await.expect("a client").id;
+        // A commit of its own, which is not the one to be cut.
+        wait_until("a note of its run", async || site.count(NOTED).await == 1).await;
         company.quotes().create(&new_quote(client)).await.expect("a quote");
         assert!(receiver.wait_for(1, PATIENCE).await, "nothing is being delivered");
         proxy.cut_next(Fault { fate, away: Some(LONG) });

@@ -1,18 +1,19 @@
 //! A company's own transactions: for calls that a [lane](super::lane) did not bring to an end.
 //!
-//! Calls that wait at the same time [share a transaction](super::write). Where one of them fails in it, all run again, each
+//! Calls that wait at the same time [share a transaction](super::transaction). Where one of them fails in it, all run again, each
 //! by itself, so that each gets its own error. A transient failure is [tried again](super::retry).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 
 use super::Shared;
 use super::calls::{Call, Group, answer_all, in_time};
 use super::retry::Pauses;
+use super::transaction::{Ended, attempt};
 use super::turns::{GROUP, Turn};
-use super::write::{Ended, attempt};
 use crate::Error;
 
 /// Runs the calls of a company until none waits.
@@ -36,13 +37,15 @@ fn take(turn: &Turn<CompanyId>, batches: &mut VecDeque<Batch>) {
     }
 }
 
-/// Runs a call that is of no company until it is answered.
-pub(super) async fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) {
-    let mut pauses = Pauses::new(&shared.context.env);
-    let mut batches = VecDeque::from([Batch::new(vec![call])]);
-    while !batches.is_empty() {
-        batches = run(shared, batches).await.pause(&mut pauses).await;
-    }
+/// Runs a call that is of no company until it is answered. Boxed, as a compiler computes nested futures up to a depth only.
+pub(super) fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'_, ()> {
+    Box::pin(async move {
+        let mut pauses = Pauses::new(&shared.context.env);
+        let mut batches = VecDeque::from([Batch::new(vec![call])]);
+        while !batches.is_empty() {
+            batches = run(shared, batches).await.pause(&mut pauses).await;
+        }
+    })
 }
 
 /// Calls that are to share a transaction.

@@ -14,10 +14,11 @@ use tokio::time::timeout;
 
 use super::calls::{Call, Group, answer_all, in_time};
 use super::retry::Failure;
+use super::transaction::{Locks, Ran, Stopped, begin, commit_and_answer, companies_of};
 use super::turns::{GROUP, Turn};
-use super::write::{Locks, Ran, commit_and_answer, run};
 use super::{Shared, company};
 use crate::Error;
+use crate::store::session::Session;
 
 /// Transactions at once. With more, fewer calls share one.
 const LANES: u128 = 4;
@@ -97,7 +98,7 @@ async fn run_together(shared: &Arc<Shared>, mut calls: Group) -> Group {
             return Group::new();
         }
     };
-    match timeout(LANE_TIME, run(shared, session, Locks::Free, &mut calls)).await {
+    match timeout(LANE_TIME, run(shared, session, &mut calls)).await {
         Ok(Ok(ran)) => {
             let rest = calls.split_off(ran.refusals.len());
             // Where this takes longer, the lane goes on meanwhile.
@@ -113,6 +114,13 @@ async fn run_together(shared: &Arc<Shared>, mut calls: Group) -> Group {
             Group::new()
         }
     }
+}
+
+/// Begins a transaction and runs calls in it, but for those whose company it did not get.
+async fn run(shared: &Arc<Shared>, session: Session, calls: &mut Group) -> Result<Ran, Stopped> {
+    let mut begun = begin(shared, session, Locks::Free, &companies_of(calls)).await?;
+    shared.hand_over(calls.extract_if(.., |call| !begun.has_locked(call.company())).collect());
+    begun.run(calls).await
 }
 
 /// Ends a transaction of a lane.

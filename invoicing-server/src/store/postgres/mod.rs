@@ -11,6 +11,7 @@ mod company;
 mod lane;
 mod notify;
 mod retry;
+mod transaction;
 mod turns;
 mod write;
 
