@@ -22,7 +22,7 @@ use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use super::error::ApiError;
 use super::request::ApiRequest;
 use super::request_id::request_id;
-use super::response::{ApiResult, RateLimit, ResponseContext, complete};
+use super::response::{ApiResult, RateLimit, ResponseContext, allowed, complete};
 use super::response_body::Body;
 use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
@@ -108,8 +108,15 @@ impl ApiService {
         let Arriving { connection, head, body } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
         let route = routes::find(&head.method, head.uri.path());
-        if let Ok((Endpoint::FrozenDocument, _)) = &route {
-            return documents::download(context, head, connection, reservation).await;
+        match &route {
+            Ok((Endpoint::FrozenDocument, _)) => {
+                return documents::download(context, head, connection, reservation).await;
+            }
+            Ok((Endpoint::OpenApi, _)) => return context.openapi.get(head),
+            Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
+                return allowed(allow);
+            }
+            _ => {}
         }
         // An unknown key takes neither memory nor a slot.
         let key = identify(context, &head.headers).await?;
@@ -209,8 +216,8 @@ async fn handle(endpoint: Endpoint, request: &ApiRequest<'_>, body: &Bytes) -> A
         Endpoint::GetInvoice => invoices::get(request).await,
         Endpoint::ListClients => clients::list(request).await,
         Endpoint::CreateClient => clients::create(request, body).await,
-        // `serve` handles it before authentication.
-        Endpoint::FrozenDocument => Err(ApiError::NOT_FOUND),
+        // `serve` handles them before authentication.
+        Endpoint::FrozenDocument | Endpoint::OpenApi => Err(ApiError::NOT_FOUND),
     }
 }
 
