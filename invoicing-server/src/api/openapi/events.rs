@@ -183,7 +183,7 @@ impl Delivery {
             "summary": self.summary,
             "description": self.text,
             "security": [],
-            "parameters": HEADERS.iter().map(DeliveryHeader::parameter).collect::<Vec<_>>(),
+            "parameters": HEADERS.iter().map(|header| header.parameter(self.event)).collect::<Vec<_>>(),
             "requestBody": {
                 "required": true,
                 "description": "The event. Verify the signature over these very bytes, before they are parsed.",
@@ -233,7 +233,9 @@ const HEADERS: &[DeliveryHeader] = &[
 ];
 
 impl DeliveryHeader {
-    fn parameter(&self) -> Value {
-        json!({"name": self.name, "in": "header", "required": true, "description": self.text, "schema": (self.schema)()})
+    fn parameter(&self, event: &str) -> Value {
+        // Recorded under the default brand.
+        let example = examples::event_header(event, &self.name.replace("{{brand}}", "Service"));
+        json!({"name": self.name, "in": "header", "required": true, "description": self.text, "schema": (self.schema)(), "example": example})
     }
 }

@@ -26,7 +26,12 @@ pub(super) fn error(code: &ErrorCode) -> Value {
 
 /// The body of a delivery.
 pub(super) fn event(event: &str) -> Value {
-    recorded(&["events", event])
+    recorded(&["events", event, "body"])
+}
+
+/// A header of a delivery.
+pub(super) fn event_header(event: &str, name: &str) -> Value {
+    recorded(&["events", event, "headers", name])
 }
 
 /// `null` where nothing was recorded, which a test finds.
