@@ -1,10 +1,12 @@
 //! How the description is served, and `OPTIONS`.
 
 use bytes::Bytes;
+use invoicing_core::{ErrorCode, EventKind};
 use invoicing_server::ROUTES;
 use invoicing_tests::{Answer, World, on_each_database};
+use serde_json::{Map, Value};
 
-use super::compare;
+use super::{compare, workspace};
 use crate::api::errors::{ABSENT, path_of};
 
 const PATH: &str = "/api/v1/openapi.json";
@@ -20,7 +22,61 @@ async fn the_document_that_is_served_is_the_one_that_is_checked_in() {
     compare("openapi.json", std::str::from_utf8(&served.bytes).unwrap());
 }
 
-/// Rules: OPENAPI-1
+/// Each object of the description, with the way to it.
+fn objects(at: &str, value: &Value, visit: &mut impl FnMut(&str, &Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            visit(at, members);
+            members.iter().for_each(|(name, member)| objects(&format!("{at}/{name}"), member, visit));
+        }
+        Value::Array(items) => items.iter().for_each(|item| objects(at, item, visit)),
+        _ => {}
+    }
+}
+
+fn is_said(text: Option<&Value>) -> bool {
+    text.and_then(Value::as_str).is_some_and(|text| !text.is_empty())
+}
+
+#[test]
+fn each_code_word_parameter_property_and_event_has_a_description_and_each_answer_an_example() {
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace("openapi.json")).unwrap()).unwrap();
+    let mut silent = Vec::new();
+    objects("", &document, &mut |at, members| {
+        // Values, and the names of members.
+        if at.contains("/example") || at.ends_with("/properties") {
+            return;
+        }
+        let words = members.get("x-enumDescriptions").and_then(Value::as_object);
+        let words = words.into_iter().flatten().filter(|(_, text)| !is_said(Some(text)));
+        silent.extend(words.map(|(word, _)| format!("{at}: {word}")));
+        for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            silent.extend((!is_said(property.get("description"))).then(|| format!("{at}.{name}")));
+        }
+        let is_operation_or_parameter =
+            members.contains_key("operationId") && members.contains_key("tags") || members.contains_key("in");
+        silent.extend(
+            (is_operation_or_parameter && !is_said(members.get("description"))).then(|| at.to_owned()),
+        );
+        silent.extend(
+            members.get("description").filter(|text| !is_said(Some(text))).map(|_| format!("{at} is empty")),
+        );
+        silent.extend(
+            members
+                .get("example")
+                .filter(|example| example.is_null())
+                .map(|_| format!("{at} has no example")),
+        );
+    });
+    assert!(silent.is_empty(), "{silent:#?}");
+    let codes = document["components"]["schemas"]["ErrorCode"]["anyOf"][0]["enum"].as_array().unwrap();
+    assert_eq!(codes.len() + 1, ErrorCode::KNOWN.len(), "that of the quota has a body of its own");
+    let events = document["webhooks"].as_object().unwrap();
+    assert_eq!(events.len(), EventKind::ALL.len() + 1, "one for each kind, and the ping");
+}
+
+/// Rules: REFERENCE-1
 #[on_each_database]
 async fn the_document_needs_no_key_and_counts_in_no_quota() {
     let world = World::with(|settings| settings.quota = 1).await;
@@ -35,7 +91,7 @@ async fn the_document_needs_no_key_and_counts_in_no_quota() {
     assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the quota is not used");
 }
 
-/// Rules: OPENAPI-1
+/// Rules: REFERENCE-1
 #[on_each_database]
 async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
     let world = World::new().await;
@@ -54,7 +110,7 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() 
     assert_eq!((answer.status.as_u16(), answer.bytes), (200, whole.bytes.clone()));
 }
 
-/// Rules: OPENAPI-2
+/// Rules: REFERENCE-2
 #[on_each_database]
 async fn a_document_that_is_switched_off_is_404() {
     let world = World::with(|settings| settings.reference.openapi = false).await;
@@ -62,7 +118,7 @@ async fn a_document_that_is_switched_off_is_404() {
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
 }
 
-/// Rules: OPENAPI-3
+/// Rules: REFERENCE-3
 #[on_each_database]
 async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service() {
     let world = World::with(|settings| {
@@ -77,6 +133,8 @@ async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service()
     assert!(text.contains("X-Toiture-Signature") && !text.contains("X-Service-"));
     assert!(text.contains("more than 77 requests"));
     assert!(!text.contains("{{"), "a name was not filled in");
+    let unlimited = call(&World::with(|settings| settings.quota = 0).await, "GET", &[]).await;
+    assert!(String::from_utf8_lossy(&unlimited.bytes).contains("| Requests of one key | any number |"));
 }
 
 /// Rules: ENDPOINT-7

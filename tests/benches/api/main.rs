@@ -1,5 +1,5 @@
 //! The API's two reads against the obvious implementation of the same two reads, and against a bare hyper that
-//! answers the same bytes. The description of the API against bare hyper alone.
+//! answers the same bytes.
 //!
 //! Each server is a peer on the server's core; this process is the load on the other, with connections that are kept.
 //! Both are measured on SQLite and on PostgreSQL: there the two use databases of one server, which runs on their core.
@@ -32,9 +32,6 @@ const LINES: usize = 12;
 /// The databases.
 const SQLITE: &str = "sqlite";
 const POSTGRES: &str = "postgres";
-
-/// Needs no key, and is read from memory.
-const DESCRIPTION: &str = "/api/v1/openapi.json";
 
 const LIST: &str = "/api/v1/quotes?include=lines&limit=50";
 
@@ -92,21 +89,6 @@ async fn on(database: &str, targets: [&str; 2]) {
         let sides: Vec<_> = peers.iter().zip(servers).collect();
         measure(what, &sides, request(&data.key, paths), target).await;
     }
-    if database == SQLITE && bench::wanted("description") {
-        description(&data, &mut peers).await;
-    }
-}
-
-/// The description of the API, which no rival has.
-async fn description(data: &Data, [ours, _, bare]: &mut [Peer; 3]) {
-    let get = request(&data.key, vec![DESCRIPTION.to_owned()]);
-    let body = call(&mut connect(data.address).await, get(0)).await.into_body();
-    println!("description: {} bytes", body.len());
-    let address = address(&bare.ask(&json!(String::from_utf8_lossy(&body))).await);
-    let sides = [(&*ours, data.address), (&*bare, address)];
-    let (rates, costs) = rounds(&sides, get).await;
-    report("description, part of bare hyper", &ratios(&rates[0], &rates[1]), ">= 0.6");
-    print_rates(["ours", "bare hyper"], &rates, &costs);
 }
 
 fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static {
@@ -117,11 +99,13 @@ fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Byte
     }
 }
 
-/// Of each side in each round: answers per second, and microseconds of the server's processor per answer.
-async fn rounds(
+async fn measure(
+    what: &str,
     sides: &[(&Peer, SocketAddr)],
     request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
-) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
+    target: &str,
+) {
+    // Of each side in each round: answers per second, and microseconds of the server's processor per answer.
     let mut rates = vec![Vec::new(); sides.len()];
     let mut costs = rates.clone();
     for round in 0..=ROUNDS {
@@ -135,28 +119,11 @@ async fn rounds(
             }
         }
     }
-    (rates, costs)
-}
-
-fn ratios(values: &[f64], to: &[f64]) -> Vec<f64> {
-    values.iter().zip(to).map(|(a, b)| a / b).collect()
-}
-
-async fn measure(
-    what: &str,
-    sides: &[(&Peer, SocketAddr)],
-    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
-    target: &str,
-) {
-    let (rates, costs) = rounds(sides, request).await;
-    report(&format!("{what}, ours / axum + sqlx"), &ratios(&rates[0], &rates[1]), target);
-    report(&format!("{what}, the same in processor time"), &ratios(&costs[1], &costs[0]), target);
-    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[2]), "(none)");
-    print_rates(["ours", "axum + sqlx", "bare hyper"], &rates, &costs);
-}
-
-fn print_rates<const N: usize>(sides: [&str; N], rates: &[Vec<f64>], costs: &[Vec<f64>]) {
-    for (number, what) in sides.into_iter().enumerate() {
+    let per = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
+    report(&format!("{what}, ours / axum + sqlx"), &per(&rates[0], &rates[1]), target);
+    report(&format!("{what}, the same in processor time"), &per(&costs[1], &costs[0]), target);
+    report(&format!("{what}, part of bare hyper"), &per(&rates[0], &rates[2]), "(none)");
+    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
         aside(what, &rates[number], "answers/s");
         aside("", &costs[number], "µs of processor each");
     }

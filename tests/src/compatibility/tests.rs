@@ -17,7 +17,7 @@ fn allowed() -> Vec<String> {
     items(&entries).map(change).collect()
 }
 
-/// Rules: OPENAPI-6
+/// Rules: REFERENCE-6
 #[test]
 fn nothing_that_was_released_has_changed_but_what_is_allowed() {
     let changes = breaking_changes(&read("openapi.released.json"), &read("openapi.json"));

@@ -60,7 +60,7 @@ fn changed(value: &Value, change: &impl Fn(&Map<String, Value>) -> Vec<Map<Strin
     }
 }
 
-/// Rules: OPENAPI-5
+/// Rules: REFERENCE-5
 #[test]
 fn an_answer_with_a_property_more_or_less_anywhere_is_a_fault() {
     for (method, path, status, example) in examples() {
@@ -84,7 +84,7 @@ fn an_answer_with_a_property_more_or_less_anywhere_is_a_fault() {
     }
 }
 
-/// Rules: OPENAPI-5
+/// Rules: REFERENCE-5
 #[test]
 fn a_delivery_with_a_property_more_or_less_is_a_fault() {
     let document = checked_in();

@@ -12,6 +12,8 @@ use crate::config::{MAX_BODY_BYTES, Settings};
 use crate::documents::DOCUMENT_URL_VALID_MS;
 use crate::operations::MAX_WEBHOOKS;
 
+const QUOTA_SECONDS: i64 = QUOTA_WINDOW_MS / 1_000;
+
 /// Replaces each `{{name}}` in the texts and the names of a document.
 pub(super) fn fill(document: &mut Value, settings: &Settings) {
     fill_with(document, &numbers(settings));
@@ -23,8 +25,9 @@ fn numbers(settings: &Settings) -> Vec<(&'static str, String)> {
     vec![
         ("brand", settings.brand.clone()),
         ("base_url", settings.base_url.trim_end_matches('/').to_owned()),
-        ("quota", settings.quota.to_string()),
-        ("quota_seconds", (QUOTA_WINDOW_MS / 1_000).to_string()),
+        ("quota", quota(settings.quota)),
+        ("quota_rule", quota_rule(settings.quota)),
+        ("quota_seconds", QUOTA_SECONDS.to_string()),
         ("default_limit", DEFAULT_PAGE_LIMIT.to_string()),
         ("max_limit", MAX_PAGE_LIMIT.to_string()),
         ("page_mib", (page_limit::MAX_PAGE_BYTES / 1024 / 1024).to_string()),
@@ -42,6 +45,23 @@ fn numbers(settings: &Settings) -> Vec<(&'static str, String)> {
         ("disable_after", DISABLE_AFTER_FAILURES.to_string()),
         ("tolerance_seconds", webhook_verify::TOLERANCE_SECONDS.to_string()),
     ]
+}
+
+/// How many requests a key may make.
+fn quota(requests: u32) -> String {
+    match requests {
+        0 => "any number".to_owned(),
+        requests => format!("{requests} in any {QUOTA_SECONDS} s"),
+    }
+}
+
+fn quota_rule(requests: u32) -> String {
+    match requests {
+        0 => "This service has no quota: it accepts any number of requests and sends no `RateLimit` headers. Where there is one: \
+              beyond it the answer is 429."
+            .to_owned(),
+        requests => format!("In no window of {QUOTA_SECONDS} s are more than {requests} requests of one key accepted."),
+    }
 }
 
 fn seconds(millis: u64) -> String {
