@@ -1,5 +1,6 @@
 //! A service on a database of its own with a clock moved by hand, and one way to call its API.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -41,6 +42,7 @@ pub struct World {
     pub key: String,
     service: ApiService,
     place: Place,
+    has_foreign_rows: AtomicBool,
 }
 
 /// What the API answered.
@@ -144,7 +146,8 @@ impl World {
         let invoicing = open(builder, env, &store, settings).await;
         let company = invoicing.company(release.fact("/company"));
         let (key, service) = (release.fact("/key"), invoicing.service());
-        Self { invoicing, clock, documents, store, company, key, service, place }
+        let has_foreign_rows = AtomicBool::default();
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
     }
 
     async fn start(
@@ -161,18 +164,20 @@ impl World {
         let invoicing = open(builder(&place), env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
-        Self { invoicing, clock, documents, store, company, key, service, place }
+        let has_foreign_rows = AtomicBool::default();
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
     }
 
     /// The same database opened again, without having been closed: as after the death of the process, but for what
     /// had been committed. Handles of the old service must be gone.
     pub async fn reopen(self) -> Self {
-        let Self { invoicing, clock, documents, store, company, key, service, place } = self;
+        let Self { invoicing, clock, documents, store, company, key, service, place, .. } = self;
         let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
         drop((invoicing, company, service));
         let invoicing = open(place.builder(), env, &store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
-        Self { invoicing, clock, documents, store, company, key, service, place }
+        let has_foreign_rows = AtomicBool::default();
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
     }
 
     /// Another company with a key.
@@ -209,6 +214,11 @@ impl World {
     /// As [`Self::node`], one that hears nothing of the others.
     pub async fn deaf_node(&self, env: Env) -> Invoicing {
         open(self.place.deaf(), env, &self.store, self.invoicing.settings().clone()).await
+    }
+
+    /// From now on answers are not held against the description: the test stores rows that this version does not write.
+    pub fn has_foreign_rows(&self) {
+        self.has_foreign_rows.store(true, Ordering::Relaxed);
     }
 
     /// Moves the clock.
@@ -284,7 +294,9 @@ impl World {
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let answer = Answer { status: parts.status, headers: parts.headers, bytes, json };
         check_everywhere(method, path, &answer);
-        description::check_answer(method, path, &answer);
+        if !self.has_foreign_rows.load(Ordering::Relaxed) {
+            description::check_answer(method, path, &answer);
+        }
         answer
     }
 }
