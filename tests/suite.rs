@@ -9,6 +9,7 @@ mod api;
 mod copy;
 mod documents;
 mod model;
+mod openapi;
 mod operations;
 mod postgres;
 mod released;

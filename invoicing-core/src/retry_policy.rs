@@ -30,7 +30,7 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// Gaps between attempts in milliseconds; the last one repeats where a host allows more attempts.
-    const GAPS_MS: [i64; 3] = [1_000, 5_000, 30_000];
+    pub const GAPS_MS: [i64; 3] = [1_000, 5_000, 30_000];
 
     /// Decides after attempt number `attempt` (the first is 1), which ended at `now`. `jitter` is a random number;
     /// it lengthens the gap by at most 10 % and never shortens it.

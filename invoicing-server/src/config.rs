@@ -55,6 +55,8 @@ pub struct Settings {
     pub documents: DocumentSettings,
     /// Limits on requests.
     pub requests: RequestLimits,
+    /// What the service says of itself.
+    pub reference: ReferenceSettings,
 }
 
 /// Settings of document links.
@@ -64,6 +66,14 @@ pub struct DocumentSettings {
     /// Whether document links lead to the store itself. S3, Google Cloud Storage and Azure have such URLs; a folder has
     /// none. The service then does not check the bytes that are downloaded.
     pub presigned_urls: bool,
+}
+
+/// What the service says of itself, to callers without a key.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ReferenceSettings {
+    /// Whether `/api/v1/openapi.json` is served, which it is by default. Otherwise it is answered with 404.
+    pub openapi: bool,
 }
 
 /// Limits on requests. They hold for every server that the service is mounted in.
@@ -137,7 +147,14 @@ impl Default for Settings {
             dispatch: DispatchSettings::default(),
             documents: DocumentSettings::default(),
             requests: RequestLimits::default(),
+            reference: ReferenceSettings::default(),
         }
+    }
+}
+
+impl Default for ReferenceSettings {
+    fn default() -> Self {
+        Self { openapi: true }
     }
 }
 

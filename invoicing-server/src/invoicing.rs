@@ -14,6 +14,7 @@ use crate::Error;
 use crate::access::{Access, Counting, KeyCache, KeyLookup};
 use crate::api::ApiContext;
 use crate::api::capacity::Capacity;
+use crate::api::openapi::OpenApi;
 use crate::api::service::ApiService;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
@@ -233,6 +234,7 @@ impl Builder {
                 services: Arc::clone(&services),
                 access: Arc::clone(&access),
                 capacity: Arc::new(Capacity::new(&settings.requests)),
+                openapi: OpenApi::new(&settings),
                 body_time: Duration::from_millis(settings.requests.body_time_ms),
             }),
             dispatch: Arc::new(DispatchContext {

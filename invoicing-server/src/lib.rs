@@ -170,7 +170,9 @@ pub use api::routes::{Endpoint, ROUTES, Route};
 pub use api::service::ApiService;
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
-pub use config::{DispatchSettings, DocumentSettings, RequestLimits, SettingError, Settings};
+pub use config::{
+    DispatchSettings, DocumentSettings, ReferenceSettings, RequestLimits, SettingError, Settings,
+};
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};

@@ -35,11 +35,11 @@ async fn the_hash_of_what_was_shown_is_a_hash() {
 /// Recomputes the fingerprint from the detail as an integrator gets it, without the public function.
 fn fingerprint_by_hand(detail: &Value, document_sha256: &str) -> String {
     let block = &detail["signature"];
-    // `serde_json::Map` is sorted by key: with strings only, that is the canonical form.
+    // Members by name and strings only: that is the canonical form (RFC 8785).
     let canonical = serde_json::json!({
-        "quoteId": detail["id"], "number": detail["number"], "documentSha256": document_sha256,
-        "acceptedText": block["acceptedText"], "signedByName": block["signedByName"],
-        "signedByEmail": block["signedByEmail"], "signedAt": block["signedAt"],
+        "acceptedText": block["acceptedText"], "documentSha256": document_sha256, "number": detail["number"],
+        "quoteId": detail["id"], "signedAt": block["signedAt"], "signedByEmail": block["signedByEmail"],
+        "signedByName": block["signedByName"],
     });
     format!("sha256:{}", ContentHash::of(canonical.to_string().as_bytes()))
 }

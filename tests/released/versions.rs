@@ -153,6 +153,7 @@ async fn sweeps_at_the_same_time_and_beside_changes_rewrite_what_is_left() {
 #[on_each_database]
 async fn the_lines_of_an_older_row_are_neither_read_nor_written_when_it_changes() {
     let world = World::new().await;
+    world.has_foreign_rows();
     let records = Records::create(&world).await;
     world.company.invoices().issue(records.invoice, None).await.unwrap();
     make_older(&world).await;
@@ -192,6 +193,7 @@ async fn an_older_row_that_cannot_be_read_keeps_no_other_from_being_rewritten() 
 #[on_each_database]
 async fn a_row_of_a_newer_version_is_answered_as_it_is_and_a_change_of_it_refused_for_now() {
     let world = World::new().await;
+    world.has_foreign_rows();
     let records = Records::create(&world).await;
     make_newer(&world, &["quote", "invoice", "client"]).await;
     for path in LISTS {
@@ -245,6 +247,7 @@ async fn no_operation_changes_a_row_of_a_newer_version() {
 #[on_each_database]
 async fn a_page_with_rows_of_three_versions_completes_the_older_and_copies_the_newer() {
     let world = World::new().await;
+    world.has_foreign_rows();
     let mut ids = Vec::new();
     for name in ["Older", "Today's", "Newer"] {
         ids.push(Argument::from(world.client(name).await.0));

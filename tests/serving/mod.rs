@@ -1,6 +1,6 @@
 //! The API over real connections: limits, protocols, peers that misbehave, and other servers around the service.
 
-mod connections;
+pub(crate) mod connections;
 mod embedding;
 mod fairness;
 mod http2;

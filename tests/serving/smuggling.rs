@@ -271,7 +271,7 @@ async fn unusual_requests_that_are_in_order_are_answered_as_such() {
         // Lines ended by LF alone: allowed to be read (RFC 9112, section 2.2).
         ("GET /api/v1/clients HTTP/1.1\nhost: x\n", 200),
         ("OPTIONS * HTTP/1.1\r\nhost: x\r\n", 404),
-        ("OPTIONS /api/v1/clients HTTP/1.1\r\nhost: x\r\n", 405),
+        ("OPTIONS /api/v1/clients HTTP/1.1\r\nhost: x\r\n", 204),
         ("TRACE /api/v1/clients HTTP/1.1\r\nhost: x\r\nx-secret: c4n4ry\r\n", 405),
         ("CONNECT other.example:443 HTTP/1.1\r\nhost: other.example:443\r\n", 404),
         ("BREW /api/v1/clients HTTP/1.1\r\nhost: x\r\n", 405),

@@ -48,6 +48,7 @@ pub(super) fn respond(
         ("GET", ["invoices", id]) => invoice(store, id),
         ("GET", ["clients"]) => clients(request, store, order),
         ("POST", ["clients"]) => create(request, store),
+        ("OPTIONS", segments) => allowed(segments).map(options).ok_or_else(not_found),
         (_, segments) => allowed(segments).map(method_not_allowed).ok_or_else(not_found),
     };
     result.unwrap_or_else(|ApiError(code, message)| error_response(code, &message))
@@ -56,9 +57,9 @@ pub(super) fn respond(
 /// The methods of a path, in the format of `Allow`.
 fn allowed(segments: &[&str]) -> Option<&'static str> {
     match segments {
-        ["clients"] => Some("GET, HEAD, POST"),
-        ["quotes", _] => Some("GET, HEAD, PATCH"),
-        ["quotes" | "invoices"] | ["invoices", _] | ["quotes", _, "document"] => Some("GET, HEAD"),
+        ["clients"] => Some("GET, HEAD, POST, OPTIONS"),
+        ["quotes", _] => Some("GET, HEAD, PATCH, OPTIONS"),
+        ["quotes" | "invoices"] | ["invoices", _] | ["quotes", _, "document"] => Some("GET, HEAD, OPTIONS"),
         _ => None,
     }
 }
@@ -221,6 +222,13 @@ pub(super) fn error_response(code: ErrorCode, message: &str) -> Response<Bytes> 
     let status = code.status().and_then(|status| StatusCode::from_u16(status).ok());
     let error = ApiErrorDetail { code, message: message.to_owned() };
     json(status.unwrap_or(StatusCode::BAD_REQUEST), &ApiErrorBody { error })
+}
+
+fn options(allow: &'static str) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::new());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
+    response
 }
 
 fn method_not_allowed(allow: &'static str) -> Response<Bytes> {

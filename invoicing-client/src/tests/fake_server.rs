@@ -160,14 +160,16 @@ async fn all_responses_have_the_headers_of_the_service() {
     };
     assert_eq!(ask(Method::GET, "/quotes", "isk_other", "r").await["www-authenticate"], "Bearer");
     for (path, methods) in [
-        ("/quotes", "GET, HEAD"),
-        ("/quotes/7", "GET, HEAD, PATCH"),
-        ("/quotes/7/document", "GET, HEAD"),
-        ("/invoices", "GET, HEAD"),
-        ("/invoices/7", "GET, HEAD"),
-        ("/clients", "GET, HEAD, POST"),
+        ("/quotes", "GET, HEAD, OPTIONS"),
+        ("/quotes/7", "GET, HEAD, PATCH, OPTIONS"),
+        ("/quotes/7/document", "GET, HEAD, OPTIONS"),
+        ("/invoices", "GET, HEAD, OPTIONS"),
+        ("/invoices/7", "GET, HEAD, OPTIONS"),
+        ("/clients", "GET, HEAD, POST, OPTIONS"),
     ] {
-        assert_eq!(ask(Method::DELETE, path, FakeServer::KEY, "r").await["allow"], methods, "{path}");
+        for method in [Method::DELETE, Method::OPTIONS] {
+            assert_eq!(ask(method, path, FakeServer::KEY, "r").await["allow"], methods, "{path}");
+        }
     }
     let id = async |id| ask(Method::GET, "/quotes", FakeServer::KEY, id).await["x-request-id"].clone();
     assert_eq!(id("req_1.2-A").await, "req_1.2-A");

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use super::error::ApiError;
-use super::headers::only_value;
+use super::headers::{has_etag, only_value};
 use super::response::{ApiResult, with_headers};
 use crate::Error;
 use crate::documents::{CONTENT_TYPE, ContentHash, content_disposition};
@@ -34,11 +34,7 @@ impl<'r> Download<'r> {
 
     /// Whether the client already has the document (`If-None-Match`, compared weakly), so that it need not be read.
     pub(crate) fn is_not_modified(&self) -> bool {
-        let tags = self.headers.get_all(header::IF_NONE_MATCH).iter();
-        tags.filter_map(|value| value.to_str().ok())
-            .flat_map(|list| list.split(','))
-            .map(str::trim)
-            .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == self.etag)
+        has_etag(self.headers, &self.etag)
     }
 
     /// The 304 response.

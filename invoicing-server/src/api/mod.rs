@@ -1,7 +1,7 @@
 //! The HTTP API: from a request to its response.
 //!
 //! [`service`] drives a request: [`routes`] finds the endpoint, [`access`] the company, [`body`] reads the body, and the
-//! resource's file ([`quotes`], [`invoices`], [`clients`], [`documents`]) holds the handler, which calls one operation.
+//! resource's file ([`quotes`], [`invoices`], [`clients`], [`documents`], [`openapi`]) holds the handler, which calls one operation.
 //! [`capacity`] limits concurrent work, [`byte_budget`] the memory that peers hold. [`response_body`] is what they read.
 //! This module knows neither SQL nor sockets, and business rules are in operations.
 
@@ -17,6 +17,7 @@ pub(crate) mod error;
 mod headers;
 mod invoices;
 mod json;
+pub(crate) mod openapi;
 mod query;
 mod quotes;
 mod request;
@@ -33,6 +34,7 @@ use std::time::Duration;
 use crate::access::Access;
 use crate::operations::Services;
 use capacity::Capacity;
+use openapi::OpenApi;
 
 /// What the API works with.
 pub(crate) struct ApiContext {
@@ -40,6 +42,8 @@ pub(crate) struct ApiContext {
     pub(crate) access: Arc<Access>,
     /// Limits on concurrent work, shared by all clones of the service.
     pub(crate) capacity: Arc<Capacity>,
+    /// The description of the API.
+    pub(crate) openapi: OpenApi,
     /// Time limit for the body of a request.
     pub(crate) body_time: Duration,
 }

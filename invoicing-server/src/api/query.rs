@@ -17,6 +17,13 @@ use crate::secret::without_secrets;
 /// Longest part of the input that an error message repeats, in characters.
 const MAX_EXCERPT: usize = 64;
 
+/// The parameters of a list of quotes or invoices.
+pub(super) const PAGE: [&str; 5] = ["status", "include", "limit", "offset", "since"];
+/// The parameters of a list of clients.
+pub(super) const CLIENTS: [&str; 5] = ["q", "externalId", "limit", "offset", "since"];
+/// The parameters of a document link.
+pub(super) const DOCUMENT: [&str; 1] = ["type"];
+
 /// The query of an endpoint without parameters.
 pub(super) fn none(query: &str) -> Result<(), Invalid> {
     parameters(query, []).map(|[]| ())
@@ -24,14 +31,13 @@ pub(super) fn none(query: &str) -> Result<(), Invalid> {
 
 /// The query of a document link: `type`, which must be `pdf`.
 pub(super) fn document(query: &str) -> Result<(), Invalid> {
-    let [document_type] = parameters(query, ["type"])?;
+    let [document_type] = parameters(query, DOCUMENT)?;
     fixed_value("type", "pdf", document_type.as_deref()).map(|_| ())
 }
 
 /// The query of a list of quotes or invoices.
 pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S>, Invalid> {
-    let [status, include, limit, offset, since] =
-        parameters(query, ["status", "include", "limit", "offset", "since"])?;
+    let [status, include, limit, offset, since] = parameters(query, PAGE)?;
     let status =
         status.map(|status| status.parse().map_err(|error: Invalid| Invalid::new("status", error.rule)));
     Ok(PageQuery {
@@ -43,8 +49,7 @@ pub(super) fn page<S: FromStr<Err = Invalid>>(query: &str) -> Result<PageQuery<S
 
 /// The query of a list of clients.
 pub(super) fn clients(query: &str) -> Result<ClientQuery, Invalid> {
-    let [q, external_id, limit, offset, since] =
-        parameters(query, ["q", "externalId", "limit", "offset", "since"])?;
+    let [q, external_id, limit, offset, since] = parameters(query, CLIENTS)?;
     Ok(ClientQuery {
         q: q.as_deref().map(parse_search).transpose()?,
         external_id: external_id.map(|id| required_text("externalId", &id, SHORT_TEXT)).transpose()?,

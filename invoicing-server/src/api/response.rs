@@ -68,15 +68,22 @@ pub(crate) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) 
     response
 }
 
+/// The response to `OPTIONS`, with the value of `Allow`.
+pub(super) fn allowed(allow: &str) -> ApiResult {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ALLOW, HeaderValue::from_str(allow).map_err(Error::internal)?);
+    Ok(with_headers(StatusCode::NO_CONTENT, headers, Bytes::new()))
+}
+
 /// Adds the headers of every response. The response to `HEAD` has the headers of `GET`, and no body.
 pub(super) fn complete(response: &mut Response<Bytes>, context: &ResponseContext, is_head: bool) {
     let (status, length) = (response.status(), response.body().len());
     let headers = response.headers_mut();
-    // For 304 it would have to be the length of the document (RFC 9110, section 8.6), which is not read.
-    if status != StatusCode::NOT_MODIFIED {
+    // For 304 it would have to be the length of the document, which is not read; a 204 has none (RFC 9110, section 8.6).
+    if !matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
         headers.insert(header::CONTENT_LENGTH, length.into());
     }
-    headers.insert(header::CACHE_CONTROL, NO_STORE);
+    headers.entry(header::CACHE_CONTROL).or_insert(NO_STORE);
     headers.insert(X_REQUEST_ID, context.request_id.clone());
     if let Some(rate_limit) = context.rate_limit {
         headers.insert(RATE_LIMIT_LIMIT, rate_limit.limit.into());

@@ -29,12 +29,14 @@ pub enum Endpoint {
     CreateClient,
     /// The frozen document behind a signed URL.
     FrozenDocument,
+    /// The description of the API in OpenAPI.
+    OpenApi,
 }
 
 impl Endpoint {
-    /// Whether it needs an API key and counts in the quota. A signed URL is its own permission.
+    /// Whether it needs an API key and counts in the quota. A signed URL is its own permission, and a description is public.
     pub const fn needs_key(self) -> bool {
-        !matches!(self, Self::FrozenDocument)
+        !matches!(self, Self::FrozenDocument | Self::OpenApi)
     }
 
     /// Whether it reads a request body.
@@ -66,6 +68,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::GET, "/api/v1/clients", Endpoint::ListClients),
     route(Method::POST, "/api/v1/clients", Endpoint::CreateClient),
     route(Method::GET, "/api/v1/documents/{company}/{upload}", Endpoint::FrozenDocument),
+    route(Method::GET, "/api/v1/openapi.json", Endpoint::OpenApi),
 ];
 
 const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route {
@@ -88,6 +91,11 @@ pub(super) fn find<'path>(
     }
 }
 
+/// Whether a path can be asked without a key, whatever the method.
+pub(super) fn is_public(path: &str) -> bool {
+    ROUTER.at(path).is_ok_and(|found| found.value.iter().all(|route| !route.endpoint.needs_key()))
+}
+
 /// The routes of each path.
 static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
     let mut router = Router::new();
@@ -98,13 +106,13 @@ static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
     router
 });
 
-/// The value of `Allow`.
+/// The value of `Allow`. Every path has `OPTIONS`.
 fn allowed_methods(routes: &[Route]) -> String {
     let names = routes.iter().flat_map(|route| match route.method {
         Method::GET => vec!["GET", "HEAD"],
         ref other => vec![other.as_str()],
     });
-    names.collect::<Vec<_>>().join(", ")
+    names.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -137,9 +145,9 @@ mod tests {
     #[test]
     fn a_wrong_method_gets_the_allowed_ones() {
         for (path, expected) in [
-            ("/api/v1/quotes", "GET, HEAD"),
-            ("/api/v1/quotes/x", "GET, HEAD, PATCH"),
-            ("/api/v1/clients", "GET, HEAD, POST"),
+            ("/api/v1/quotes", "GET, HEAD, OPTIONS"),
+            ("/api/v1/quotes/x", "GET, HEAD, PATCH, OPTIONS"),
+            ("/api/v1/clients", "GET, HEAD, POST, OPTIONS"),
         ] {
             let Err(ApiError::MethodNotAllowed { allow }) = find(&Method::DELETE, path) else {
                 panic!("{path}")

@@ -22,7 +22,7 @@ use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use super::error::ApiError;
 use super::request::ApiRequest;
 use super::request_id::request_id;
-use super::response::{ApiResult, RateLimit, ResponseContext, complete};
+use super::response::{ApiResult, RateLimit, ResponseContext, allowed, complete};
 use super::response_body::Body;
 use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
@@ -107,10 +107,18 @@ impl ApiService {
         checked?;
         let Arriving { connection, head, body } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
-        let route = routes::find(&head.method, head.uri.path());
-        if let Ok((Endpoint::FrozenDocument, _)) = &route {
-            return documents::download(context, head, connection, reservation).await;
-        }
+        // What needs no key comes first.
+        let route = match routes::find(&head.method, head.uri.path()) {
+            Ok((Endpoint::FrozenDocument, _)) => {
+                return documents::download(context, head, connection, reservation).await;
+            }
+            Ok((Endpoint::OpenApi, _)) => return context.openapi.get(head),
+            Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
+                return allowed(&allow);
+            }
+            Err(error) if routes::is_public(head.uri.path()) => return Err(error),
+            route => route,
+        };
         // An unknown key takes neither memory nor a slot.
         let key = identify(context, &head.headers).await?;
         // Both come before the quota, as a 503 must not count in it.
@@ -210,8 +218,8 @@ fn handle<'r>(endpoint: Endpoint, request: &'r ApiRequest<'_>, body: &'r Bytes) 
             Endpoint::GetInvoice => invoices::get(request).await,
             Endpoint::ListClients => clients::list(request).await,
             Endpoint::CreateClient => clients::create(request, body).await,
-            // `serve` handles it before authentication.
-            Endpoint::FrozenDocument => Err(ApiError::NOT_FOUND),
+            // `serve` handles them before authentication.
+            Endpoint::FrozenDocument | Endpoint::OpenApi => Err(ApiError::NOT_FOUND),
         }
     })
 }

@@ -44,6 +44,7 @@ use crate::target::TargetPolicy;
 pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
 pub(crate) use reminder::Reminder;
+pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// What the operations work with.
 pub(crate) struct Services {

@@ -16,7 +16,7 @@ use crate::store::webhooks::{DisabledReason, Webhook};
 use crate::store::{CompanyTx, Tables};
 
 /// Most webhooks that a company may have.
-const MAX_WEBHOOKS: i64 = 20;
+pub(crate) const MAX_WEBHOOKS: i64 = 20;
 
 /// Longest time for which two secrets of a webhook sign.
 const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);

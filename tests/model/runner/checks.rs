@@ -148,11 +148,11 @@ impl Run {
         same("how many documents are frozen", &documents.len(), &quote.documents)?;
         let sent = documents.len().checked_sub(2).map(|place| documents[place].sha256.clone());
         let signature = &quote.signature;
-        // serde_json writes maps in the order of their names: the canonical form.
+        // Members in the order of their names: the canonical form.
         let canonical = json!({
-            "quoteId": quote.id, "number": quote.number, "documentSha256": sent.unwrap_or_default(),
-            "acceptedText": signature["acceptedText"], "signedByName": signature["signedByName"],
-            "signedByEmail": signature["signedByEmail"], "signedAt": signature["signedAt"],
+            "acceptedText": signature["acceptedText"], "documentSha256": sent.unwrap_or_default(),
+            "number": quote.number, "quoteId": quote.id, "signedAt": signature["signedAt"],
+            "signedByEmail": signature["signedByEmail"], "signedByName": signature["signedByName"],
         });
         let digest = Sha256::digest(canonical.to_string());
         let fingerprint = format!("sha256:{}", hex(&digest));

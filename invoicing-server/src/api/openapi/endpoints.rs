@@ -1,0 +1,291 @@
+//! What is said of each endpoint. An endpoint without a description does not compile.
+
+use http::StatusCode;
+use serde_json::{Value, json};
+
+use super::headers::{Header, RATE_LIMIT};
+use crate::api::routes::Endpoint;
+
+/// The tag of an endpoint, and what it says above its endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tag {
+    Quotes,
+    Invoices,
+    Clients,
+    Documents,
+    Reference,
+}
+
+impl Tag {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Quotes, Self::Invoices, Self::Clients, Self::Documents, Self::Reference];
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Quotes => "Quotes",
+            Self::Invoices => "Invoices",
+            Self::Clients => "Clients",
+            Self::Documents => "Documents",
+            Self::Reference => "Reference",
+        }
+    }
+
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Quotes => {
+                "Offers to clients, from DRAFT over SENT to ACCEPTED, REJECTED or EXPIRED. They are written in the product; an \
+                 integration reads them, links them to its own records, and fetches their frozen PDF."
+            }
+            Self::Invoices => {
+                "Made from accepted quotes, from DRAFT over SENT to PAID, with OVERDUE and CANCELED beside."
+            }
+            Self::Clients => {
+                "Customers of the company. The one kind of record that an integration can create."
+            }
+            Self::Documents => "Frozen PDF documents behind signed URLs.",
+            Self::Reference => "This description of the API.",
+        }
+    }
+
+    pub(super) fn object(self) -> Value {
+        json!({"name": self.name(), "description": self.text()})
+    }
+}
+
+/// What is said of an endpoint.
+pub(super) struct Description {
+    pub(super) id: &'static str,
+    pub(super) tag: Tag,
+    pub(super) summary: &'static str,
+    pub(super) text: &'static str,
+    /// The schema of the request body.
+    pub(super) body: Option<&'static str>,
+    /// The successful responses, and those without a body.
+    pub(super) answers: &'static [Answer],
+    /// What a client can ask next.
+    pub(super) links: &'static [Link],
+}
+
+/// A way from a successful answer to another request.
+pub(super) struct Link {
+    /// The operation that it leads to.
+    pub(super) to: &'static str,
+    /// The parameter of that operation, and where the answer has its value.
+    pub(super) parameter: (&'static str, &'static str),
+}
+
+const fn link(to: &'static str, parameter: &'static str, value: &'static str) -> Link {
+    Link { to, parameter: (parameter, value) }
+}
+
+const FIRST_ITEM: &str = "$response.body#/data/0/id";
+
+/// From the first quote of a list.
+const OF_QUOTES: &[Link] = &[
+    link("getQuote", "id", FIRST_ITEM),
+    link("linkQuote", "id", FIRST_ITEM),
+    link("getQuoteDocument", "id", FIRST_ITEM),
+];
+/// From the first invoice of a list.
+const OF_INVOICES: &[Link] = &[link("getInvoice", "id", FIRST_ITEM)];
+/// From an invoice to its quote.
+const OF_INVOICE: &[Link] = &[link("getQuote", "id", "$response.body#/quoteId")];
+/// From a linked quote.
+const OF_LINK: &[Link] = &[link("getQuote", "id", "$response.body#/id")];
+/// From a client that carries an `externalId`.
+const OF_CLIENT: &[Link] = &[link("listClients", "externalId", "$response.body#/externalId")];
+
+/// A response that is no error.
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) text: &'static str,
+    pub(super) content: Content,
+    pub(super) headers: &'static [Header],
+}
+
+/// The body of a response.
+#[derive(Clone, Copy)]
+pub(super) enum Content {
+    None,
+    /// JSON of this schema.
+    Json(&'static str),
+    /// Any JSON object.
+    AnyJson,
+    Pdf,
+}
+
+const fn answer(
+    status: StatusCode,
+    content: Content,
+    headers: &'static [Header],
+    text: &'static str,
+) -> Answer {
+    Answer { status, text, content, headers }
+}
+
+/// A 200 with JSON, as requests with a key have it.
+const fn ok(schema: &'static str, text: &'static str) -> Answer {
+    answer(StatusCode::OK, Content::Json(schema), &RATE_LIMIT, text)
+}
+
+pub(super) const fn describe(endpoint: Endpoint) -> Description {
+    match endpoint {
+        Endpoint::ListQuotes => LIST_QUOTES,
+        Endpoint::GetQuote => GET_QUOTE,
+        Endpoint::LinkQuote => LINK_QUOTE,
+        Endpoint::QuoteDocument => QUOTE_DOCUMENT,
+        Endpoint::ListInvoices => LIST_INVOICES,
+        Endpoint::GetInvoice => GET_INVOICE,
+        Endpoint::ListClients => LIST_CLIENTS,
+        Endpoint::CreateClient => CREATE_CLIENT,
+        Endpoint::FrozenDocument => FROZEN_DOCUMENT,
+        Endpoint::OpenApi => OPENAPI,
+    }
+}
+
+const LIST_QUOTES: Description = Description {
+    id: "listQuotes",
+    tag: Tag::Quotes,
+    summary: "List quotes",
+    text: "The quotes of the company, a page at a time. Filters combine with AND. To follow changes, see *Catching up* in the \
+           introduction.",
+    body: None,
+    answers: &[ok("QuotePage", "A page of quotes. It is empty where none matches.")],
+    links: OF_QUOTES,
+};
+
+const GET_QUOTE: Description = Description {
+    id: "getQuote",
+    tag: Tag::Quotes,
+    summary: "Get a quote",
+    text: "One quote in full: with its lines, the retention, the VAT by rate and the signature. Fetch it when a webhook names \
+           its `id`.",
+    body: None,
+    answers: &[ok("Quote", "The quote.")],
+    links: &[],
+};
+
+const LINK_QUOTE: Description = Description {
+    id: "linkQuote",
+    tag: Tag::Quotes,
+    summary: "Link a quote",
+    text: "Stores your identifier with the quote, or removes it with `null`. Works in every state, and changes nothing but \
+           `externalId` and `updatedAt`. So your own link makes the quote appear again in lists with `since`; linking it with \
+           the same identifier again changes nothing. Any other property is refused. Safe to repeat.",
+    body: Some("NewQuoteLink"),
+    answers: &[ok("QuoteLink", "The link as it is stored now.")],
+    links: OF_LINK,
+};
+
+const QUOTE_DOCUMENT: Description = Description {
+    id: "getQuoteDocument",
+    tag: Tag::Quotes,
+    summary: "Get a URL to the PDF of a quote",
+    text: "A signed URL to the frozen PDF: the copy that was made when the quote was sent or signed, never a fresh rendering. \
+           Ask for a URL when you need it, download at once, and check `sha256`. A quote that was never sent has none: 409 \
+           `document_unavailable`.",
+    body: None,
+    answers: &[ok("DocumentLink", "The URL, and how to recognise the document.")],
+    links: &[],
+};
+
+const LIST_INVOICES: Description = Description {
+    id: "listInvoices",
+    tag: Tag::Invoices,
+    summary: "List invoices",
+    text: "The invoices of the company, a page at a time. Filters combine with AND. To follow changes, see *Catching up* in \
+           the introduction.",
+    body: None,
+    answers: &[ok("InvoicePage", "A page of invoices. It is empty where none matches.")],
+    links: OF_INVOICES,
+};
+
+const GET_INVOICE: Description = Description {
+    id: "getInvoice",
+    tag: Tag::Invoices,
+    summary: "Get an invoice",
+    text: "One invoice in full: with its lines and the VAT by rate.",
+    body: None,
+    answers: &[ok("Invoice", "The invoice.")],
+    links: OF_INVOICE,
+};
+
+const LIST_CLIENTS: Description = Description {
+    id: "listClients",
+    tag: Tag::Clients,
+    summary: "List clients",
+    text: "The clients of the company, a page at a time. Filters combine with AND.",
+    body: None,
+    answers: &[ok("ClientPage", "A page of clients. It is empty where none matches.")],
+    links: &[],
+};
+
+const CREATE_CLIENT: Description = Description {
+    id: "createClient",
+    tag: Tag::Clients,
+    summary: "Create a client",
+    text: "Creates a client, or finds it: where `externalId` is known already, the stored client is answered with 200, \
+           unchanged, even where the body differs. Of any number of simultaneous requests with one `externalId`, one is \
+           answered 201 and the others 200. So a request with `externalId` is safe to repeat. One without creates a client \
+           each time.",
+    body: Some("NewClient"),
+    answers: &[
+        ok("Client", "A client with this `externalId` is there already. Nothing was created or changed."),
+        answer(StatusCode::CREATED, Content::Json("Client"), &RATE_LIMIT, "The client was created."),
+    ],
+    links: OF_CLIENT,
+};
+
+const FROZEN_DOCUMENT: Description = Description {
+    id: "downloadDocument",
+    tag: Tag::Documents,
+    summary: "Download a document",
+    text: "The bytes behind the `url` of a document link. Use that URL as it is: it is its own permission, needs no key, counts in \
+           no quota, and works for {{url_minutes}} minutes. After that, or when it was altered, it is answered with 404. With \
+           `Range` a part can be fetched. A host may let its document store serve the bytes; then the URL leads there.",
+    body: None,
+    answers: DOWNLOAD,
+    links: &[],
+};
+
+const OPENAPI: Description = Description {
+    id: "getOpenApi",
+    tag: Tag::Reference,
+    summary: "Get this document",
+    text: "This description of the API, as OpenAPI 3.1. Needs no key and counts in no quota. A host can switch it off; then it \
+           is answered with 404.",
+    body: None,
+    answers: &[
+        answer(StatusCode::OK, Content::AnyJson, &[Header::ETag], "The document."),
+        answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
+    ],
+    links: &[],
+};
+
+const DOWNLOAD: &[Answer] = &[
+    answer(
+        StatusCode::OK,
+        Content::Pdf,
+        &[Header::ETag, Header::AcceptRanges, Header::ContentDisposition, Header::NoSniff],
+        "The whole document.",
+    ),
+    answer(
+        StatusCode::PARTIAL_CONTENT,
+        Content::Pdf,
+        &[
+            Header::ETag,
+            Header::AcceptRanges,
+            Header::ContentRange,
+            Header::ContentDisposition,
+            Header::NoSniff,
+        ],
+        "The part that `Range` asks for.",
+    ),
+    answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the document that you have."),
+    answer(
+        StatusCode::RANGE_NOT_SATISFIABLE,
+        Content::None,
+        &[Header::ETag, Header::AcceptRanges, Header::ContentRange],
+        "`Range` begins behind the end of the document.",
+    ),
+];

@@ -1,0 +1,154 @@
+//! The description of the API in OpenAPI 3.1: composed once, from the route table, the parsers' parameters, the error codes
+//! and the event kinds, and served as bytes.
+//!
+//! [`endpoints`] describes each endpoint, [`parameters`], [`headers`] and [`errors`] what they share, [`records`] and
+//! [`events`] the bodies, `guide.md` the rules in an integrator's words. [`limits`] fills in the numbers. The composed
+//! document is checked in as `openapi.json`.
+
+mod endpoints;
+mod errors;
+mod events;
+mod examples;
+mod headers;
+mod limits;
+mod operations;
+mod parameters;
+mod records;
+mod schema;
+
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use self::endpoints::Tag;
+use self::limits::fill;
+
+use super::error::ApiError;
+use super::headers::has_etag;
+use super::query;
+use super::response::{ApiResult, json as json_response, with_headers};
+use super::routes::ROUTES;
+use crate::config::Settings;
+
+/// A cache asks with the `ETag` before it uses the document again.
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
+
+/// The document of a service, composed when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct OpenApi {
+    settings: Settings,
+    document: OnceLock<Document>,
+}
+
+impl OpenApi {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self { settings: settings.clone(), document: OnceLock::new() }
+    }
+
+    /// `GET /openapi.json`. Public: what it says is the same for all.
+    pub(super) fn get(&self, head: &Parts) -> ApiResult {
+        if !self.settings.reference.openapi {
+            return Err(ApiError::NOT_FOUND);
+        }
+        query::none(head.uri.query().unwrap_or_default())?;
+        let document = self.document.get_or_init(|| Document::of(&self.settings));
+        Ok(document.answer(&head.headers))
+    }
+}
+
+/// The document as it is served.
+#[derive(Debug)]
+struct Document {
+    bytes: Bytes,
+    etag: String,
+}
+
+impl Document {
+    /// The document of a service with these settings.
+    fn of(settings: &Settings) -> Self {
+        let bytes = Bytes::from(text(&compose(settings)));
+        let etag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
+        Self { bytes, etag }
+    }
+
+    fn answer(&self, asked: &HeaderMap) -> Response<Bytes> {
+        let mut response = if has_etag(asked, &self.etag) {
+            with_headers(StatusCode::NOT_MODIFIED, HeaderMap::new(), Bytes::new())
+        } else {
+            json_response(StatusCode::OK, self.bytes.clone())
+        };
+        let etag =
+            HeaderValue::from_str(&self.etag).expect("hexadecimal digits in quotes are a header value");
+        response.headers_mut().insert(header::ETAG, etag);
+        response.headers_mut().insert(header::CACHE_CONTROL, NO_CACHE);
+        response
+    }
+}
+
+/// The text of a document, as it is served and checked in.
+fn text(document: &Value) -> String {
+    let text = serde_json::to_string_pretty(document).expect("a value of JSON is written to memory");
+    text + "\n"
+}
+
+/// The document of a service with these settings.
+pub(crate) fn compose(settings: &Settings) -> Value {
+    let mut document = json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "{{brand}} API",
+            "version": "1.0.0",
+            "summary": "Quotes, invoices, clients and signed webhooks for tradespeople.",
+            "description": include_str!("guide.md"),
+            "license": {"name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0"},
+        },
+        "servers": [{"url": "{{base_url}}", "description": "The service."}],
+        "security": [{"apiKey": []}],
+        "tags": tags(),
+        "paths": paths(),
+        "webhooks": events::webhooks(),
+        "components": components(),
+    });
+    fill(&mut document, settings);
+    document
+}
+
+fn tags() -> Vec<Value> {
+    let webhooks = json!({
+        "name": "Webhooks",
+        "description": "What the service sends to you. The introduction says how to verify, answer and deduplicate.",
+    });
+    Tag::ALL.iter().map(|tag| tag.object()).chain([webhooks]).collect()
+}
+
+fn paths() -> Map<String, Value> {
+    let mut paths = Map::new();
+    for route in ROUTES {
+        let item = paths.entry(route.path).or_insert_with(|| json!({}));
+        item[route.method.as_str().to_ascii_lowercase()] = operations::operation(route);
+    }
+    paths
+}
+
+fn components() -> Value {
+    let mut schemas = records::schemas();
+    schemas.extend(events::schemas());
+    schemas.extend(errors::schemas());
+    json!({
+        "securitySchemes": {
+            "apiKey": {
+                "type": "http",
+                "scheme": "bearer",
+                "description": "The key of a company, `isk_` and 43 characters: `Authorization: Bearer isk_…`. The scheme is read in any \
+                                case.",
+            },
+        },
+        "schemas": schemas,
+        "responses": errors::components(),
+        "headers": headers::components(),
+    })
+}

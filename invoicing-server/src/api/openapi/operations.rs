@@ -1,0 +1,71 @@
+//! The operations of the paths.
+
+use serde_json::{Map, Value, json};
+
+use super::endpoints::{Answer, Content, Description, Link, describe};
+use super::headers::{self, Header};
+use super::schema::component;
+use super::{errors, examples, parameters};
+use crate::api::routes::{Endpoint, Route};
+
+/// The operation of a route.
+pub(super) fn operation(route: &Route) -> Value {
+    let endpoint = route.endpoint;
+    let Description { id, tag, summary, text, body, answers, links } = describe(endpoint);
+    let mut responses: Map<_, _> = answers
+        .iter()
+        .map(|answer| (answer.status.as_str().to_owned(), answer.response(endpoint, id)))
+        .collect();
+    for response in responses.values_mut().filter(|_| !links.is_empty()) {
+        response["links"] =
+            links.iter().map(|link| (link.to.to_owned(), link.object())).collect::<Map<_, _>>().into();
+    }
+    responses.extend(errors::responses(endpoint));
+    let mut operation = json!({
+        "operationId": id,
+        "tags": [tag.name()],
+        "summary": summary,
+        "description": text,
+        "security": if endpoint.needs_key() { json!([{"apiKey": []}]) } else { json!([]) },
+        "parameters": parameters::of(route),
+    });
+    if let Some(schema) = body {
+        operation["requestBody"] = request_body(id, schema);
+    }
+    operation["responses"] = responses.into();
+    operation
+}
+
+fn request_body(id: &str, schema: &str) -> Value {
+    let content = json!({"schema": component("schemas", schema), "example": examples::request(id)});
+    json!({
+        "required": true,
+        "description": "JSON in UTF-8, at most {{body_kib}} KiB.",
+        "content": {"application/json": content},
+    })
+}
+
+impl Link {
+    fn object(&self) -> Value {
+        let (parameter, value) = self.parameter;
+        json!({"operationId": self.to, "parameters": {parameter: value}})
+    }
+}
+
+impl Answer {
+    fn response(&self, endpoint: Endpoint, id: &str) -> Value {
+        let cache = if endpoint == Endpoint::OpenApi { Header::NoCache } else { Header::NoStore };
+        let mut response = json!({"description": self.text, "headers": headers::of(self.headers, cache)});
+        let content = match self.content {
+            Content::None => return response,
+            Content::Json(schema) => {
+                let example = examples::response(id, self.status.as_u16());
+                json!({"application/json": {"schema": component("schemas", schema), "example": example}})
+            }
+            Content::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
+            Content::Pdf => json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}}),
+        };
+        response["content"] = content;
+        response
+    }
+}

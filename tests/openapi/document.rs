@@ -1,0 +1,157 @@
+//! How the description is served, and `OPTIONS`.
+
+use bytes::Bytes;
+use invoicing_core::{ErrorCode, EventKind};
+use invoicing_server::ROUTES;
+use invoicing_tests::{Answer, World, on_each_database};
+use serde_json::{Map, Value};
+
+use super::{compare, workspace};
+use crate::api::errors::{ABSENT, path_of};
+
+const PATH: &str = "/api/v1/openapi.json";
+
+async fn call(world: &World, method: &str, headers: &[(&str, &str)]) -> Answer {
+    world.call(method, PATH, None, headers, Bytes::new()).await
+}
+
+#[tokio::test]
+async fn the_document_that_is_served_is_the_one_that_is_checked_in() {
+    let served = call(&World::new().await, "GET", &[]).await;
+    assert_eq!(served.status, 200);
+    compare("openapi.json", std::str::from_utf8(&served.bytes).unwrap());
+}
+
+/// Each object of the description, with the way to it.
+fn objects(at: &str, value: &Value, visit: &mut impl FnMut(&str, &Map<String, Value>)) {
+    match value {
+        Value::Object(members) => {
+            visit(at, members);
+            members.iter().for_each(|(name, member)| objects(&format!("{at}/{name}"), member, visit));
+        }
+        Value::Array(items) => items.iter().for_each(|item| objects(at, item, visit)),
+        _ => {}
+    }
+}
+
+fn is_said(text: Option<&Value>) -> bool {
+    text.and_then(Value::as_str).is_some_and(|text| !text.is_empty())
+}
+
+#[test]
+fn each_code_word_parameter_property_and_event_has_a_description_and_each_answer_an_example() {
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace("openapi.json")).unwrap()).unwrap();
+    let mut silent = Vec::new();
+    objects("", &document, &mut |at, members| {
+        // Values, and the names of members.
+        if at.contains("/example") || at.ends_with("/properties") {
+            return;
+        }
+        let words = members.get("x-enumDescriptions").and_then(Value::as_object);
+        let words = words.into_iter().flatten().filter(|(_, text)| !is_said(Some(text)));
+        silent.extend(words.map(|(word, _)| format!("{at}: {word}")));
+        for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            silent.extend((!is_said(property.get("description"))).then(|| format!("{at}.{name}")));
+        }
+        let is_operation_or_parameter =
+            members.contains_key("operationId") && members.contains_key("tags") || members.contains_key("in");
+        silent.extend(
+            (is_operation_or_parameter && !is_said(members.get("description"))).then(|| at.to_owned()),
+        );
+        silent.extend(
+            members.get("description").filter(|text| !is_said(Some(text))).map(|_| format!("{at} is empty")),
+        );
+        silent.extend(
+            members
+                .get("example")
+                .filter(|example| example.is_null())
+                .map(|_| format!("{at} has no example")),
+        );
+    });
+    assert!(silent.is_empty(), "{silent:#?}");
+    let codes = document["components"]["schemas"]["ErrorCode"]["anyOf"][0]["enum"].as_array().unwrap();
+    assert_eq!(codes.len() + 1, ErrorCode::KNOWN.len(), "that of the quota has a body of its own");
+    let events = document["webhooks"].as_object().unwrap();
+    assert_eq!(events.len(), EventKind::ALL.len() + 1, "one for each kind, and the ping");
+}
+
+/// Rules: REFERENCE-1
+#[on_each_database]
+async fn the_document_needs_no_key_and_counts_in_no_quota() {
+    let world = World::with(|settings| settings.quota = 1).await;
+    for key in [None, Some("isk_unknown"), Some(&*world.key)] {
+        for _ in 0..3 {
+            let answer = world.call("GET", PATH, key, &[], Bytes::new()).await;
+            assert_eq!(answer.status, 200);
+            assert!(!answer.headers.contains_key("ratelimit-limit"));
+            assert_eq!(answer.json["openapi"], "3.1.0");
+        }
+    }
+    assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the quota is not used");
+}
+
+/// Rules: REFERENCE-1
+#[on_each_database]
+async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
+    let world = World::new().await;
+    let whole = call(&world, "GET", &[]).await;
+    let etag = whole.headers["etag"].to_str().unwrap();
+    assert!(etag.starts_with('"') && etag.ends_with('"'), "{etag}");
+    let head = call(&world, "HEAD", &[]).await;
+    assert_eq!(head.headers["content-length"], whole.bytes.len().to_string());
+    for known in [etag, &format!("W/{etag}"), &format!("\"other\", {etag}"), "*"] {
+        let answer = call(&world, "GET", &[("if-none-match", known)]).await;
+        assert_eq!((answer.status.as_u16(), answer.bytes.len()), (304, 0), "{known}");
+        assert_eq!(answer.headers["etag"], etag);
+        assert_eq!(answer.headers["cache-control"], "no-cache");
+    }
+    let answer = call(&world, "GET", &[("if-none-match", "\"other\"")]).await;
+    assert_eq!((answer.status.as_u16(), answer.bytes), (200, whole.bytes.clone()));
+}
+
+/// Rules: REFERENCE-2
+#[on_each_database]
+async fn a_document_that_is_switched_off_is_404() {
+    let world = World::with(|settings| settings.reference.openapi = false).await;
+    let answer = call(&world, "GET", &[]).await;
+    assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
+}
+
+/// Rules: REFERENCE-3
+#[on_each_database]
+async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service() {
+    let world = World::with(|settings| {
+        settings.brand = "Toiture".to_owned();
+        settings.base_url = "https://api.toiture.example/".to_owned();
+        settings.quota = 77;
+    })
+    .await;
+    let served = call(&world, "GET", &[]).await;
+    let text = String::from_utf8_lossy(&served.bytes);
+    assert_eq!(served.json["servers"][0]["url"], "https://api.toiture.example");
+    assert!(text.contains("X-Toiture-Signature") && !text.contains("X-Service-"));
+    assert!(text.contains("more than 77 requests"));
+    assert!(!text.contains("{{"), "a name was not filled in");
+    let unlimited = call(&World::with(|settings| settings.quota = 0).await, "GET", &[]).await;
+    assert!(String::from_utf8_lossy(&unlimited.bytes).contains("| Requests of one key | any number |"));
+}
+
+/// Rules: ENDPOINT-7
+#[on_each_database]
+async fn options_of_a_known_path_is_204_with_allow_and_needs_no_key() {
+    let world = World::with(|settings| settings.quota = 1).await;
+    for route in ROUTES {
+        let path = path_of(route.path, ABSENT);
+        for key in [None, Some("isk_unknown"), Some(&*world.key)] {
+            let answer = world.call("OPTIONS", &path, key, &[], Bytes::new()).await;
+            assert_eq!((answer.status.as_u16(), answer.bytes.len()), (204, 0), "{path}");
+            let allow = answer.headers["allow"].to_str().unwrap();
+            assert!(allow.split(", ").any(|method| method == route.method), "{path}: {allow}");
+            assert!(allow.ends_with(", OPTIONS"), "{path}: {allow}");
+            assert!(!answer.headers.contains_key("content-length"), "RFC 9110, section 8.6");
+        }
+    }
+    let unknown = world.call("OPTIONS", "/api/v1/nothing", None, &[], Bytes::new()).await;
+    assert_eq!(unknown.status, 401, "an unknown path is refused as with any method");
+}
