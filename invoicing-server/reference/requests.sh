@@ -6,16 +6,16 @@
 # region setup
 set -euo pipefail
 
-# Fails on an error, shows its body, and repeats a 429 or 503 after its Retry-After.
-curl() { command curl --silent --show-error --fail-with-body --retry 4 "$@"; }
+# Fails on an error, and repeats a 429 or 503 after its Retry-After.
+curl() { command curl -sS --fail-with-body --retry 4 "$@"; }
 
 : "${INVOICING_URL:?such as https://quotes.example.com}" "${INVOICING_API_KEY:?isk_…}"
 # endregion
 
 list_quotes() {
     # region listQuotes
-    # The next page has offset=100, while pagination.hasMore is true.
-    # The next catch-up has the asOf of this first page as its since.
+    # While pagination.hasMore is true, read on with offset=100, …
+    # Store the asOf of this first page: the next since.
     curl --get "$INVOICING_URL/api/v1/quotes" \
         --header "Authorization: Bearer $INVOICING_API_KEY" \
         --data-urlencode "since=2026-01-01T00:00:00Z" \
@@ -93,6 +93,18 @@ create_client() {
     # endregion
 }
 
+get_open_api() {
+    # region getOpenApi
+    curl "$INVOICING_URL/api/v1/openapi.json" --output openapi.json
+    # endregion
+}
+
+get_reference() {
+    # region getReference
+    curl "$INVOICING_URL/api/v1/docs" --output reference.html
+    # endregion
+}
+
 # Takes an answer, and fails where it lacks the text.
 has() { [[ $1 == *"$2"* ]] || { echo "no $2 in $1" >&2; exit 1; }; }
 
@@ -111,5 +123,8 @@ invoice_id=$(first "$(list_invoices)" id)
 has "$(get_invoice)" '"amountDue":'
 has "$(list_clients)" '"hasMore":'
 has "$(create_client)" '"externalId":"crm-42"'
-rm quote.pdf
+get_open_api
+has "$(head -n 2 openapi.json)" '"openapi": "3.1'
+get_reference
+has "$(head -c 15 reference.html)" '<!DOCTYPE html>'
 echo "every request was answered"

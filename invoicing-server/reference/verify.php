@@ -6,7 +6,7 @@
 declare(strict_types=1);
 
 // region verify
-/** Takes the whole secret with `whsec_`, the header X-Service-Signature, and php://input as it came. */
+/** Takes the whole secret with `whsec_`, the signature header, and php://input as it came. */
 function verify(string $secret, string $signature, string $body): bool
 {
     $values = ['t' => [], 'v1' => []];

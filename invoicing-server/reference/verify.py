@@ -15,7 +15,7 @@ import time
 
 
 def verify(secret, signature, body):
-    """Takes the whole secret with `whsec_`, the header X-Service-Signature, and the body as it came, as bytes."""
+    """Takes the whole secret with `whsec_`, the signature header, and the body as it came, as bytes."""
     parts = [part.partition("=") for part in signature.split(",")]
     times = [value for name, _, value in parts if name == "t"]
     if len(times) != 1 or not re.fullmatch("[0-9]{1,12}", times[0]):

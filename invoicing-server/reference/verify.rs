@@ -10,7 +10,7 @@ use std::{env, error::Error};
 // region verify
 use webhook_verify::{SecretError, Verifier};
 
-/// Takes the whole secret with `whsec_`, the header X-Service-Signature, and the body as it came.
+/// Takes the whole secret with `whsec_`, the signature header, and the body as it came.
 fn verify(secret: &str, signature: &str, body: &[u8]) -> Result<bool, SecretError> {
     let verifier = Verifier::new(secret)?; // once, at the start of a receiver
     Ok(verifier.verify_now(signature, body).is_ok())

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 // region verify
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** Takes the whole secret with `whsec_`, the header X-Service-Signature, and the body as it came, before any parser. */
+/** Takes the whole secret with `whsec_`, the signature header, and the body as it came, before any parser. */
 export function verify(secret: string, signature: string, body: Buffer): boolean {
   const values = (name: string): string[] =>
     signature.split(",").filter((part) => part.startsWith(`${name}=`)).map((part) => part.slice(name.length + 1));
