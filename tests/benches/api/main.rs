@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const CONNECTIONS: usize = 16;
+/// Answers that need no key share a sixteenth of the memory for answers, and all of them are counted whole.
+const FEW_CONNECTIONS: usize = 8;
 const ROUNDS: usize = 15;
 const TIME: Duration = Duration::from_millis(700);
 /// Quotes in the database, and lines of each.
@@ -89,6 +91,27 @@ async fn on(database: &str, targets: [&str; 2]) {
         let sides: Vec<_> = peers.iter().zip(servers).collect();
         measure(what, &sides, request(&data.key, paths), target).await;
     }
+    if database == SQLITE {
+        fixed(&mut peers, &data).await;
+    }
+}
+
+/// The description of the API and its page, beside a bare hyper that answers the same bytes. They need no database.
+async fn fixed(peers: &mut [Peer; 3], data: &Data) {
+    for path in ["/api/v1/openapi.json", "/api/v1/docs"] {
+        if !bench::wanted(path) {
+            continue;
+        }
+        let get = request(&data.key, vec![path.to_owned()]);
+        let body = call(&mut connect(data.address).await, get(0)).await.into_body();
+        println!("{path}: {} bytes", body.len());
+        let bare = address(&peers[2].ask(&json!(String::from_utf8_lossy(&body))).await);
+        let sides = [(&peers[0], data.address), (&peers[2], bare)];
+        let (rates, _) = rounds(FEW_CONNECTIONS, &sides, get).await;
+        report(&format!("{path}, part of bare hyper"), &ratios(&rates[0], &rates[1]), ">= 0.6");
+        aside("ours", &rates[0], "answers/s");
+        aside("bare hyper", &rates[1], "answers/s");
+    }
 }
 
 fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static {
@@ -105,13 +128,28 @@ async fn measure(
     request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
     target: &str,
 ) {
-    // Of each side in each round: answers per second, and microseconds of the server's processor per answer.
+    let (rates, costs) = rounds(CONNECTIONS, sides, request).await;
+    report(&format!("{what}, ours / axum + sqlx"), &ratios(&rates[0], &rates[1]), target);
+    report(&format!("{what}, the same in processor time"), &ratios(&costs[1], &costs[0]), target);
+    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[2]), "(none)");
+    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
+        aside(what, &rates[number], "answers/s");
+        aside("", &costs[number], "µs of processor each");
+    }
+}
+
+/// Of each side in each round: answers per second, and microseconds of the server's processor per answer.
+async fn rounds(
+    connections: usize,
+    sides: &[(&Peer, SocketAddr)],
+    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let mut rates = vec![Vec::new(); sides.len()];
     let mut costs = rates.clone();
     for round in 0..=ROUNDS {
         for (number, (peer, address)) in sides.iter().enumerate() {
             let (begun, used) = (Instant::now(), peer.processor_seconds());
-            let answers = load(*address, CONNECTIONS, TIME, request.clone()).await;
+            let answers = load(*address, connections, TIME, request.clone()).await;
             // The first round warms everything up.
             if round > 0 {
                 rates[number].push(rate(answers, begun.elapsed()));
@@ -119,14 +157,12 @@ async fn measure(
             }
         }
     }
-    let per = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
-    report(&format!("{what}, ours / axum + sqlx"), &per(&rates[0], &rates[1]), target);
-    report(&format!("{what}, the same in processor time"), &per(&costs[1], &costs[0]), target);
-    report(&format!("{what}, part of bare hyper"), &per(&rates[0], &rates[2]), "(none)");
-    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
-        aside(what, &rates[number], "answers/s");
-        aside("", &costs[number], "µs of processor each");
-    }
+    (rates, costs)
+}
+
+/// Of each round.
+fn ratios(values: &[f64], to: &[f64]) -> Vec<f64> {
+    values.iter().zip(to).map(|(a, b)| a / b).collect()
 }
 
 /// Both must answer the same; the order of fields and the form of numbers may differ.

@@ -7,6 +7,9 @@ use std::collections::HashMap;
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{CowStr, Event, LinkType, Options, Parser, Tag, TagEnd, html};
 
+/// Begins what scrolls inside itself.
+const SCROLLS: &str = "<div class=\"scroll\">";
+
 /// What can be linked to: the id of its section, by the text that names it.
 #[derive(Default)]
 pub(super) struct Links(HashMap<String, String>);
@@ -20,7 +23,8 @@ impl Links {
     pub(super) fn render(&self, text: &str) -> Markup {
         let mut html = String::new();
         html::push_html(&mut html, self.events(text));
-        PreEscaped(html)
+        // In a text, `<` is escaped.
+        PreEscaped(html.replace("<th>", "<th scope=\"col\">"))
     }
 
     /// The HTML of a text of one paragraph, without the paragraph.
@@ -45,6 +49,12 @@ impl Links {
                 (event, Some(id)) => vec![Event::Start(link(id)), event, Event::End(TagEnd::Link)],
                 // A description has no HTML of its own.
                 (Event::Html(text) | Event::InlineHtml(text), _) => vec![Event::Text(text)],
+                (Event::Start(Tag::Table(columns)), _) => {
+                    vec![Event::Html(SCROLLS.into()), Event::Start(Tag::Table(columns))]
+                }
+                (Event::End(TagEnd::Table), _) => {
+                    vec![Event::End(TagEnd::Table), Event::Html("</div>".into())]
+                }
                 (event, None) => vec![event],
             }
         })
@@ -66,6 +76,11 @@ impl Chapter<'_> {
     pub(super) fn id(&self) -> String {
         slug(self.title)
     }
+}
+
+/// The level of the headings that divide a text into chapters.
+pub(super) fn top_level(text: &str) -> usize {
+    if text.contains("\n# ") { 1 } else { 2 }
 }
 
 /// What stands before the first heading of a level, and the chapters that begin with one.
@@ -100,6 +115,16 @@ mod tests {
         assert_eq!(shown("*Catching up*"), "<em><a href=\"#catching-up\">Catching up</a></em>");
         assert_eq!(shown("Catching up, *soon*, `x`"), "Catching up, <em>soon</em>, <code>x</code>");
         assert_eq!(shown("a <b>c</b>"), "a &lt;b&gt;c&lt;/b&gt;");
+    }
+
+    #[test]
+    fn tables_scroll_and_have_headers() {
+        let shown = Links::default().render("| A |\n|---|\n| 1 |").into_string();
+        assert!(
+            shown.starts_with("<div class=\"scroll\"><table><thead>") && shown.ends_with("</table>\n</div>"),
+            "{shown}"
+        );
+        assert!(shown.contains("<th scope=\"col\">A</th>"), "{shown}");
     }
 
     #[test]

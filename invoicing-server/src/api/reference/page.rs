@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
 use super::document::{Document, Operation};
-use super::markdown::{Chapter, Links, chapters};
+use super::markdown::{Chapter, Links, chapters, top_level};
 use super::snippets::LANGUAGES;
 use super::{STYLE, code, errors, events, operations, records};
 
@@ -31,7 +31,8 @@ pub(super) fn render(document: &Value) -> String {
     let document = Document::new(document);
     let links = links(&document);
     let page = Page { document, links };
-    let (intro, guide) = chapters(page.document.text(&["info", "description"]), 1);
+    let description = page.document.text(&["info", "description"]);
+    let (intro, guide) = chapters(description, top_level(description));
     let sections: Vec<_> = guide.iter().map(|chapter| page.guide(chapter)).chain(page.generated()).collect();
     page.layout(intro, &sections).into_string()
 }
@@ -85,7 +86,7 @@ impl<'d> Page<'d> {
 
     /// A chapter of the document's description, and what belongs into it.
     fn guide(&self, chapter: &Chapter<'_>) -> Section {
-        let (intro, parts) = chapters(chapter.text, 2);
+        let (intro, parts) = chapters(chapter.text, self.level() + 1);
         let body = html! {
             (self.links.render(intro))
             (self.supplement(&chapter.id()))
@@ -99,6 +100,11 @@ impl<'d> Page<'d> {
         };
         let parts = parts.iter().map(|part| (part.id(), part.title.to_owned())).collect();
         Section { id: chapter.id(), title: chapter.title.to_owned(), body, parts }
+    }
+
+    /// The level of the description's chapters.
+    fn level(&self) -> usize {
+        top_level(self.document.text(&["info", "description"]))
     }
 
     /// Code and tables that a chapter of the description lacks.
@@ -236,9 +242,10 @@ fn titles(operations: &[Operation<'_>]) -> Vec<(String, String)> {
 /// What texts may name: chapters, operations, events, errors and records.
 fn links(document: &Document<'_>) -> Links {
     let mut links = Links::default();
-    let (_, guide) = chapters(document.text(&["info", "description"]), 1);
-    for chapter in &guide {
-        let (_, parts) = chapters(chapter.text, 2);
+    let description = document.text(&["info", "description"]);
+    let level = top_level(description);
+    for chapter in &chapters(description, level).1 {
+        let (_, parts) = chapters(chapter.text, level + 1);
         parts.iter().chain([chapter]).for_each(|part| links.add(part.title, part.id()));
     }
     for operation in document.operations() {

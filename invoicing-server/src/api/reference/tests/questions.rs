@@ -37,11 +37,7 @@ const QUESTIONS: [Question; 16] = [
     asked(
         "In what order do records come, and what may paging repeat or skip, also under a filter?",
         "lists",
-        &[
-            "newest first",
-            "may come again on a later page, and none is skipped",
-            "A filter by status is the exception",
-        ],
+        &["newest first", "may come again on a later page, and none is skipped", "is the exception"],
     ),
     asked(
         "What does the header of the webhook's id name, and which header names the event?",
