@@ -52,15 +52,14 @@ fn describe<'d>(document: &Document<'d>, code: &str, answer: &'d Value) -> &'d s
 pub(super) fn codes(page: &Page<'_>) -> Markup {
     html! {
         div.scroll {
-            table {
-                thead { tr { th scope="col" { "Status" } th scope="col" { "Code" } th scope="col" { "When" } } }
+            table.fields {
+                thead { tr { th scope="col" { "Code" } th scope="col" { "When" } } }
                 tbody {
                     @for error in all(&page.document) {
                         tr id=(id(error.code)) {
-                            td { span.status { (error.status) } }
-                            th scope="row" { code { (error.code) } }
+                            th scope="row" { code { (error.code) } br; span.status { (error.status) } }
                             td {
-                                (page.links.render_inline(error.description))
+                                (page.links.render(error.description))
                                 @if error.body.is_object() { p.example { code { (error.body.to_string()) } } }
                             }
                         }

@@ -58,7 +58,7 @@ pub(super) fn render<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
 fn fields<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
     html! {
         h4 { "Body" }
-        @if let Some(schema) = event.body().and_then(schema_of) { (records::body(page, schema)) }
+        @if let Some(schema) = event.body().and_then(schema_of) { (records::fields_of(page, schema)) }
     }
 }
 

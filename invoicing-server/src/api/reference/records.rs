@@ -31,6 +31,11 @@ pub(super) fn schema<'d>(page: &Page<'d>, name: &'d str) -> Markup {
     }
 }
 
+/// The fields of a body, where it is a record, and nothing else.
+pub(super) fn fields_of<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
+    component_name(body).map_or_else(Markup::default, |name| fields(page, name))
+}
+
 /// The schema of a body: its fields, where it is a record.
 pub(super) fn body<'d>(page: &Page<'d>, body: &'d Value) -> Markup {
     match component_name(body) {
@@ -124,7 +129,8 @@ fn named_type(name: &Value, schema: &Value) -> Markup {
 
 /// The limits of a value, in words.
 fn limits(schema: &Value) -> Vec<String> {
-    let number = |key: &str| schema[key].as_i64();
+    // The largest number of a type limits nothing in practice.
+    let number = |key: &str| schema[key].as_i64().filter(|number| *number < i64::MAX);
     let characters = number("maxLength")
         .map(|most| format!("{} to {most} characters", number("minLength").unwrap_or_default()));
     let range = match (number("minimum"), number("maximum")) {
