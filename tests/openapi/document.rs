@@ -20,7 +20,7 @@ async fn the_document_that_is_served_is_the_one_that_is_checked_in() {
     compare("openapi.json", std::str::from_utf8(&served.bytes).unwrap());
 }
 
-/// Rules: REFERENCE-1
+/// Rules: OPENAPI-1
 #[on_each_database]
 async fn the_document_needs_no_key_and_counts_in_no_quota() {
     let world = World::with(|settings| settings.quota = 1).await;
@@ -35,7 +35,7 @@ async fn the_document_needs_no_key_and_counts_in_no_quota() {
     assert_eq!(world.get("/api/v1/quotes").await.status, 200, "the quota is not used");
 }
 
-/// Rules: REFERENCE-1
+/// Rules: OPENAPI-1
 #[on_each_database]
 async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() {
     let world = World::new().await;
@@ -54,7 +54,7 @@ async fn the_document_has_an_etag_and_is_sent_again_only_where_it_has_changed() 
     assert_eq!((answer.status.as_u16(), answer.bytes), (200, whole.bytes.clone()));
 }
 
-/// Rules: REFERENCE-2
+/// Rules: OPENAPI-2
 #[on_each_database]
 async fn a_document_that_is_switched_off_is_404() {
     let world = World::with(|settings| settings.reference.openapi = false).await;
@@ -62,7 +62,7 @@ async fn a_document_that_is_switched_off_is_404() {
     assert_eq!((answer.status.as_u16(), answer.code()), (404, "not_found"));
 }
 
-/// Rules: REFERENCE-3
+/// Rules: OPENAPI-3
 #[on_each_database]
 async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service() {
     let world = World::with(|settings| {

@@ -295,7 +295,7 @@ fn documented() -> BTreeSet<(String, u16, String)> {
     documented
 }
 
-/// Rules: REFERENCE-4
+/// Rules: OPENAPI-4
 #[on_each_database]
 async fn each_documented_error_of_each_endpoint_can_be_provoked_and_no_other() {
     let mut provoked = BTreeSet::new();

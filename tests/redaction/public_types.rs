@@ -38,6 +38,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "PaymentSource",
     "PdfRenderer",
     "RenderDeadline",
+    "ReferenceSettings",
     "RequestLimits",
     "ResealReport",
     "Route",

@@ -11,6 +11,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, Request, StatusCode};
 use http_body_util::Full;
 use invoicing_server::{ClientQuery, RequestLimits, ServeLimits, serve};
+use invoicing_tests::description::check_error;
 use invoicing_tests::{World, on_each_database};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -160,6 +161,9 @@ impl Peer {
         }
         let json = serde_json::from_slice(&self.read[end..end + length]).unwrap_or(Value::Null);
         self.read.drain(..end + length);
+        if status >= 400 {
+            check_error(StatusCode::from_u16(status).unwrap(), &json);
+        }
         Some(Heard { status, headers, json })
     }
 

@@ -6,8 +6,11 @@
 mod arrows;
 pub mod bench;
 #[cfg(test)]
+mod compatibility;
+#[cfg(test)]
 mod contract;
 mod database;
+pub mod description;
 pub mod documents;
 mod figures;
 pub mod hostile;

@@ -16,6 +16,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 
+use crate::description;
+
 /// What came.
 #[derive(Debug, Clone)]
 pub struct Received {
@@ -61,9 +63,11 @@ struct Script {
     count: watch::Sender<usize>,
     next: VecDeque<Reply>,
     otherwise: Reply,
+    /// How deliveries differ from the description of the API.
+    faults: Vec<String>,
 }
 
-/// A receiver. Stops when it is dropped.
+/// A receiver. Stops when it is dropped; then each delivery must have been as the description of the API says.
 #[derive(Debug)]
 pub struct Receiver {
     /// Where it listens.
@@ -87,6 +91,7 @@ impl Receiver {
             count: watch::Sender::new(0),
             next: VecDeque::new(),
             otherwise: Reply::status(200),
+            faults: Vec::new(),
         };
         let script = Arc::new(Mutex::new(script));
         let mut tasks = JoinSet::new();
@@ -123,6 +128,14 @@ impl Receiver {
     }
 }
 
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let faults = self.script.lock().map(|script| script.faults.clone()).unwrap_or_default();
+        // A second panic would hide the first one.
+        assert!(faults.is_empty() || std::thread::panicking(), "deliveries are not as described: {faults:?}");
+    }
+}
+
 async fn accept(listener: TcpListener, script: Arc<Mutex<Script>>) {
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
@@ -145,8 +158,10 @@ async fn answer(
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let json = serde_json::from_slice(&body).unwrap_or(Value::Null);
+    let described = description::check_delivery(&parts.headers, &json);
     let reply = {
         let mut script = script.lock().expect("no panic");
+        script.faults.extend(described.err());
         let path = parts.uri.to_string();
         let at = std::time::Instant::now();
         let received = Received { method: parts.method, path, headers: parts.headers, body, json, at };

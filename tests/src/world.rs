@@ -17,6 +17,7 @@ use invoicing_server::{
 use serde_json::Value;
 
 use crate::database::{Argument, Behind, Database, Place};
+use crate::description;
 use crate::release::Release;
 
 /// Never appears in anything that is sent anywhere: planted in every private field.
@@ -283,6 +284,7 @@ impl World {
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         let answer = Answer { status: parts.status, headers: parts.headers, bytes, json };
         check_everywhere(method, path, &answer);
+        description::check_answer(method, path, &answer);
         answer
     }
 }
@@ -365,7 +367,8 @@ fn check_everywhere(method: &str, path: &str, answer: &Answer) {
     // Neither 304 nor 416 has anything to say in a body.
     let is_document = path.starts_with("/api/v1/documents/")
         && (status.is_success() || matches!(status.as_u16(), 304 | 416));
-    if is_document || matches!(status.as_u16(), 204 | 304) {
+    let is_page = path.starts_with("/api/v1/docs") && status.is_success();
+    if is_document || is_page || matches!(status.as_u16(), 204 | 304) {
         return;
     }
     let content_type = headers.get("content-type").and_then(|v| v.to_str().ok());

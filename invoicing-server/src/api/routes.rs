@@ -94,6 +94,11 @@ pub(super) fn find<'path>(
     }
 }
 
+/// Whether a path can be asked without a key, whatever the method.
+pub(super) fn is_public(path: &str) -> bool {
+    ROUTER.at(path).is_ok_and(|found| found.value.iter().all(|route| !route.endpoint.needs_key()))
+}
+
 /// The routes of each path.
 static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
     let mut router = Router::new();

@@ -107,8 +107,8 @@ impl ApiService {
         checked?;
         let Arriving { connection, head, body } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
-        let route = routes::find(&head.method, head.uri.path());
-        match &route {
+        // What needs no key comes first.
+        let route = match routes::find(&head.method, head.uri.path()) {
             Ok((Endpoint::FrozenDocument, _)) => {
                 return documents::download(context, head, connection, reservation).await;
             }
@@ -118,10 +118,11 @@ impl ApiService {
             #[cfg(not(feature = "reference"))]
             Ok((Endpoint::Docs, _)) => return Err(ApiError::NOT_FOUND),
             Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
-                return allowed(allow);
+                return allowed(&allow);
             }
-            _ => {}
-        }
+            Err(error) if routes::is_public(head.uri.path()) => return Err(error),
+            route => route,
+        };
         // An unknown key takes neither memory nor a slot.
         let key = identify(context, &head.headers).await?;
         // Both come before the quota, as a 503 must not count in it.

@@ -1,5 +1,5 @@
 //! The API's two reads against the obvious implementation of the same two reads, and against a bare hyper that
-//! answers the same bytes.
+//! answers the same bytes. The description of the API against bare hyper alone.
 //!
 //! Each server is a peer on the server's core; this process is the load on the other, with connections that are kept.
 //! Both are measured on SQLite and on PostgreSQL: there the two use databases of one server, which runs on their core.
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const CONNECTIONS: usize = 16;
-/// Answers that need no key share a sixteenth of the memory for answers, and all of them are counted whole.
+/// Answers that need no key share a sixteenth of the memory for answers, where each counts whole.
 const FEW_CONNECTIONS: usize = 8;
 const ROUNDS: usize = 15;
 const TIME: Duration = Duration::from_millis(700);
@@ -34,6 +34,10 @@ const LINES: usize = 12;
 /// The databases.
 const SQLITE: &str = "sqlite";
 const POSTGRES: &str = "postgres";
+
+/// The description of the API, and the same as a page.
+const DESCRIPTIONS: [(&str, &str); 2] =
+    [("description", "/api/v1/openapi.json"), ("reference page", "/api/v1/docs")];
 
 const LIST: &str = "/api/v1/quotes?include=lines&limit=50";
 
@@ -92,26 +96,24 @@ async fn on(database: &str, targets: [&str; 2]) {
         measure(what, &sides, request(&data.key, paths), target).await;
     }
     if database == SQLITE {
-        fixed(&mut peers, &data).await;
+        for (what, path) in DESCRIPTIONS {
+            if bench::wanted(what) {
+                description(what, path, &data, &mut peers).await;
+            }
+        }
     }
 }
 
-/// The description of the API and its page, beside a bare hyper that answers the same bytes. They need no database.
-async fn fixed(peers: &mut [Peer; 3], data: &Data) {
-    for path in ["/api/v1/openapi.json", "/api/v1/docs"] {
-        if !bench::wanted(path) {
-            continue;
-        }
-        let get = request(&data.key, vec![path.to_owned()]);
-        let body = call(&mut connect(data.address).await, get(0)).await.into_body();
-        println!("{path}: {} bytes", body.len());
-        let bare = address(&peers[2].ask(&json!(String::from_utf8_lossy(&body))).await);
-        let sides = [(&peers[0], data.address), (&peers[2], bare)];
-        let (rates, _) = rounds(FEW_CONNECTIONS, &sides, get).await;
-        report(&format!("{path}, part of bare hyper"), &ratios(&rates[0], &rates[1]), ">= 0.6");
-        aside("ours", &rates[0], "answers/s");
-        aside("bare hyper", &rates[1], "answers/s");
-    }
+/// The description of the API, which no rival has.
+async fn description(what: &str, path: &str, data: &Data, [ours, _, bare]: &mut [Peer; 3]) {
+    let get = request(&data.key, vec![path.to_owned()]);
+    let body = call(&mut connect(data.address).await, get(0)).await.into_body();
+    println!("{what}: {} bytes", body.len());
+    let address = address(&bare.ask(&json!(String::from_utf8_lossy(&body))).await);
+    let sides = [(&*ours, data.address), (&*bare, address)];
+    let (rates, costs) = rounds(FEW_CONNECTIONS, &sides, get).await;
+    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[1]), ">= 0.6");
+    print_rates(["ours", "bare hyper"], &rates, &costs);
 }
 
 fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static {
@@ -119,22 +121,6 @@ fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Byte
     move |number: usize| {
         let get = Request::get(&paths[number % paths.len()]).header("host", "localhost");
         get.header("authorization", &authorization).body(Full::default()).expect("a request")
-    }
-}
-
-async fn measure(
-    what: &str,
-    sides: &[(&Peer, SocketAddr)],
-    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
-    target: &str,
-) {
-    let (rates, costs) = rounds(CONNECTIONS, sides, request).await;
-    report(&format!("{what}, ours / axum + sqlx"), &ratios(&rates[0], &rates[1]), target);
-    report(&format!("{what}, the same in processor time"), &ratios(&costs[1], &costs[0]), target);
-    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[2]), "(none)");
-    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
-        aside(what, &rates[number], "answers/s");
-        aside("", &costs[number], "µs of processor each");
     }
 }
 
@@ -160,9 +146,28 @@ async fn rounds(
     (rates, costs)
 }
 
-/// Of each round.
 fn ratios(values: &[f64], to: &[f64]) -> Vec<f64> {
     values.iter().zip(to).map(|(a, b)| a / b).collect()
+}
+
+async fn measure(
+    what: &str,
+    sides: &[(&Peer, SocketAddr)],
+    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
+    target: &str,
+) {
+    let (rates, costs) = rounds(CONNECTIONS, sides, request).await;
+    report(&format!("{what}, ours / axum + sqlx"), &ratios(&rates[0], &rates[1]), target);
+    report(&format!("{what}, the same in processor time"), &ratios(&costs[1], &costs[0]), target);
+    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[2]), "(none)");
+    print_rates(["ours", "axum + sqlx", "bare hyper"], &rates, &costs);
+}
+
+fn print_rates<const N: usize>(sides: [&str; N], rates: &[Vec<f64>], costs: &[Vec<f64>]) {
+    for (number, what) in sides.into_iter().enumerate() {
+        aside(what, &rates[number], "answers/s");
+        aside("", &costs[number], "µs of processor each");
+    }
 }
 
 /// Both must answer the same; the order of fields and the form of numbers may differ.

@@ -62,7 +62,38 @@ pub(super) struct Description {
     pub(super) body: Option<&'static str>,
     /// The successful responses, and those without a body.
     pub(super) answers: &'static [Answer],
+    /// What a client can ask next.
+    pub(super) links: &'static [Link],
 }
+
+/// A way from a successful answer to another request.
+pub(super) struct Link {
+    /// The operation that it leads to.
+    pub(super) to: &'static str,
+    /// The parameter of that operation, and where the answer has its value.
+    pub(super) parameter: (&'static str, &'static str),
+}
+
+const fn link(to: &'static str, parameter: &'static str, value: &'static str) -> Link {
+    Link { to, parameter: (parameter, value) }
+}
+
+const FIRST_ITEM: &str = "$response.body#/data/0/id";
+
+/// From the first quote of a list.
+const OF_QUOTES: &[Link] = &[
+    link("getQuote", "id", FIRST_ITEM),
+    link("linkQuote", "id", FIRST_ITEM),
+    link("getQuoteDocument", "id", FIRST_ITEM),
+];
+/// From the first invoice of a list.
+const OF_INVOICES: &[Link] = &[link("getInvoice", "id", FIRST_ITEM)];
+/// From an invoice to its quote.
+const OF_INVOICE: &[Link] = &[link("getQuote", "id", "$response.body#/quoteId")];
+/// From a linked quote.
+const OF_LINK: &[Link] = &[link("getQuote", "id", "$response.body#/id")];
+/// From a client that carries an `externalId`.
+const OF_CLIENT: &[Link] = &[link("listClients", "externalId", "$response.body#/externalId")];
 
 /// A response that is no error.
 pub(super) struct Answer {
@@ -122,6 +153,7 @@ const LIST_QUOTES: Description = Description {
            introduction.",
     body: None,
     answers: &[ok("QuotePage", "A page of quotes. It is empty where none matches.")],
+    links: OF_QUOTES,
 };
 
 const GET_QUOTE: Description = Description {
@@ -132,6 +164,7 @@ const GET_QUOTE: Description = Description {
            its `id`.",
     body: None,
     answers: &[ok("Quote", "The quote.")],
+    links: &[],
 };
 
 const LINK_QUOTE: Description = Description {
@@ -143,6 +176,7 @@ const LINK_QUOTE: Description = Description {
            the same identifier again changes nothing. Any other property is refused. Safe to repeat.",
     body: Some("NewQuoteLink"),
     answers: &[ok("QuoteLink", "The link as it is stored now.")],
+    links: OF_LINK,
 };
 
 const QUOTE_DOCUMENT: Description = Description {
@@ -154,6 +188,7 @@ const QUOTE_DOCUMENT: Description = Description {
            `document_unavailable`.",
     body: None,
     answers: &[ok("DocumentLink", "The URL, and how to recognise the document.")],
+    links: &[],
 };
 
 const LIST_INVOICES: Description = Description {
@@ -164,6 +199,7 @@ const LIST_INVOICES: Description = Description {
            the introduction.",
     body: None,
     answers: &[ok("InvoicePage", "A page of invoices. It is empty where none matches.")],
+    links: OF_INVOICES,
 };
 
 const GET_INVOICE: Description = Description {
@@ -173,6 +209,7 @@ const GET_INVOICE: Description = Description {
     text: "One invoice in full: with its lines and the VAT by rate.",
     body: None,
     answers: &[ok("Invoice", "The invoice.")],
+    links: OF_INVOICE,
 };
 
 const LIST_CLIENTS: Description = Description {
@@ -182,6 +219,7 @@ const LIST_CLIENTS: Description = Description {
     text: "The clients of the company, a page at a time. Filters combine with AND.",
     body: None,
     answers: &[ok("ClientPage", "A page of clients. It is empty where none matches.")],
+    links: &[],
 };
 
 const CREATE_CLIENT: Description = Description {
@@ -197,6 +235,7 @@ const CREATE_CLIENT: Description = Description {
         ok("Client", "A client with this `externalId` is there already. Nothing was created or changed."),
         answer(StatusCode::CREATED, Content::Json("Client"), &RATE_LIMIT, "The client was created."),
     ],
+    links: OF_CLIENT,
 };
 
 const FROZEN_DOCUMENT: Description = Description {
@@ -208,6 +247,7 @@ const FROZEN_DOCUMENT: Description = Description {
            `Range` a part can be fetched. A host may let its document store serve the bytes; then the URL leads there.",
     body: None,
     answers: DOWNLOAD,
+    links: &[],
 };
 
 const OPENAPI: Description = Description {
@@ -221,6 +261,7 @@ const OPENAPI: Description = Description {
         answer(StatusCode::OK, Content::AnyJson, &[Header::ETag], "The document."),
         answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
     ],
+    links: &[],
 };
 
 const DOCS: Description = Description {
@@ -234,6 +275,7 @@ const DOCS: Description = Description {
         answer(StatusCode::OK, Content::Html, &[Header::ETag], "The page."),
         answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
     ],
+    links: &[],
 };
 
 const DOWNLOAD: &[Answer] = &[

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::endpoints::{Answer, Content, Description, describe};
+use super::endpoints::{Answer, Content, Description, Link, describe};
 use super::headers::{self, Header};
 use super::schema::component;
 use super::{errors, examples, parameters};
@@ -11,11 +11,15 @@ use crate::api::routes::{Endpoint, Route};
 /// The operation of a route.
 pub(super) fn operation(route: &Route) -> Value {
     let endpoint = route.endpoint;
-    let Description { id, tag, summary, text, body, answers } = describe(endpoint);
+    let Description { id, tag, summary, text, body, answers, links } = describe(endpoint);
     let mut responses: Map<_, _> = answers
         .iter()
         .map(|answer| (answer.status.as_str().to_owned(), answer.response(endpoint, id)))
         .collect();
+    for response in responses.values_mut().filter(|_| !links.is_empty()) {
+        response["links"] =
+            links.iter().map(|link| (link.to.to_owned(), link.object())).collect::<Map<_, _>>().into();
+    }
     responses.extend(errors::responses(endpoint));
     let mut operation = json!({
         "operationId": id,
@@ -39,6 +43,13 @@ fn request_body(id: &str, schema: &str) -> Value {
         "description": "JSON in UTF-8, at most {{body_kib}} KiB.",
         "content": {"application/json": content},
     })
+}
+
+impl Link {
+    fn object(&self) -> Value {
+        let (parameter, value) = self.parameter;
+        json!({"operationId": self.to, "parameters": {parameter: value}})
+    }
 }
 
 impl Answer {

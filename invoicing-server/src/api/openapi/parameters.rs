@@ -97,7 +97,9 @@ fn words<T: Copy + serde::Serialize>(words: &[T]) -> Value {
 /// At least one character that is neither white space nor a control character.
 const TEXT: &str =
     r"^[^\u0000-\u001f\u007f-\u009f]*[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$";
-const SEARCHABLE: &str = TEXT;
+/// At least one character that is neither white space, nor a control character, nor an accent.
+const SEARCHABLE: &str =
+    r"[^\s\u0000-\u001f\u007f-\u009f\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]";
 
 const STATUS: &str = "Only records in this state.";
 

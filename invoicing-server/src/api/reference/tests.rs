@@ -133,6 +133,7 @@ fn assert_described(document: &Document<'_>, operation: &Operation<'_>, section:
     }
 }
 
+/// Rules: REFERENCE-3
 #[test]
 fn every_operation_parameter_field_and_answer_has_its_place() {
     let (value, html) = (document(), page());
@@ -168,6 +169,7 @@ fn every_event_has_its_payload_and_a_delivery_that_verifies() {
     assert_eq!(document.events().count(), invoicing_core::EventKind::ALL.len() + 1, "and the ping");
 }
 
+/// Rules: REFERENCE-3
 #[test]
 fn every_record_word_error_and_header_has_its_place() {
     let (value, html) = (document(), page());
@@ -193,6 +195,7 @@ fn every_record_word_error_and_header_has_its_place() {
     }
 }
 
+/// Rules: REFERENCE-3
 #[test]
 fn every_operation_has_a_request_in_every_language() {
     let value = document();
