@@ -52,7 +52,8 @@ fn fields<'d>(page: &Page<'d>, name: &'d str) -> Markup {
         schema: of,
         description: of["description"].as_str().unwrap_or_default(),
         remarks: if is_required(field) { Vec::new() } else { vec!["may be left out".to_owned()] },
-        example: page.document.example(name, field),
+        // A constant is its own example.
+        example: page.document.example(name, field).filter(|_| of.get("const").is_none()),
     });
     table("Field", rows, page)
 }
