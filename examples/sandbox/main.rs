@@ -55,6 +55,8 @@ type Tasks = JoinSet<Result<(), Failure>>;
 #[serde(rename_all = "camelCase")]
 struct Hello<'a> {
     base_url: &'a str,
+    /// The reference of the API, for people.
+    docs_url: String,
     #[serde(flatten)]
     credentials: &'a Credentials,
 }
@@ -103,7 +105,7 @@ async fn run(args: Args) -> Result<(), Failure> {
     let credentials = demo::open(&invoicing, &home.credentials, &args.webhooks).await?;
     drop(turn);
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
-    tracing::info!(base_url, db = home.shown(), seed, "ready");
+    tracing::info!(base_url, docs = format!("{base_url}/api/v1/docs"), db = home.shown(), seed, "ready");
 
     let mut output = Output::new(stop.clone());
     let mut tasks = Tasks::new();
@@ -120,7 +122,8 @@ async fn run(args: Args) -> Result<(), Failure> {
     let business = Business::new(invoicing.clone(), company, seed);
     let (rate, stopped, hello_url) = (args.activity, stop.clone(), base_url);
     tasks.spawn(async move {
-        let hello = Hello { base_url: &hello_url, credentials: &credentials };
+        let docs_url = format!("{hello_url}/api/v1/docs");
+        let hello = Hello { base_url: &hello_url, docs_url, credentials: &credentials };
         let went = match output.line(&hello).await {
             Ok(()) => business.go_on(rate, &mut output, &stopped).await,
             Err(error) => Err(error.into()),

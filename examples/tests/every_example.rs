@@ -3,6 +3,7 @@
 #[cfg(unix)]
 mod postgres;
 mod recovery;
+mod reference;
 mod verify_proof;
 
 use std::collections::BTreeSet;

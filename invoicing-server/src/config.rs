@@ -74,6 +74,9 @@ pub struct DocumentSettings {
 pub struct ReferenceSettings {
     /// Whether `/api/v1/openapi.json` is served, which it is by default. Otherwise it is answered with 404.
     pub openapi: bool,
+    /// Whether the reference page is served at `/api/v1/docs`, which it is by default where the feature `reference` is on.
+    /// Otherwise it is answered with 404.
+    pub page: bool,
 }
 
 /// Limits on requests. They hold for every server that the service is mounted in.
@@ -154,7 +157,7 @@ impl Default for Settings {
 
 impl Default for ReferenceSettings {
     fn default() -> Self {
-        Self { openapi: true }
+        Self { openapi: true, page: true }
     }
 }
 

@@ -235,6 +235,8 @@ impl Builder {
                 access: Arc::clone(&access),
                 capacity: Arc::new(Capacity::new(&settings.requests)),
                 openapi: OpenApi::new(&settings),
+                #[cfg(feature = "reference")]
+                reference: crate::api::reference::Reference::new(&settings),
                 body_time: Duration::from_millis(settings.requests.body_time_ms),
             }),
             dispatch: Arc::new(DispatchContext {

@@ -9,6 +9,7 @@ mod follower;
 mod large_documents;
 mod lists;
 mod records;
+mod reference;
 mod stamps;
 mod value_formats;
 mod workload;

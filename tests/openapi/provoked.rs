@@ -178,10 +178,12 @@ async fn not_found() -> Vec<Answered> {
         Endpoint::FrozenDocument => path + "0",
         _ => path_of(route.path, ABSENT),
     };
-    let mut answered = scene.call(Some(&scene.world.key), absent).await;
-    let without_description = Scene::open(|settings| settings.reference.openapi = false).await;
-    answered.extend(without_description.call_all().await);
-    answered
+    let absent = scene.call(Some(&scene.world.key), absent).await;
+    let off = Scene::open(|settings| {
+        settings.reference.openapi = false;
+        settings.reference.page = false;
+    });
+    [absent, off.await.call_all().await].concat()
 }
 
 /// No endpoint can answer so: the method is not its own.

@@ -51,6 +51,7 @@ async fn call(world: &World, release: &Release, endpoint: Endpoint) {
             ok(world, &format!("{}/document?type=pdf", quote("imported"))).await;
         }
         Endpoint::FrozenDocument => download(world, &quote("signed")).await,
+        Endpoint::Docs => assert_eq!(world.get("/api/v1/docs").await.status, 200),
         Endpoint::OpenApi => assert_eq!(ok(world, "/api/v1/openapi.json").await["openapi"], "3.1.0"),
         other => panic!("{other:?} is not called on an older database"),
     }

@@ -367,7 +367,8 @@ const PRIVATE: [&str; 5] = ["costing", "labourCost", "materialCost", "privateNot
 fn check_everywhere(method: &str, path: &str, answer: &Answer) {
     let Answer { status, headers, bytes, json } = answer;
     assert!(headers.contains_key("x-request-id"), "{method} {path}: no X-Request-Id");
-    let is_description = path.starts_with("/api/v1/openapi.json") && matches!(status.as_u16(), 200 | 304);
+    let is_description = ["/api/v1/openapi.json", "/api/v1/docs"].iter().any(|known| path.starts_with(known))
+        && matches!(status.as_u16(), 200 | 304);
     let cache = if is_description { "no-cache" } else { "no-store" };
     assert_eq!(
         headers.get("cache-control").map(http::HeaderValue::as_bytes),
@@ -383,7 +384,8 @@ fn check_everywhere(method: &str, path: &str, answer: &Answer) {
     // Neither 304 nor 416 has anything to say in a body.
     let is_document = path.starts_with("/api/v1/documents/")
         && (status.is_success() || matches!(status.as_u16(), 304 | 416));
-    if is_document || matches!(status.as_u16(), 204 | 304) {
+    let is_page = path.starts_with("/api/v1/docs") && status.is_success();
+    if is_document || is_page || matches!(status.as_u16(), 204 | 304) {
         return;
     }
     let content_type = headers.get("content-type").and_then(|v| v.to_str().ok());

@@ -14,12 +14,15 @@ mod content_type;
 mod documents;
 mod download;
 pub(crate) mod error;
+mod fixed_response;
 mod headers;
 mod invoices;
 mod json;
 pub(crate) mod openapi;
 mod query;
 mod quotes;
+#[cfg(feature = "reference")]
+pub(crate) mod reference;
 mod request;
 pub(crate) mod request_id;
 pub(crate) mod response;
@@ -44,6 +47,8 @@ pub(crate) struct ApiContext {
     pub(crate) capacity: Arc<Capacity>,
     /// The description of the API.
     pub(crate) openapi: OpenApi,
+    #[cfg(feature = "reference")]
+    pub(crate) reference: reference::Reference,
     /// Time limit for the body of a request.
     pub(crate) body_time: Duration,
 }

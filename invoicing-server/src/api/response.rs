@@ -12,7 +12,7 @@ use super::request_id::X_REQUEST_ID;
 use crate::Error;
 use crate::error::status_of;
 
-const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 const RATE_LIMIT_LIMIT: HeaderName = HeaderName::from_static("ratelimit-limit");

@@ -31,12 +31,14 @@ pub enum Endpoint {
     FrozenDocument,
     /// The description of the API in OpenAPI.
     OpenApi,
+    /// The reference page.
+    Docs,
 }
 
 impl Endpoint {
     /// Whether it needs an API key and counts in the quota. A signed URL is its own permission, and a description is public.
     pub const fn needs_key(self) -> bool {
-        !matches!(self, Self::FrozenDocument | Self::OpenApi)
+        !matches!(self, Self::FrozenDocument | Self::OpenApi | Self::Docs)
     }
 
     /// Whether it reads a request body.
@@ -69,6 +71,7 @@ pub const ROUTES: &[Route] = &[
     route(Method::POST, "/api/v1/clients", Endpoint::CreateClient),
     route(Method::GET, "/api/v1/documents/{company}/{upload}", Endpoint::FrozenDocument),
     route(Method::GET, "/api/v1/openapi.json", Endpoint::OpenApi),
+    route(Method::GET, "/api/v1/docs", Endpoint::Docs),
 ];
 
 const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route {

@@ -113,6 +113,10 @@ impl ApiService {
                 return documents::download(context, head, connection, reservation).await;
             }
             Ok((Endpoint::OpenApi, _)) => return context.openapi.get(head),
+            #[cfg(feature = "reference")]
+            Ok((Endpoint::Docs, _)) => return context.reference.get(head),
+            #[cfg(not(feature = "reference"))]
+            Ok((Endpoint::Docs, _)) => return Err(ApiError::NOT_FOUND),
             Err(ApiError::MethodNotAllowed { allow }) if head.method == Method::OPTIONS => {
                 return allowed(&allow);
             }
@@ -219,7 +223,7 @@ fn handle<'r>(endpoint: Endpoint, request: &'r ApiRequest<'_>, body: &'r Bytes) 
             Endpoint::ListClients => clients::list(request).await,
             Endpoint::CreateClient => clients::create(request, body).await,
             // `serve` handles them before authentication.
-            Endpoint::FrozenDocument | Endpoint::OpenApi => Err(ApiError::NOT_FOUND),
+            Endpoint::FrozenDocument | Endpoint::OpenApi | Endpoint::Docs => Err(ApiError::NOT_FOUND),
         }
     })
 }

@@ -1,5 +1,5 @@
 //! The API's two reads against the obvious implementation of the same two reads, and against a bare hyper that
-//! answers the same bytes.
+//! answers the same bytes. The description of the API against bare hyper alone.
 //!
 //! Each server is a peer on the server's core; this process is the load on the other, with connections that are kept.
 //! Both are measured on SQLite and on PostgreSQL: there the two use databases of one server, which runs on their core.
@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 const CONNECTIONS: usize = 16;
+/// Answers that need no key share a sixteenth of the memory for answers, where each counts whole.
+const FEW_CONNECTIONS: usize = 8;
 const ROUNDS: usize = 15;
 const TIME: Duration = Duration::from_millis(700);
 /// Quotes in the database, and lines of each.
@@ -32,6 +34,10 @@ const LINES: usize = 12;
 /// The databases.
 const SQLITE: &str = "sqlite";
 const POSTGRES: &str = "postgres";
+
+/// The description of the API, and the same as a page.
+const DESCRIPTIONS: [(&str, &str); 2] =
+    [("description", "/api/v1/openapi.json"), ("reference page", "/api/v1/docs")];
 
 const LIST: &str = "/api/v1/quotes?include=lines&limit=50";
 
@@ -89,6 +95,25 @@ async fn on(database: &str, targets: [&str; 2]) {
         let sides: Vec<_> = peers.iter().zip(servers).collect();
         measure(what, &sides, request(&data.key, paths), target).await;
     }
+    if database == SQLITE {
+        for (what, path) in DESCRIPTIONS {
+            if bench::wanted(what) {
+                description(what, path, &data, &mut peers).await;
+            }
+        }
+    }
+}
+
+/// The description of the API, which no rival has.
+async fn description(what: &str, path: &str, data: &Data, [ours, _, bare]: &mut [Peer; 3]) {
+    let get = request(&data.key, vec![path.to_owned()]);
+    let body = call(&mut connect(data.address).await, get(0)).await.into_body();
+    println!("{what}: {} bytes", body.len());
+    let address = address(&bare.ask(&json!(String::from_utf8_lossy(&body))).await);
+    let sides = [(&*ours, data.address), (&*bare, address)];
+    let (rates, costs) = rounds(FEW_CONNECTIONS, &sides, get).await;
+    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[1]), ">= 0.6");
+    print_rates(["ours", "bare hyper"], &rates, &costs);
 }
 
 fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static {
@@ -99,19 +124,18 @@ fn request(key: &str, paths: Vec<String>) -> impl Fn(usize) -> Request<Full<Byte
     }
 }
 
-async fn measure(
-    what: &str,
+/// Of each side in each round: answers per second, and microseconds of the server's processor per answer.
+async fn rounds(
+    connections: usize,
     sides: &[(&Peer, SocketAddr)],
     request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
-    target: &str,
-) {
-    // Of each side in each round: answers per second, and microseconds of the server's processor per answer.
+) -> (Vec<Vec<f64>>, Vec<Vec<f64>>) {
     let mut rates = vec![Vec::new(); sides.len()];
     let mut costs = rates.clone();
     for round in 0..=ROUNDS {
         for (number, (peer, address)) in sides.iter().enumerate() {
             let (begun, used) = (Instant::now(), peer.processor_seconds());
-            let answers = load(*address, CONNECTIONS, TIME, request.clone()).await;
+            let answers = load(*address, connections, TIME, request.clone()).await;
             // The first round warms everything up.
             if round > 0 {
                 rates[number].push(rate(answers, begun.elapsed()));
@@ -119,11 +143,28 @@ async fn measure(
             }
         }
     }
-    let per = |values: &[f64], to: &[f64]| values.iter().zip(to).map(|(a, b)| a / b).collect::<Vec<_>>();
-    report(&format!("{what}, ours / axum + sqlx"), &per(&rates[0], &rates[1]), target);
-    report(&format!("{what}, the same in processor time"), &per(&costs[1], &costs[0]), target);
-    report(&format!("{what}, part of bare hyper"), &per(&rates[0], &rates[2]), "(none)");
-    for (number, what) in ["ours", "axum + sqlx", "bare hyper"].into_iter().enumerate() {
+    (rates, costs)
+}
+
+fn ratios(values: &[f64], to: &[f64]) -> Vec<f64> {
+    values.iter().zip(to).map(|(a, b)| a / b).collect()
+}
+
+async fn measure(
+    what: &str,
+    sides: &[(&Peer, SocketAddr)],
+    request: impl Fn(usize) -> Request<Full<Bytes>> + Clone + Send + 'static,
+    target: &str,
+) {
+    let (rates, costs) = rounds(CONNECTIONS, sides, request).await;
+    report(&format!("{what}, ours / axum + sqlx"), &ratios(&rates[0], &rates[1]), target);
+    report(&format!("{what}, the same in processor time"), &ratios(&costs[1], &costs[0]), target);
+    report(&format!("{what}, part of bare hyper"), &ratios(&rates[0], &rates[2]), "(none)");
+    print_rates(["ours", "axum + sqlx", "bare hyper"], &rates, &costs);
+}
+
+fn print_rates<const N: usize>(sides: [&str; N], rates: &[Vec<f64>], costs: &[Vec<f64>]) {
+    for (number, what) in sides.into_iter().enumerate() {
         aside(what, &rates[number], "answers/s");
         aside("", &costs[number], "µs of processor each");
     }

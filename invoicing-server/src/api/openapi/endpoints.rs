@@ -111,6 +111,7 @@ pub(super) enum Content {
     Json(&'static str),
     /// Any JSON object.
     AnyJson,
+    Html,
     Pdf,
 }
 
@@ -140,6 +141,7 @@ pub(super) const fn describe(endpoint: Endpoint) -> Description {
         Endpoint::CreateClient => CREATE_CLIENT,
         Endpoint::FrozenDocument => FROZEN_DOCUMENT,
         Endpoint::OpenApi => OPENAPI,
+        Endpoint::Docs => DOCS,
     }
 }
 
@@ -257,6 +259,20 @@ const OPENAPI: Description = Description {
     body: None,
     answers: &[
         answer(StatusCode::OK, Content::AnyJson, &[Header::ETag], "The document."),
+        answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
+    ],
+    links: &[],
+};
+
+const DOCS: Description = Description {
+    id: "getReference",
+    tag: Tag::Reference,
+    summary: "Get the reference page",
+    text: "The same description as a page for people. Needs no key and counts in no quota. A host can switch it off; then it is \
+           answered with 404.",
+    body: None,
+    answers: &[
+        answer(StatusCode::OK, Content::Html, &[Header::ETag], "The page."),
         answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
     ],
     links: &[],

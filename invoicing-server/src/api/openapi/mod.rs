@@ -18,30 +18,25 @@ mod schema;
 
 use std::sync::OnceLock;
 
-use bytes::Bytes;
 use http::request::Parts;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, header};
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
 use self::endpoints::Tag;
 use self::limits::fill;
 
 use super::error::ApiError;
-use super::headers::has_etag;
+use super::fixed_response::FixedResponse;
 use super::query;
-use super::response::{ApiResult, json as json_response, with_headers};
+use super::response::{ApiResult, JSON};
 use super::routes::ROUTES;
 use crate::config::Settings;
-
-/// A cache asks with the `ETag` before it uses the document again.
-const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// The document of a service, composed when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct OpenApi {
     settings: Settings,
-    document: OnceLock<Document>,
+    document: OnceLock<FixedResponse>,
 }
 
 impl OpenApi {
@@ -55,38 +50,13 @@ impl OpenApi {
             return Err(ApiError::NOT_FOUND);
         }
         query::none(head.uri.query().unwrap_or_default())?;
-        let document = self.document.get_or_init(|| Document::of(&self.settings));
-        Ok(document.answer(&head.headers))
+        Ok(self.document.get_or_init(|| render(&self.settings)).answer(&head.headers))
     }
 }
 
-/// The document as it is served.
-#[derive(Debug)]
-struct Document {
-    bytes: Bytes,
-    etag: String,
-}
-
-impl Document {
-    /// The document of a service with these settings.
-    fn of(settings: &Settings) -> Self {
-        let bytes = Bytes::from(text(&compose(settings)));
-        let etag = format!("\"{}\"", hex::encode(Sha256::digest(&bytes)));
-        Self { bytes, etag }
-    }
-
-    fn answer(&self, asked: &HeaderMap) -> Response<Bytes> {
-        let mut response = if has_etag(asked, &self.etag) {
-            with_headers(StatusCode::NOT_MODIFIED, HeaderMap::new(), Bytes::new())
-        } else {
-            json_response(StatusCode::OK, self.bytes.clone())
-        };
-        let etag =
-            HeaderValue::from_str(&self.etag).expect("hexadecimal digits in quotes are a header value");
-        response.headers_mut().insert(header::ETAG, etag);
-        response.headers_mut().insert(header::CACHE_CONTROL, NO_CACHE);
-        response
-    }
+/// The document of a service with these settings, as it is served.
+fn render(settings: &Settings) -> FixedResponse {
+    FixedResponse::new(text(&compose(settings)), HeaderMap::from_iter([(header::CONTENT_TYPE, JSON)]))
 }
 
 /// The text of a document, as it is served and checked in.

@@ -54,7 +54,11 @@ impl Link {
 
 impl Answer {
     fn response(&self, endpoint: Endpoint, id: &str) -> Value {
-        let cache = if endpoint == Endpoint::OpenApi { Header::NoCache } else { Header::NoStore };
+        let cache = if matches!(endpoint, Endpoint::OpenApi | Endpoint::Docs) {
+            Header::NoCache
+        } else {
+            Header::NoStore
+        };
         let mut response = json!({"description": self.text, "headers": headers::of(self.headers, cache)});
         let content = match self.content {
             Content::None => return response,
@@ -63,6 +67,7 @@ impl Answer {
                 json!({"application/json": {"schema": component("schemas", schema), "example": example}})
             }
             Content::AnyJson => json!({"application/json": {"schema": {"type": "object"}}}),
+            Content::Html => json!({"text/html": {"schema": {"type": "string"}}}),
             Content::Pdf => json!({"application/pdf": {"schema": {"type": "string", "format": "binary"}}}),
         };
         response["content"] = content;

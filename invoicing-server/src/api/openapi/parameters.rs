@@ -31,14 +31,15 @@ fn query_parameters(endpoint: Endpoint) -> &'static [&'static str] {
         | Endpoint::LinkQuote
         | Endpoint::GetInvoice
         | Endpoint::CreateClient
-        | Endpoint::OpenApi => &[],
+        | Endpoint::OpenApi
+        | Endpoint::Docs => &[],
     }
 }
 
 fn header_parameters(endpoint: Endpoint) -> &'static [&'static str] {
     match endpoint {
         Endpoint::FrozenDocument => &["X-Request-Id", "Range", "If-Range", "If-None-Match"],
-        Endpoint::OpenApi => &["X-Request-Id", "If-None-Match"],
+        Endpoint::OpenApi | Endpoint::Docs => &["X-Request-Id", "If-None-Match"],
         _ => &["X-Request-Id"],
     }
 }

@@ -1,0 +1,79 @@
+//! The reference page: the description of the API as one page of HTML without script, rendered once and served as bytes.
+//!
+//! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`], [`records`] and [`errors`]
+//! render its parts, [`markdown`] its descriptions. [`snippets`] are regions of programs that the tests run.
+
+mod code;
+mod document;
+mod errors;
+mod events;
+mod markdown;
+mod operations;
+mod page;
+mod records;
+mod snippets;
+#[cfg(test)]
+mod tests;
+
+use std::sync::OnceLock;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, header};
+use sha2::{Digest, Sha256};
+
+use super::error::ApiError;
+use super::fixed_response::FixedResponse;
+use super::response::ApiResult;
+use super::{openapi, query};
+use crate::config::Settings;
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+const NO_REFERRER: HeaderValue = HeaderValue::from_static("no-referrer");
+
+/// The style of the page, which is part of it.
+const STYLE: &str = include_str!("style.css");
+
+/// The page of a service, rendered when it is first asked for.
+#[derive(Debug)]
+pub(crate) struct Reference {
+    settings: Settings,
+    page: OnceLock<FixedResponse>,
+}
+
+impl Reference {
+    pub(crate) fn new(settings: &Settings) -> Self {
+        Self { settings: settings.clone(), page: OnceLock::new() }
+    }
+
+    /// `GET /docs`. Public: what it says is the same for all.
+    pub(super) fn get(&self, head: &Parts) -> ApiResult {
+        if !self.settings.reference.page {
+            return Err(ApiError::NOT_FOUND);
+        }
+        query::none(head.uri.query().unwrap_or_default())?;
+        Ok(self.page.get_or_init(|| render(&self.settings)).answer(&head.headers))
+    }
+}
+
+fn render(settings: &Settings) -> FixedResponse {
+    let html = page::render(&openapi::compose(settings));
+    FixedResponse::new(html, headers())
+}
+
+/// No script, no other source, and no style but the page's own, which is named by its hash.
+fn headers() -> HeaderMap {
+    let style = STANDARD.encode(Sha256::digest(STYLE));
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{style}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    );
+    let policy = HeaderValue::try_from(policy).expect("a base64 digest is a header value");
+    HeaderMap::from_iter([
+        (header::CONTENT_TYPE, HTML),
+        (header::CONTENT_SECURITY_POLICY, policy),
+        (header::X_CONTENT_TYPE_OPTIONS, NOSNIFF),
+        (header::REFERRER_POLICY, NO_REFERRER),
+    ])
+}

@@ -1,0 +1,82 @@
+//! The examples of code: regions of the programs in `reference/`, which the tests run.
+
+/// A language that examples are written in.
+pub(super) struct Language {
+    /// Part of ids.
+    pub(super) id: &'static str,
+    pub(super) name: &'static str,
+    /// A program with each request.
+    requests: &'static str,
+    /// A program that verifies a delivery.
+    verify: &'static str,
+}
+
+macro_rules! language {
+    ($id:literal, $name:literal) => {
+        Language {
+            id: $id,
+            name: $name,
+            requests: include_str!(concat!("../../../reference/requests.", $id)),
+            verify: include_str!(concat!("../../../reference/verify.", $id)),
+        }
+    };
+}
+
+/// In the order in which they are offered.
+pub(super) const LANGUAGES: [Language; 5] = [
+    language!("sh", "curl"),
+    language!("py", "Python"),
+    language!("ts", "TypeScript"),
+    language!("php", "PHP"),
+    language!("rs", "Rust"),
+];
+
+impl Language {
+    /// A request, by the id of its operation.
+    pub(super) fn request(&self, operation: &str) -> Option<String> {
+        region(self.requests, operation)
+    }
+
+    /// What every request needs first.
+    pub(super) fn setup(&self) -> Option<String> {
+        region(self.requests, "setup")
+    }
+
+    /// The verification of a delivery.
+    pub(super) fn verification(&self) -> Option<String> {
+        region(self.verify, "verify")
+    }
+}
+
+/// The lines between the comments `region NAME` and `endregion`, without the indentation that they share.
+fn region(source: &str, name: &str) -> Option<String> {
+    let mark = |line: &str| line.trim_start().trim_start_matches(['#', '/']).trim().to_owned();
+    let begin = format!("region {name}");
+    let mut lines = source.lines().skip_while(|line| mark(line) != begin);
+    lines.next()?;
+    let lines: Vec<_> = lines.take_while(|line| mark(line) != "endregion").collect();
+    let indentation = |line: &&str| line.len() - line.trim_start().len();
+    let shared = lines.iter().filter(|line| !line.trim().is_empty()).map(indentation).min()?;
+    let dedented: Vec<_> = lines.iter().map(|line| line.get(shared..).unwrap_or_default()).collect();
+    Some(dedented.join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_region_loses_its_indentation_and_nothing_else() {
+        let source = "a\n  # region one\n  if x:\n\n      y\n  # endregion\n// region two\nz\n// endregion\n";
+        assert_eq!(region(source, "one").unwrap(), "if x:\n\n    y");
+        assert_eq!(region(source, "two").unwrap(), "z");
+        assert_eq!(region(source, "three"), None);
+    }
+
+    #[test]
+    fn every_language_has_what_is_common_to_all_requests_and_a_verification() {
+        for language in &LANGUAGES {
+            assert!(language.setup().is_some() && language.verification().is_some(), "{}", language.name);
+        }
+    }
+}
