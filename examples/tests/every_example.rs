@@ -1,9 +1,12 @@
 //! Runs every example as a user would, and the check of the sandbox in another language.
 
 #[cfg(unix)]
+mod languages;
+#[cfg(unix)]
 mod postgres;
 mod recovery;
 mod reference;
+mod sandbox;
 mod verify_proof;
 
 use std::collections::BTreeSet;
