@@ -13,7 +13,7 @@ use crate::sandbox::Sandbox;
 use crate::{check_sandbox, run};
 
 /// An empty database on a server of this test's own.
-fn database(name: &str) -> Option<(Cluster, String)> {
+pub(crate) fn database(name: &str) -> Option<(Cluster, String)> {
     let cluster = Cluster::start(&Options::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let url = runtime.block_on(cluster.create_database(name));

@@ -1,7 +1,5 @@
 //! A sandbox whose receiver is not there for a while.
 
-#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
-
 use std::collections::BTreeSet;
 use std::sync::mpsc;
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
@@ -9,6 +10,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
+use invoicing_core::EventKind;
 use serde_json::Value;
 
 use crate::example;
@@ -81,6 +83,19 @@ impl Sandbox {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// The keys of its next events, until there is one of each kind.
+    pub(crate) fn one_of_each_kind(&self) -> BTreeSet<[String; 3]> {
+        let mut events = BTreeSet::new();
+        let lacks = |events: &BTreeSet<[String; 3]>, kind: &EventKind| {
+            events.iter().all(|[of, ..]| of != kind.as_str())
+        };
+        while EventKind::ALL.iter().any(|kind| lacks(&events, kind)) {
+            let line = self.operations.recv_timeout(LIMIT).expect("an event of each kind");
+            events.extend(announced(&line));
+        }
+        events
     }
 
     /// The secret of its first webhook.

@@ -4,12 +4,14 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 use std::thread;
 
+use invoicing_server::Env;
+use invoicing_tests::Receiver;
 use serde_json::Value;
 
-use crate::sandbox;
+use crate::sandbox::{self, LIMIT, Sandbox};
 
 /// A delivery as it came.
 #[derive(Debug, Clone)]
@@ -30,6 +32,11 @@ impl Delivery {
         sandbox::key(&event["event"], &event["data"]["id"], &event["timestamp"])
     }
 
+    /// The clock, as signatures have it.
+    pub(crate) fn now() -> i64 {
+        Env::system().now().to_chrono().timestamp()
+    }
+
     /// Sends it once more, and says how it was answered.
     pub(crate) fn send(&self, to: SocketAddr) -> u16 {
         let head = format!(
@@ -43,6 +50,33 @@ impl Delivery {
         let mut status = String::new();
         BufReader::new(stream).read_line(&mut status).unwrap();
         status.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status line")
+    }
+}
+
+/// Deliveries of each kind, as a sandbox sent them to a receiver that took them.
+pub(crate) struct Recorded {
+    pub(crate) secret: String,
+    pub(crate) deliveries: Vec<Delivery>,
+}
+
+impl Recorded {
+    /// Recorded once, for all tests.
+    pub(crate) fn get() -> &'static Self {
+        static RECORDED: LazyLock<Recorded> = LazyLock::new(Recorded::record);
+        &RECORDED
+    }
+
+    fn record() -> Self {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let receiver = runtime.block_on(Receiver::start());
+        let sandbox = Sandbox::start(&["--activity", "50", "--webhook", &receiver.url]);
+        let events = sandbox.one_of_each_kind();
+        assert!(runtime.block_on(receiver.wait_for(events.len(), LIMIT)), "each event is delivered");
+        let deliveries = receiver.take().into_iter().map(|came| {
+            let signature = came.headers["x-service-signature"].to_str().unwrap().to_owned();
+            Delivery { signature, body: came.body.to_vec() }
+        });
+        Self { secret: sandbox.secret().to_owned(), deliveries: deliveries.collect() }
     }
 }
 

@@ -9,15 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use invoicing_core::EventKind;
 use serde_json::json;
 use webhook_verify::Signer;
 
 use super::deliveries::{Delivery, Relay};
 use super::tools;
-use crate::sandbox::{LIMIT, Process, Sandbox, announced, lines};
+use crate::sandbox::{LIMIT, Process, Sandbox, lines};
 
 /// How often a port is tried: another process may take it first.
 const TRIES: usize = 20;
@@ -65,7 +64,7 @@ fn check(programs: Programs<'_>) {
     let mut receiver = Receiver::start(programs, &sandbox, base_url, folder.path());
     relay.target.set(receiver.address).unwrap();
 
-    let live = one_of_each_kind(&sandbox);
+    let live = sandbox.one_of_each_kind();
     receiver.wait_for(&live);
     for [kind, id, _] in live.iter().filter(|[kind, ..]| kind == "quote.created") {
         let quote = sandbox.get(&format!("/quotes/{id}"));
@@ -98,16 +97,6 @@ fn check(programs: Programs<'_>) {
     assert_eq!(handled.difference(&genuine).next(), None, "handled, though it was not genuine");
     let twice = receiver.handled.iter().find(|(_, times)| **times > 1);
     assert_eq!(twice, None, "handled more than once");
-}
-
-/// The events of the sandbox until there is one of each kind.
-fn one_of_each_kind(sandbox: &Sandbox) -> BTreeSet<Key> {
-    let mut events = BTreeSet::new();
-    while EventKind::ALL.iter().any(|kind| !events.iter().any(|[of, ..]: &Key| of == kind.as_str())) {
-        let line = sandbox.operations.recv_timeout(LIMIT).expect("an event of each kind");
-        events.extend(announced(&line));
-    }
-    events
 }
 
 /// Makes deliveries of a genuine one.
@@ -181,8 +170,7 @@ impl Sender {
     }
 
     fn signed(&self, body: Vec<u8>, seconds_ago: i64) -> Delivery {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
-        let signature = self.signer.sign(i64::try_from(now).unwrap() - seconds_ago, &body);
+        let signature = self.signer.sign(Delivery::now() - seconds_ago, &body);
         Delivery { signature: signature.as_str().to_owned(), body }
     }
 }

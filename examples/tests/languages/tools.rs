@@ -1,20 +1,19 @@
 //! Python with its packages, Node with its, and PHP.
 //!
 //! Packages are installed once into the target folder, from lock files with hashes. A test whose tool is missing says
-//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1` or `REQUIRE_PHP=1` says that it must be there.
+//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1`, `REQUIRE_PHP=1` or `REQUIRE_CURL=1` says that it must be
+//! there.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Once};
+use std::thread;
 
 use invoicing_core::sha256_hex;
-
-/// Why a tool cannot be used.
-type Missing = String;
 
 /// The system's Python with the packages of `python/requirements.txt`.
 pub(crate) struct Python {
@@ -36,22 +35,30 @@ pub(crate) fn file(path: &str) -> PathBuf {
 
 /// `None` where it is missing.
 pub(crate) fn python() -> Option<&'static Python> {
-    static PYTHON: LazyLock<Result<Python, Missing>> = LazyLock::new(Python::install);
+    static PYTHON: LazyLock<Result<Python, String>> = LazyLock::new(Python::install);
     PYTHON.as_ref().inspect_err(|why| did_not_run(&SAID[0], "Python", why)).ok()
 }
 
 /// `None` where it is missing.
 pub(crate) fn node() -> Option<&'static Node> {
-    static NODE: LazyLock<Result<Node, Missing>> = LazyLock::new(Node::install);
+    static NODE: LazyLock<Result<Node, String>> = LazyLock::new(Node::install);
     NODE.as_ref().inspect_err(|why| did_not_run(&SAID[1], "Node", why)).ok()
 }
 
-/// PHP, if it has the extensions that the receiver needs; else `None`.
+/// PHP with the extensions that the receiver needs; `None` where it is missing.
 pub(crate) fn php() -> Option<Command> {
     let needed = r#"exit(extension_loaded("curl") && extension_loaded("pdo_sqlite") ? 0 : 1);"#;
     let checked = succeed(Command::new("php").args(["-r", needed]))
         .map_err(|why| format!("{why}; it needs its extensions curl and pdo_sqlite"));
     checked.inspect_err(|why| did_not_run(&SAID[2], "PHP", why)).ok().map(|_| Command::new("php"))
+}
+
+/// The shell, if it has curl and openssl; `None` where they are missing.
+pub(crate) fn shell() -> Option<Command> {
+    let needed = "command -v curl openssl";
+    let checked = succeed(Command::new("bash").args(["-c", needed]))
+        .map_err(|why| format!("{why}; bash needs curl and openssl"));
+    checked.inspect_err(|why| did_not_run(&SAID[3], "curl", why)).ok().map(|_| Command::new("bash"))
 }
 
 impl Python {
@@ -62,7 +69,7 @@ impl Python {
         command
     }
 
-    fn install() -> Result<Self, Missing> {
+    fn install() -> Result<Self, String> {
         let lock = file("python/requirements.txt");
         let version = succeed(Command::new("python3").arg("--version"))?;
         let folder = installed("python", &[&fs::read_to_string(&lock).unwrap(), &version], |folder| {
@@ -97,7 +104,7 @@ impl Node {
         &self.packages
     }
 
-    fn install() -> Result<Self, Missing> {
+    fn install() -> Result<Self, String> {
         let python = python().ok_or("it comes with the packages of Python, which are missing")?;
         let program = python.node.join("bin/node");
         let files = ["package.json", "package-lock.json"];
@@ -119,8 +126,8 @@ impl Node {
 fn installed(
     name: &str,
     locks: &[&str],
-    fill: impl FnOnce(&Path) -> Result<String, Missing>,
-) -> Result<PathBuf, Missing> {
+    fill: impl FnOnce(&Path) -> Result<String, String>,
+) -> Result<PathBuf, String> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let folder = target.join(name);
     let content = sha256_hex(locks.concat().as_bytes());
@@ -140,16 +147,29 @@ fn installed(
 }
 
 /// Standard output of a program that succeeds.
-fn succeed(command: &mut Command) -> Result<String, Missing> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{program} cannot be run: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    Err(format!("{program}: {} {}", output.status, String::from_utf8_lossy(&output.stderr).trim()))
+pub(crate) fn succeed(command: &mut Command) -> Result<String, String> {
+    succeed_with(command, b"")
 }
 
-static SAID: [Once; 3] = [const { Once::new() }; 3];
+/// Standard output of a program that succeeds with this input.
+pub(crate) fn succeed_with(command: &mut Command, input: &[u8]) -> Result<String, String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = piped.spawn().map_err(|error| format!("{program} cannot be run: {error}"))?;
+    let mut stdin = child.stdin.take().unwrap();
+    let output = thread::scope(|scope| {
+        // A program that does not read its input says by its exit code whether that is right.
+        scope.spawn(move || stdin.write_all(input));
+        child.wait_with_output().unwrap()
+    });
+    let [stdout, stderr] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    if output.status.success() {
+        return Ok(stdout.into_owned());
+    }
+    Err(format!("{program}: {}\n{stdout}\n{stderr}", output.status))
+}
+
+static SAID: [Once; 4] = [const { Once::new() }; 4];
 
 /// Says, once, that what needs a tool did not run, past what the test harness holds back.
 fn did_not_run(said: &Once, tool: &str, why: &str) {
