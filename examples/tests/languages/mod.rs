@@ -8,6 +8,7 @@ mod deliveries;
 mod document;
 mod generated;
 mod receivers;
+mod schemathesis;
 mod snippets;
 mod stripe;
 mod tools;
