@@ -4,64 +4,20 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
 
 use invoicing_tests::postgres::{Cluster, Options};
 use serde_json::Value;
 
-use crate::{check_sandbox, example, run};
+use crate::sandbox::Sandbox;
+use crate::{check_sandbox, run};
 
 /// An empty database on a server of this test's own.
-fn database(name: &str) -> Option<(Cluster, String)> {
+pub(crate) fn database(name: &str) -> Option<(Cluster, String)> {
     let cluster = Cluster::start(&Options::default())?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let url = runtime.block_on(cluster.create_database(name));
     Some((cluster, url))
-}
-
-/// A sandbox, and the lines that it has written.
-struct Sandbox {
-    child: Child,
-    lines: Vec<Value>,
-    /// Open, or it would stop.
-    _stdout: BufReader<ChildStdout>,
-}
-
-impl Sandbox {
-    /// Starts one and waits for so many lines.
-    fn start(args: &[&str], lines: usize) -> Self {
-        let mut child = Command::new(example("sandbox"))
-            .args(["--listen", "127.0.0.1:0", "--quota", "0"])
-            .args(args)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(child.stdout.take().unwrap());
-        let parse = |line: Result<String, _>| serde_json::from_str(&line.unwrap()).unwrap();
-        let lines: Vec<Value> = stdout.by_ref().lines().take(lines).map(parse).collect();
-        Self { child, lines, _stdout: stdout }
-    }
-
-    /// The ids of its companies.
-    fn companies(&self) -> Vec<&str> {
-        let companies = self.lines[0]["companies"].as_array().unwrap();
-        companies.iter().map(|company| company["id"].as_str().unwrap()).collect()
-    }
-
-    /// As a power cut would.
-    fn kill(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Sandbox {
-    fn drop(&mut self) {
-        self.kill();
-    }
 }
 
 #[test]
@@ -70,9 +26,11 @@ fn a_sandbox_moves_to_postgresql_with_all_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("sandbox.db");
     let (file, documents) = (file.to_str().unwrap(), folder.path().join("sandbox.db.documents"));
-    let mut before = Sandbox::start(&["--db", file, "--activity", "200"], 200);
+    let before = Sandbox::start(&["--db", file, "--activity", "200"]);
+    let companies: Vec<_> = before.companies().into_iter().map(str::to_owned).collect();
+    let told_before: Vec<_> = before.operations.iter().take(200).collect();
     // What a process in full work leaves behind.
-    before.kill();
+    drop(before);
 
     let moved = run("move_to_postgres", &[file, &url]);
     let (told, log) = (String::from_utf8_lossy(&moved.stdout), String::from_utf8_lossy(&moved.stderr));
@@ -83,14 +41,15 @@ fn a_sandbox_moves_to_postgresql_with_all_it_has() {
     assert!(again.status.success() && String::from_utf8_lossy(&again.stdout).contains("nothing was changed"));
 
     let documents = documents.to_str().unwrap();
-    let after = Sandbox::start(&["--db", &url, "--documents", documents, "--activity", "200"], 100);
-    assert_eq!(after.companies(), before.companies());
+    let after = Sandbox::start(&["--db", &url, "--documents", documents, "--activity", "200"]);
+    assert_eq!(after.companies(), companies);
     // The business goes on with the clients from before.
-    let clients = |sandbox: &Sandbox, made: bool| -> Vec<Value> {
+    let told_after: Vec<_> = after.operations.iter().take(100).collect();
+    let clients = |lines: &[Value], made: bool| -> Vec<Value> {
         let of = |line: &&Value| (line["operation"] == "client.create") == made;
-        sandbox.lines[1..].iter().filter(of).map(|line| line["ids"]["clientId"].clone()).collect()
+        lines.iter().filter(of).map(|line| line["ids"]["clientId"].clone()).collect()
     };
-    let (made, used) = (clients(&before, true), clients(&after, false));
+    let (made, used) = (clients(&told_before, true), clients(&told_after, false));
     assert!(used.iter().any(|client| client.is_string() && made.contains(client)), "{made:?} {used:?}");
 }
 

@@ -1,0 +1,90 @@
+<?php
+// Receives webhooks with PHP 8.2 or newer and its extensions curl and pdo_sqlite. SIGNING_SECRET, API_KEY and BASE_URL
+// are in the environment.
+//
+//     php -S 127.0.0.1:9000 receiver.php   verifies deliveries, keeps them in the inbox and answers
+//     php receiver.php                     fetches the documents of what is in the inbox, and links them
+
+declare(strict_types=1);
+
+$inbox = new PDO('sqlite:' . (getenv('INBOX') ?: 'inbox.db')); // waits up to a minute for another process
+$inbox->exec('CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT,
+              handled INTEGER DEFAULT FALSE, PRIMARY KEY (event, id, timestamp))');
+
+function is_genuine(string $secret, string $header, string $body): bool
+{
+    $parts = array_map(fn ($part) => explode('=', $part, 2) + [1 => ''], explode(',', $header));
+    $values = fn ($name) => array_column(array_filter($parts, fn ($part) => $part[0] === $name), 1);
+    $times = $values('t');
+    if (count($times) !== 1 || !preg_match('/^[0-9]{1,12}$/D', $times[0]) || abs(time() - (int) $times[0]) > 300) {
+        return false;
+    }
+    // The key is the whole secret, `whsec_` included. There are two `v1` while a secret is being replaced.
+    $mac = hash_hmac('sha256', "$times[0].$body", $secret);
+    return array_filter($values('v1'), fn ($value) => hash_equals($mac, $value)) !== [];
+}
+
+function call(string $method, string $path, ?array $body = null): array
+{
+    $curl = curl_init(getenv('BASE_URL') . "/api/v1$path");
+    curl_setopt_array($curl, [
+        CURLOPT_CUSTOMREQUEST => $method,
+        CURLOPT_HTTPHEADER => ['Authorization: Bearer ' . getenv('API_KEY'), 'Content-Type: application/json'],
+        CURLOPT_RETURNTRANSFER => true,
+        CURLOPT_TIMEOUT => 30,
+    ] + ($body === null ? [] : [CURLOPT_POSTFIELDS => json_encode($body, JSON_THROW_ON_ERROR)]));
+    while (($answer = curl_exec($curl)) === false || curl_getinfo($curl, CURLINFO_RESPONSE_CODE) >= 300) {
+        $wait = curl_getinfo($curl, CURLINFO_RETRY_AFTER); // the quota of the key, or an outage
+        if (!$wait) {
+            throw new RuntimeException("$method $path: " . ($answer ?: curl_error($curl)));
+        }
+        sleep($wait);
+    }
+    return json_decode($answer, true, flags: JSON_THROW_ON_ERROR);
+}
+
+function handle(array $event): string
+{
+    switch ($event['event']) {
+        case 'quote.created': case 'quote.signed': case 'quote.accepted':
+            $quote = call('GET', "/quotes/{$event['data']['id']}");
+            $deal = "deal-{$quote['number']}"; // the id in your own system
+            if ($quote['externalId'] !== $deal) {
+                call('PATCH', "/quotes/{$quote['id']}", ['externalId' => $deal]);
+            }
+            return "$deal has " . count($quote['lines']) . ' lines';
+        case 'invoice.created': case 'invoice.paid':
+            $invoice = call('GET', "/invoices/{$event['data']['id']}");
+            return "{$invoice['status']} with " . count($invoice['lines']) . ' lines';
+    }
+    return 'nothing to do'; // pings, projects, and what later versions add
+}
+
+if (PHP_SAPI !== 'cli') {
+    $body = file_get_contents('php://input'); // as it came, not parsed
+    $secret = getenv('SIGNING_SECRET') ?: throw new RuntimeException('SIGNING_SECRET is not set');
+    if (!is_genuine($secret, $_SERVER['HTTP_X_SERVICE_SIGNATURE'] ?? '', $body)) {
+        http_response_code(400); // a 4xx ends the delivery
+        exit;
+    }
+    $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+    // What is known already is left alone.
+    $inbox->prepare('INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)')
+        ->execute([$event['event'], $event['data']['id'], $event['timestamp'], $body]);
+    http_response_code(204);
+    exit;
+}
+$waiting = 'SELECT rowid, body FROM inbox WHERE NOT handled ORDER BY rowid';
+for (;; usleep(200_000)) {
+    foreach ($inbox->query($waiting)->fetchAll() as [$rowid, $body]) {
+        $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+        try {
+            $done = handle($event);
+            $inbox->prepare('UPDATE inbox SET handled = TRUE WHERE rowid = ?')->execute([$rowid]);
+            echo "{$event['event']} {$event['data']['id']} {$event['timestamp']} $done\n";
+        } catch (Throwable $failed) { // whatever it is, the event comes again after the others
+            fwrite(STDERR, "{$event['event']}: {$failed->getMessage()}\n");
+            sleep(5);
+        }
+    }
+}

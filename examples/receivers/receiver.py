@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Receives webhooks with nothing but Python's standard library (3.10 or newer).
+
+    SIGNING_SECRET=whsec_… API_KEY=isk_… BASE_URL=https://quotes.example.com python3 receiver.py
+
+A delivery is verified, kept in the inbox and answered. A thread then fetches the document and links it.
+"""
+
+import hashlib, hmac, http.server, json, os, re, sqlite3, sys, threading, time, urllib.error, urllib.request
+
+SECRET, KEY, BASE_URL = (os.environ[name] for name in ("SIGNING_SECRET", "API_KEY", "BASE_URL"))
+INBOX, PORT = os.environ.get("INBOX", "inbox.db"), int(os.environ.get("PORT", "9000"))
+arrived = threading.Event()
+if not SECRET:
+    sys.exit("SIGNING_SECRET is empty")
+
+
+def is_genuine(header, body):
+    parts = [part.partition("=")[::2] for part in header.split(",")]
+    times = [value for name, value in parts if name == "t"]
+    if len(times) != 1 or not re.fullmatch("[0-9]{1,12}", times[0]) or abs(int(time.time()) - int(times[0])) > 300:
+        return False
+    # The key is the whole secret, `whsec_` included. There are two `v1` while a secret is being replaced.
+    mac = hmac.new(SECRET.encode(), times[0].encode() + b"." + body, hashlib.sha256).hexdigest().encode()
+    return any(name == "v1" and hmac.compare_digest(mac, value.encode()) for name, value in parts)
+
+
+def keep(body):
+    event = json.loads(body)
+    with sqlite3.connect(INBOX) as inbox:  # one transaction; what is known already is left alone
+        key = (event["event"], event["data"]["id"], event["timestamp"])
+        inbox.execute("INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)", (*key, body))
+    arrived.set()
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    timeout = 10
+
+    def do_POST(self):
+        length = int(self.headers.get("Content-Length", 0))
+        body = self.rfile.read(length) if 0 <= length <= 1 << 20 else b""  # as it came, not parsed
+        genuine = is_genuine(self.headers.get("X-Service-Signature", ""), body)
+        if genuine:
+            keep(body)
+        self.send_response(204 if genuine else 400)  # 204 only once it is kept; a 4xx ends the delivery
+        self.end_headers()
+
+
+def call(method, path, body=None):
+    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
+    data = json.dumps(body).encode() if body else None
+    request = urllib.request.Request(f"{BASE_URL}/api/v1{path}", data, headers, method=method)
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:
+                return json.load(response)
+        except urllib.error.HTTPError as refused:
+            if "Retry-After" not in refused.headers:
+                raise
+            time.sleep(int(refused.headers["Retry-After"]))  # the quota of the key, or an outage
+
+
+def handle(event):
+    match event["event"]:
+        case "quote.created" | "quote.signed" | "quote.accepted":
+            quote = call("GET", f"/quotes/{event['data']['id']}")
+            deal = f"deal-{quote['number']}"  # the id in your own system
+            if quote["externalId"] != deal:
+                call("PATCH", f"/quotes/{quote['id']}", {"externalId": deal})
+            return f"{deal} has {len(quote['lines'])} lines"
+        case "invoice.created" | "invoice.paid":
+            invoice = call("GET", f"/invoices/{event['data']['id']}")
+            return f"{invoice['status']} with {len(invoice['lines'])} lines"
+    return "nothing to do"  # pings, projects, and what later versions add
+
+
+def work():
+    inbox = sqlite3.connect(INBOX, isolation_level=None)
+    while True:
+        arrived.clear()
+        due = inbox.execute("SELECT rowid, body FROM inbox WHERE NOT handled ORDER BY rowid").fetchall()
+        for rowid, body in due:
+            event = json.loads(body)
+            try:
+                done = handle(event)
+                inbox.execute("UPDATE inbox SET handled = TRUE WHERE rowid = ?", [rowid])
+                print(event["event"], event["data"]["id"], event["timestamp"], done, flush=True)
+            except Exception as failed:  # whatever it is, the event comes again after the others
+                print(f"{event['event']}: {failed}", file=sys.stderr)
+                time.sleep(5)
+        if not due:
+            arrived.wait()
+
+
+with sqlite3.connect(INBOX) as inbox:
+    inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body BLOB,
+                     handled INTEGER DEFAULT FALSE, PRIMARY KEY (event, id, timestamp))""")
+threading.Thread(target=work, daemon=True).start()
+http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Hook).serve_forever()

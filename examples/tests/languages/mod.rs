@@ -1,0 +1,15 @@
+//! The interface as other languages see it: the receivers to start from, the snippets of the reference page, the official
+//! libraries of a sender that signs in the same way, validators and a fuzzer of the document, and clients generated from
+//! it.
+//!
+//! What is not part of a system comes from lock files with hashes. See [`tools`].
+
+mod deliveries;
+mod document;
+mod generated;
+mod receivers;
+mod schemathesis;
+mod snippets;
+mod stripe;
+mod tools;
+mod typescript;

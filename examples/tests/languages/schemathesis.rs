@@ -1,0 +1,92 @@
+//! A fuzzer that knows the document only, against a sandbox without a quota: what it sends and what it demands is in
+//! `schemathesis.toml`.
+
+#![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::tools::{self, Python, succeed};
+use crate::postgres::database;
+use crate::sandbox::Sandbox;
+
+#[test]
+fn a_fuzzer_finds_no_fault_on_sqlite() {
+    let Some(python) = tools::python() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("sandbox.db");
+    fuzz(python, file.to_str().unwrap(), folder.path());
+}
+
+#[test]
+fn a_fuzzer_finds_no_fault_on_postgresql() {
+    let (Some(python), Some((_cluster, url))) = (tools::python(), database("fuzzed")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    fuzz(python, &url, folder.path());
+}
+
+fn fuzz(python: &Python, db: &str, folder: &Path) {
+    let documents = folder.join("documents");
+    let home = ["--db", db, "--documents", documents.to_str().unwrap(), "--activity"];
+    let sandbox = Sandbox::start(&[&home[..], &["50", "--seed", "7"]].concat());
+    sandbox.one_of_each_kind();
+    drop(sandbox);
+    // Quiet, so that a run does what the one before did.
+    let sandbox = Sandbox::start(&[&home[..], &["0"]].concat());
+    fs::copy(tools::file("schemathesis.toml"), folder.join("schemathesis.toml")).unwrap();
+    let [draft, signed] = [
+        id_of(&sandbox, "/quotes?status=DRAFT", |_| true),
+        id_of(&sandbox, "/quotes?status=ACCEPTED&limit=100", |quote| !quote["signedAt"].is_null()),
+    ];
+    fs::write(folder.join("quotes.dict"), format!("\"{signed}\"\n\"{draft}\"\n")).unwrap();
+    fs::write(folder.join("invoices.dict"), format!("\"{}\"\n", id_of(&sandbox, "/invoices", |_| true)))
+        .unwrap();
+
+    let mut fuzzer = python.program("st");
+    let [base_url, key] = sandbox.api();
+    fuzzer.current_dir(folder).env("API_KEY", key).envs(document_link(&sandbox, &signed));
+    fuzzer.args(["--no-color", "run", &format!("{base_url}/api/v1/openapi.json")]);
+    fuzzer.args(["--report", "json", "--report-json-path", "report.json"]);
+    let told = succeed(&mut fuzzer).unwrap_or_else(|told| panic!("{told}"));
+    let report: Value = serde_json::from_slice(&fs::read(folder.join("report.json")).unwrap()).unwrap();
+    check(&report);
+    println!("{told}");
+}
+
+/// That it tested all that it could, and found nothing.
+fn check(report: &Value) {
+    for phase in ["examples", "coverage", "fuzzing", "stateful"] {
+        assert_eq!(report["phases"][phase]["status"], "success", "{phase}");
+    }
+    for found in ["failures", "errors"] {
+        assert_eq!(report[found], json!([]), "{found}");
+    }
+    for (warning, operations) in report["warnings"].as_object().unwrap() {
+        assert_eq!(*operations, json!([]), "{warning}");
+    }
+    let operations = &report["operations"];
+    assert_eq!(operations["tested"], operations["total"]);
+}
+
+/// The id of a listed record.
+fn id_of(sandbox: &Sandbox, list: &str, is_wanted: impl Fn(&Value) -> bool) -> String {
+    let page = sandbox.get(list);
+    let record = page["data"].as_array().unwrap().iter().find(|record| is_wanted(record)).unwrap();
+    record["id"].as_str().unwrap().to_owned()
+}
+
+/// The parts of a signed document URL, as the configuration names them.
+fn document_link(sandbox: &Sandbox, quote: &str) -> Vec<(String, String)> {
+    let link = sandbox.get(&format!("/quotes/{quote}/document"));
+    let (path, query) = link["url"].as_str().unwrap().split_once('?').unwrap();
+    let mut path = path.rsplit('/').map(str::to_owned);
+    let (upload, company) = (path.next().unwrap(), path.next().unwrap());
+    let mut parts = vec![("COMPANY".to_owned(), company), ("UPLOAD".to_owned(), upload)];
+    parts.extend(query.split('&').map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap();
+        (name.to_uppercase(), value.to_owned())
+    }));
+    parts.into_iter().map(|(name, value)| (format!("DOCUMENT_{name}"), value)).collect()
+}
