@@ -48,7 +48,7 @@ pub(super) fn render<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
                         (code::json("Payload", example))
                         (as_it_arrives(page, event, example))
                     }
-                    (code::snippets("Verify it", |language| language.verification()))
+                    (code::snippets("Verify it", super::snippets::Language::verification))
                 }
             }
         }

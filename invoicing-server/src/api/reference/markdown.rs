@@ -1,4 +1,4 @@
-//! CommonMark, as descriptions of an OpenAPI document are written in, to HTML.
+//! `CommonMark`, as descriptions of an OpenAPI document are written in, to HTML.
 //!
 //! Code that names an operation, an event or an error becomes a link to it, as does an emphasised title of a chapter.
 

@@ -37,7 +37,7 @@ pub(super) fn render(document: &Value) -> String {
     page.layout(intro, &sections).into_string()
 }
 
-impl<'d> Page<'d> {
+impl Page<'_> {
     fn layout(&self, intro: &str, sections: &[Section]) -> Markup {
         let title = self.document.text(&["info", "title"]);
         html! {
@@ -112,10 +112,12 @@ impl<'d> Page<'d> {
         match chapter {
             "authentication" => html! {
                 p { "The requests of this page use what is set up here:" }
-                (code::snippets("Set up", |language| language.setup()))
+                (code::snippets("Set up", super::snippets::Language::setup))
             },
             "errors" => errors::codes(self),
-            "verifying-a-delivery" => code::snippets("Verify a delivery", |language| language.verification()),
+            "verifying-a-delivery" => {
+                code::snippets("Verify a delivery", super::snippets::Language::verification)
+            }
             _ => Markup::default(),
         }
     }
@@ -252,7 +254,9 @@ fn links(document: &Document<'_>) -> Links {
         links.add(format!("{} {}", operation.method.to_ascii_uppercase(), operation.path), operation.id());
     }
     document.events().for_each(|event| links.add(event.path, events::id(event.path)));
-    errors::all(document).iter().for_each(|error| links.add(error.code, errors::id(error.code)));
+    for error in errors::all(document) {
+        links.add(error.code, errors::id(error.code));
+    }
     document.nested_schemas().for_each(|(name, _)| links.add(name, records::id(name)));
     links
 }
