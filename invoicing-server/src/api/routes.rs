@@ -29,7 +29,7 @@ pub enum Endpoint {
     CreateClient,
     /// The frozen document behind a signed URL.
     FrozenDocument,
-    /// The description of the API in OpenAPI.
+    /// The description of the API in `OpenAPI`.
     OpenApi,
     /// The reference page.
     Docs,

@@ -1,4 +1,4 @@
-//! The description of the API in OpenAPI 3.1: composed once, from the route table, the parsers' parameters, the error codes
+//! The description of the API in `OpenAPI` 3.1: composed once, from the route table, the parsers' parameters, the error codes
 //! and the event kinds, and served as bytes.
 //!
 //! [`endpoints`] describes each endpoint, [`parameters`], [`headers`] and [`errors`] what they share, [`records`] and
