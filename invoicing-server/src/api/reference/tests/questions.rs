@@ -79,7 +79,11 @@ const QUESTIONS: [Question; 16] = [
         "answering",
         &["Answer 2xx within 5 s", "5xx, 429, a timeout"],
     ),
-    question("What does `hasMore` mean?", "lists", &["hasMore says that at least one record follows the page"]),
+    question(
+        "What does `hasMore` mean?",
+        "lists",
+        &["hasMore says that at least one record follows the page"],
+    ),
     question("Is anything ever deleted?", "catching-up", &["Nothing is ever deleted"]),
     question(
         "Where are the sandbox and ready receivers?",
