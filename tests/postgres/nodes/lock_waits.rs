@@ -104,8 +104,8 @@ async fn a_change_that_waited_is_dated_by_the_clock_after_the_wait() {
     assert_eq!((client.created_at, client.updated_at), (world.now(), world.now()));
 }
 
-/// More than there are connections, and far more than share a transaction.
-const CROWD: usize = 400;
+/// More than there are connections.
+const CROWD: usize = 200;
 
 #[on_postgres(worker_threads = 4)]
 async fn a_crowd_on_one_company_leaves_connections_to_others_and_each_gets_a_turn() {
