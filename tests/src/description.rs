@@ -116,8 +116,8 @@ impl Description {
     }
 
     fn headers(&self, described: &Value, sent: &HeaderMap) -> Result<(), String> {
-        let described = described.as_object().into_iter().flatten();
-        described.map(|(name, header)| self.header(name, self.resolved(header), sent)).collect()
+        let mut described = described.as_object().into_iter().flatten();
+        described.try_for_each(|(name, header)| self.header(name, self.resolved(header), sent))
     }
 
     fn header(&self, name: &str, described: &Value, sent: &HeaderMap) -> Result<(), String> {

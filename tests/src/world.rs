@@ -301,7 +301,7 @@ impl World {
     }
 }
 
-/// The same bytes in each run (SplitMix64).
+/// The same bytes in each run (`SplitMix64`).
 #[derive(Default)]
 struct SeededRandom(Mutex<u64>);
 

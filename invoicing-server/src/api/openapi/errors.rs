@@ -1,6 +1,10 @@
 //! The errors that an endpoint can answer with.
 
-use invoicing_core::ErrorCode::{self, *};
+use invoicing_core::ErrorCode::{
+    self, BadRequest, Conflict, DocumentUnavailable, ExpectationFailed, MethodNotAllowed, NotFound,
+    Overloaded, PayloadTooLarge, PlanRequired, RequestTimeout, ServerError, StorageUnavailable,
+    TooManyRequests, Unauthorized, ValidationError,
+};
 use serde_json::{Map, Value, json};
 
 use super::examples;

@@ -23,7 +23,10 @@ pub(super) enum Header {
     NoSniff,
 }
 
-use Header::*;
+use Header::{
+    AcceptRanges, ContentDisposition, ContentRange, ETag, NoCache, NoSniff, NoStore, RateLimitLimit,
+    RateLimitRemaining, RateLimitReset, RequestId, RetryAfter, WwwAuthenticate,
+};
 
 /// The quota of the key, on each answer to a request with a valid key.
 pub(super) const RATE_LIMIT: [Header; 3] = [RateLimitLimit, RateLimitRemaining, RateLimitReset];
