@@ -122,8 +122,8 @@ async fn a_document_that_is_switched_off_is_404() {
 #[on_each_database]
 async fn the_document_names_the_brand_the_address_and_the_quota_of_its_service() {
     let world = World::with(|settings| {
-        settings.brand = "Toiture".to_owned();
-        settings.base_url = "https://api.toiture.example/".to_owned();
+        settings.brand = "Toiture".into();
+        settings.base_url = "https://api.toiture.example/".into();
         settings.quota = 77;
     })
     .await;

@@ -13,6 +13,7 @@ use invoicing_server::{Body, Endpoint, Error, ROUTES, Route, ServeLimits, Settin
 use invoicing_tests::{World, on_each_database};
 use serde_json::{Map, Value, json};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
 use super::workspace;
 use crate::api::errors::{ABSENT, path_of};
@@ -89,7 +90,8 @@ impl Scene {
     async fn over_a_connection(&self, line: &str) -> Vec<Answered> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = tokio::spawn(serve(
+        let mut serving = JoinSet::new();
+        serving.spawn(serve(
             listener,
             self.world.invoicing.service(),
             ServeLimits::default(),
@@ -108,7 +110,6 @@ impl Scene {
             let answer = peer.answer().await.unwrap();
             answered.push((route.endpoint, answer.status, answer.json));
         }
-        serving.abort();
         answered
     }
 }
