@@ -271,12 +271,12 @@ fn words(schema: &Value) -> Option<BTreeSet<String>> {
     }
 }
 
-/// Whether each of these is one of those. Without a limit, it is anything.
-fn is_within(these: Option<BTreeSet<String>>, those: Option<BTreeSet<String>>) -> bool {
-    match (these, those) {
+/// Whether each written value is accepted. Without a limit, it is anything.
+fn is_within(written: Option<BTreeSet<String>>, accepted: Option<BTreeSet<String>>) -> bool {
+    match (written, accepted) {
         (_, None) => true,
         (None, Some(_)) => false,
-        (Some(these), Some(those)) => these.is_subset(&those),
+        (Some(written), Some(accepted)) => written.is_subset(&accepted),
     }
 }
 

@@ -61,7 +61,7 @@ fn what_is_removed_breaks() {
     breaks("GET /api/v1/quotes/{id}: removed", |d| remove(&mut d["paths"]["/api/v1/quotes/{id}"], "get"));
     breaks("POST quote.signed: removed", |d| remove(&mut d["webhooks"], "quote.signed"));
     breaks("GET /api/v1/clients 200.data[].city: removed", |d| {
-        remove(&mut schema(d, "Client")["properties"], "city")
+        remove(&mut schema(d, "Client")["properties"], "city");
     });
     breaks("POST quote.created body.data.totalTTC: removed", |d| {
         remove(&mut schema(d, "QuoteEventData")["properties"], "totalTTC");
@@ -71,7 +71,7 @@ fn what_is_removed_breaks() {
         parameters.retain(|parameter| parameter["name"] != "q");
     });
     breaks("POST /api/v1/clients 201: removed", |d| {
-        remove(&mut d["paths"]["/api/v1/clients"]["post"]["responses"], "201")
+        remove(&mut d["paths"]["/api/v1/clients"]["post"]["responses"], "201");
     });
     breaks("GET /api/v1/quotes 200 RateLimit-Limit: removed", |d| {
         remove(&mut d["paths"]["/api/v1/quotes"]["get"]["responses"]["200"]["headers"], "RateLimit-Limit");
