@@ -17,7 +17,7 @@ pub(super) fn snippets(title: &str, code: impl Fn(&Language) -> Option<String>) 
         @for (language, code) in &written {
             figure.code.in-language[!only].{ "is-" (language.id) }[!only] {
                 figcaption { (title) " " span.language { (language.name) } }
-                pre tabindex="0" { code { (highlighted(code, comment_mark(language))) } }
+                pre tabindex="0" { code { (highlighted(code, Some(comment_mark(language)))) } }
             }
         }
     }
@@ -26,15 +26,15 @@ pub(super) fn snippets(title: &str, code: impl Fn(&Language) -> Option<String>) 
 /// A recorded value.
 pub(super) fn json(title: &str, value: &Value) -> Markup {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
-    figure(title, highlighted(&text, None))
+    figure(title, &highlighted(&text, None))
 }
 
 /// Text as it is.
 pub(super) fn plain(title: &str, text: &str) -> Markup {
-    figure(title, html! { (text) })
+    figure(title, &html! { (text) })
 }
 
-fn figure(title: &str, code: Markup) -> Markup {
+fn figure(title: &str, code: &Markup) -> Markup {
     html! {
         figure.code {
             figcaption { (title) }
@@ -44,8 +44,8 @@ fn figure(title: &str, code: Markup) -> Markup {
 }
 
 /// What begins a comment.
-fn comment_mark(language: &Language) -> Option<&'static str> {
-    Some(if matches!(language.id, "sh" | "py") { "#" } else { "//" })
+fn comment_mark(language: &Language) -> &'static str {
+    if matches!(language.id, "sh" | "py") { "#" } else { "//" }
 }
 
 /// Code whose comments and texts are marked.

@@ -3,19 +3,14 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
-use super::snippets::LANGUAGES;
+use super::snippets::{LANGUAGES, Language};
 use super::{STYLE, code, errors, events, operations, records};
 
 /// What changed for integrators.
 const CHANGELOG: &str = include_str!("../../../reference/changelog.md");
-
-/// What the chapters are rendered from.
-pub(super) struct Page<'d> {
-    pub(super) document: Document<'d>,
-    pub(super) links: Links,
-}
 
 /// A chapter of the page.
 struct Section {
@@ -37,7 +32,7 @@ pub(super) fn render(document: &Value) -> String {
     page.layout(intro, &sections).into_string()
 }
 
-impl<'d> Page<'d> {
+impl Page<'_> {
     fn layout(&self, intro: &str, sections: &[Section]) -> Markup {
         let title = self.document.text(&["info", "title"]);
         html! {
@@ -112,10 +107,10 @@ impl<'d> Page<'d> {
         match chapter {
             "authentication" => html! {
                 p { "The requests of this page use what is set up here:" }
-                (code::snippets("Set up", |language| language.setup()))
+                (code::snippets("Set up", Language::setup))
             },
             "errors" => errors::codes(self),
-            "verifying-a-delivery" => code::snippets("Verify a delivery", |language| language.verification()),
+            "verifying-a-delivery" => code::snippets("Verify a delivery", Language::verification),
             _ => Markup::default(),
         }
     }
@@ -191,11 +186,6 @@ impl Section {
     }
 }
 
-/// The heading of a part.
-pub(super) fn heading(id: &str, title: &str) -> Markup {
-    html! { h3 id=(id) { a href={ "#" (id) } { (title) } } }
-}
-
 /// One choice for all examples. The style shows those in the language that is chosen.
 fn languages() -> Markup {
     html! {
@@ -252,7 +242,9 @@ fn links(document: &Document<'_>) -> Links {
         links.add(format!("{} {}", operation.method.to_ascii_uppercase(), operation.path), operation.id());
     }
     document.events().for_each(|event| links.add(event.path, events::id(event.path)));
-    errors::all(document).iter().for_each(|error| links.add(error.code, errors::id(error.code)));
+    for error in errors::all(document) {
+        links.add(error.code, errors::id(error.code));
+    }
     document.nested_schemas().for_each(|(name, _)| links.add(name, records::id(name)));
     links
 }
