@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use serde_json::Value;
 
+use super::content::Page;
 use super::document::{Document, Operation, members};
-use super::page::Page;
 
 /// An error that answers may have.
 pub(super) struct ErrorCode<'d> {

@@ -5,8 +5,9 @@ use maud::{Markup, html};
 use serde_json::Value;
 use webhook_verify::Signer;
 
+use super::content::{Page, heading};
 use super::document::{Operation, example_of, schema_of};
-use super::page::{Page, heading};
+use super::snippets::Language;
 use super::{code, records};
 
 /// What the deliveries of this page are signed with. Made up: it has signed nothing else.
@@ -48,7 +49,7 @@ pub(super) fn render<'d>(page: &Page<'d>, event: &Operation<'d>) -> Markup {
                         (code::json("Payload", example))
                         (as_it_arrives(page, event, example))
                     }
-                    (code::snippets("Verify it", super::snippets::Language::verification))
+                    (code::snippets("Verify it", Language::verification))
                 }
             }
         }

@@ -4,6 +4,7 @@
 //! render its parts, [`markdown`] its descriptions. [`snippets`] are regions of programs that the tests run.
 
 mod code;
+mod content;
 mod document;
 mod errors;
 mod events;

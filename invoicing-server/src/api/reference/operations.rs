@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
+use super::content::{Page, heading};
 use super::document::{Answer, Operation, example_of, media_type, schema_of};
-use super::page::{Page, heading};
 use super::{code, errors, records};
 
 /// The operations of a chapter, as a table.

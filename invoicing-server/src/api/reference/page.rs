@@ -3,19 +3,14 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::Value;
 
+use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
-use super::snippets::LANGUAGES;
+use super::snippets::{LANGUAGES, Language};
 use super::{STYLE, code, errors, events, operations, records};
 
 /// What changed for integrators.
 const CHANGELOG: &str = include_str!("../../../reference/changelog.md");
-
-/// What the chapters are rendered from.
-pub(super) struct Page<'d> {
-    pub(super) document: Document<'d>,
-    pub(super) links: Links,
-}
 
 /// A chapter of the page.
 struct Section {
@@ -112,12 +107,10 @@ impl Page<'_> {
         match chapter {
             "authentication" => html! {
                 p { "The requests of this page use what is set up here:" }
-                (code::snippets("Set up", super::snippets::Language::setup))
+                (code::snippets("Set up", Language::setup))
             },
             "errors" => errors::codes(self),
-            "verifying-a-delivery" => {
-                code::snippets("Verify a delivery", super::snippets::Language::verification)
-            }
+            "verifying-a-delivery" => code::snippets("Verify a delivery", Language::verification),
             _ => Markup::default(),
         }
     }
@@ -191,11 +184,6 @@ impl Section {
             }
         }
     }
-}
-
-/// The heading of a part.
-pub(super) fn heading(id: &str, title: &str) -> Markup {
-    html! { h3 id=(id) { a href={ "#" (id) } { (title) } } }
 }
 
 /// One choice for all examples. The style shows those in the language that is chosen.

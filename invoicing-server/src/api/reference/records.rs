@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
+use super::content::Page;
 use super::document::{component_name, members};
-use super::page::Page;
 
 /// The id of the section of a schema.
 pub(super) fn id(name: &str) -> String {
