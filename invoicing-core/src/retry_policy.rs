@@ -3,9 +3,6 @@
 
 use crate::{AttemptOutcome, DeliveryOutcome, Timestamp};
 
-/// Most that `Retry-After` can lengthen a gap to, in milliseconds.
-const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
-
 /// The decision after an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NextStep {
@@ -32,8 +29,20 @@ impl RetryPolicy {
     /// Gaps between attempts in milliseconds; the last one repeats where a host allows more attempts.
     pub const GAPS_MS: [i64; 3] = [1_000, 5_000, 30_000];
 
+    /// Most that `Retry-After` can lengthen a gap to, in milliseconds.
+    pub const RETRY_AFTER_LIMIT_MS: i64 = 30_000;
+
+    /// Most that chance adds to a gap, in percent of it.
+    pub const JITTER_PERCENT: i64 = 10;
+
+    /// The gap after attempt number `attempt` in milliseconds, without what is added by chance.
+    pub fn gap_ms(attempt: u32) -> i64 {
+        let index = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
+        Self::GAPS_MS.get(index).copied().unwrap_or(Self::GAPS_MS[2])
+    }
+
     /// Decides after attempt number `attempt` (the first is 1), which ended at `now`. `jitter` is a random number;
-    /// it lengthens the gap by at most 10 % and never shortens it.
+    /// it lengthens the gap by at most [`Self::JITTER_PERCENT`] and never shortens it.
     pub fn after(&self, attempt: u32, outcome: AttemptOutcome, now: Timestamp, jitter: u16) -> NextStep {
         let retry_after = match outcome {
             AttemptOutcome::Answered { status: 200..=299, .. } => {
@@ -49,12 +58,11 @@ impl RetryPolicy {
         if attempt >= self.max_attempts {
             return NextStep::End(DeliveryOutcome::Failed);
         }
-        let index = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
-        let gap = Self::GAPS_MS.get(index).copied().unwrap_or(Self::GAPS_MS[2]);
+        let gap = Self::gap_ms(attempt);
         let asked = retry_after.map_or(0, |seconds| {
-            i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000).min(RETRY_AFTER_LIMIT_MS)
+            i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(1_000).min(Self::RETRY_AFTER_LIMIT_MS)
         });
-        let added = gap / 10 * i64::from(jitter) / i64::from(u16::MAX);
+        let added = gap / 100 * Self::JITTER_PERCENT * i64::from(jitter) / i64::from(u16::MAX);
         NextStep::RetryAt(now.plus_millis((gap + added).max(asked)))
     }
 }

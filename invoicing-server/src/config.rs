@@ -8,6 +8,12 @@ use crate::target::TargetPolicy;
 /// Largest body of a request, in bytes. Part of the contract, so not a setting.
 pub(crate) const MAX_BODY_BYTES: usize = 256 * 1024;
 
+/// Largest head of a request in bytes, most fields in it, and its time limit in milliseconds. Defaults of
+/// [`ServeLimits`](crate::ServeLimits), which the description of the API names.
+pub(crate) const HEAD_BYTES: usize = 32 * 1024;
+pub(crate) const HEAD_FIELDS: usize = 100;
+pub(crate) const HEAD_TIME_MS: u64 = 10_000;
+
 /// Default time limit of one webhook attempt, in milliseconds.
 pub(crate) const ATTEMPT_TIMEOUT_MS: u64 = 5_000;
 

@@ -7,7 +7,7 @@ use http::Request;
 use http_body_util::Full;
 use invoicing_core::sha256_hex;
 use invoicing_server::Invoicing;
-use invoicing_tests::{World, on_each_database, on_postgres};
+use invoicing_tests::{World, ask, on_each_database, on_postgres};
 use tokio::task::JoinSet;
 
 /// More than there are places for requests; for callers with unknown keys there are more.
@@ -19,15 +19,15 @@ fn unknown(n: usize) -> String {
     format!("isk_{n:043}")
 }
 
-async fn ask(invoicing: Invoicing, key: String) -> (u16, Duration) {
+async fn list(invoicing: Invoicing, key: String) -> (u16, Duration) {
     let begun = Instant::now();
     let request = Request::get(PATH).header("authorization", format!("Bearer {key}"));
-    let answer = invoicing.service().answer(request.body(Full::new(Bytes::new())).unwrap()).await;
-    (answer.status().as_u16(), begun.elapsed())
+    let answer = ask(&invoicing, request.body(Full::new(Bytes::new())).unwrap()).await;
+    (answer.status.as_u16(), begun.elapsed())
 }
 
 async fn status(world: &World, key: &str) -> u16 {
-    ask(world.invoicing.clone(), key.to_owned()).await.0
+    list(world.invoicing.clone(), key.to_owned()).await.0
 }
 
 /// Rules: KEY-8
@@ -36,9 +36,9 @@ async fn a_valid_key_is_answered_beside_a_thousand_unknown_ones_at_once() {
     let world = World::new().await;
     let mut others = JoinSet::new();
     for n in 0..AT_ONCE {
-        others.spawn(ask(world.invoicing.clone(), unknown(n)));
+        others.spawn(list(world.invoicing.clone(), unknown(n)));
     }
-    let (answered, took) = ask(world.invoicing.clone(), world.key.clone()).await;
+    let (answered, took) = list(world.invoicing.clone(), world.key.clone()).await;
     assert_eq!(answered, 200);
     // The figure of the contract is held by a server of its own, in `tests/load`.
     assert!(took < Duration::from_secs(10), "{took:?}");
@@ -97,7 +97,7 @@ async fn a_key_that_is_read_again_is_not_refused_where_unknown_ones_have_taken_a
     behind.run("LOCK TABLE api_key IN ACCESS EXCLUSIVE MODE", &[]).await;
     let mut others = JoinSet::new();
     for n in 0..=PLACES {
-        others.spawn(ask(world.invoicing.clone(), unknown(n)));
+        others.spawn(list(world.invoicing.clone(), unknown(n)));
     }
     let (first, _) = others.join_next().await.unwrap().unwrap();
     assert_eq!(first, 503, "all of their places are taken");

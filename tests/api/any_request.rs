@@ -2,9 +2,9 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use invoicing_core::ErrorCode;
-use invoicing_tests::{CANARY, on_each_database};
+use invoicing_tests::{CANARY, ask, on_each_database};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use serde_json::Value;
@@ -214,11 +214,8 @@ fn no_request_gives_a_500() {
             let value = HeaderValue::from_bytes(value).unwrap();
             request.headers_mut().append(HeaderName::try_from(name).unwrap(), value);
         }
-        let (parts, body) = runtime.block_on(async {
-            let (parts, body) = world.invoicing.service().answer(request).await.into_parts();
-            (parts, body.collect().await.unwrap().to_bytes())
-        });
-        holds_everywhere(parts.status, &parts.headers, &body, is_head)
+        let answer = runtime.block_on(ask(&world.invoicing, request));
+        holds_everywhere(answer.status, &answer.headers, &answer.bytes, is_head)
     });
     let answer = runtime.block_on(world.get(&format!("/api/v1/quotes/{id}")));
     assert_eq!(answer.status, 200, "the service is well");

@@ -76,6 +76,22 @@ fn each_code_word_parameter_property_and_event_has_a_description_and_each_answer
     assert_eq!(events.len(), EventKind::ALL.len() + 1, "one for each kind, and the ping");
 }
 
+#[test]
+fn only_answers_to_a_key_tell_of_its_quota() {
+    let document: Value =
+        serde_json::from_str(&std::fs::read_to_string(workspace("openapi.json")).unwrap()).unwrap();
+    for route in ROUTES {
+        let operation = &document["paths"][route.path][route.method.as_str().to_ascii_lowercase()];
+        let responses = operation["responses"].as_object().unwrap();
+        let tells = responses.values().any(|response| {
+            let reference = response["$ref"].as_str().map(|reference| reference.trim_start_matches('#'));
+            let response = reference.map_or(response, |reference| document.pointer(reference).unwrap());
+            response["headers"].get("RateLimit-Limit").is_some()
+        });
+        assert_eq!(tells, route.endpoint.needs_key(), "{route:?}");
+    }
+}
+
 /// Rules: REFERENCE-1
 #[on_each_database]
 async fn the_document_needs_no_key_and_counts_in_no_quota() {

@@ -7,7 +7,7 @@ use futures_util::stream;
 use http::{Request, StatusCode};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
-use invoicing_tests::{Answer, World, on_each_database};
+use invoicing_tests::{Answer, World, ask, on_each_database};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -246,7 +246,7 @@ async fn chunked(world: &World, body: &Bytes, piece: usize) -> StatusCode {
         .header("content-type", "application/json")
         .body(StreamBody::new(stream::iter(pieces)))
         .unwrap();
-    world.invoicing.service().answer(request).await.status()
+    ask(&world.invoicing, request).await.status
 }
 
 /// Rules: WIRE-25, ERROR-10

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Which side writes a value: it may accept more of what callers send, and send less than it did, never the reverse.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -13,6 +13,12 @@ enum Written {
     ByCaller,
     ByService,
 }
+
+/// Keywords of a schema that only let through what is not below, and what is not above.
+const LOWER: [&str; 3] = ["minimum", "minLength", "minItems"];
+const UPPER: [&str; 3] = ["maximum", "maxLength", "maxItems"];
+/// Keywords that combine schemas.
+const CHOICES: [&str; 3] = ["anyOf", "oneOf", "allOf"];
 
 /// Two documents, and the breaking changes from one to the other.
 struct Comparison<'d> {
@@ -52,9 +58,7 @@ impl Comparison<'_> {
         }
         self.parameters(at, released, current, request);
         self.request_body(at, &released["requestBody"], &current["requestBody"], request);
-        if request == Written::ByCaller {
-            self.responses(at, &released["responses"], &current["responses"]);
-        }
+        self.responses(at, &released["responses"], &current["responses"]);
     }
 
     fn parameters(&mut self, at: &str, released: &Value, current: &Value, written: Written) {
@@ -103,40 +107,44 @@ impl Comparison<'_> {
         }
     }
 
-    /// Errors are told by their status, which any request may get; successes are promised.
+    /// A caller may have a way of its own for each status, and for each code of an error.
     fn responses(&mut self, at: &str, released: &Value, current: &Value) {
         for (status, response) in members(released) {
             let at = format!("{at} {status}");
             let (response, now) = (resolve(self.released, response), resolve(self.current, &current[status]));
             if now.is_null() {
-                if status.starts_with('2') {
-                    self.note(&at, "removed");
-                }
+                self.note(&at, "removed");
                 continue;
             }
             for (name, header) in members(&response["headers"]) {
-                let at = format!("{at} {name}");
-                match &now["headers"][name] {
-                    Value::Null => self.note(&at, "removed"),
-                    now => {
-                        let (header, now) = (resolve(self.released, header), resolve(self.current, now));
-                        self.presence(
-                            &at,
-                            header["required"] == true,
-                            now["required"] == true,
-                            Written::ByService,
-                        );
-                        self.schema(&at, &header["schema"], &now["schema"], Written::ByService);
-                    }
-                }
+                self.response_header(&format!("{at} {name}"), header, &now["headers"][name]);
             }
             for (media, content) in members(&response["content"]) {
-                match &now["content"][media] {
-                    Value::Null => self.note(&at, &format!("{media} removed")),
-                    now => self.schema(&at, &content["schema"], &now["schema"], Written::ByService),
-                }
+                self.response_content(&at, media, content, &now["content"][media]);
             }
         }
+    }
+
+    fn response_header(&mut self, at: &str, released: &Value, current: &Value) {
+        if current.is_null() {
+            return self.note(at, "removed");
+        }
+        let (released, current) = (resolve(self.released, released), resolve(self.current, current));
+        self.presence(at, released["required"] == true, current["required"] == true, Written::ByService);
+        self.schema(at, &released["schema"], &current["schema"], Written::ByService);
+    }
+
+    /// The examples of an error are named by its codes.
+    fn response_content(&mut self, at: &str, media: &str, released: &Value, current: &Value) {
+        if current.is_null() {
+            return self.note(at, &format!("{media} removed"));
+        }
+        for (code, _) in members(&released["examples"]) {
+            if current["examples"][code].is_null() {
+                self.note(at, &format!("{code} removed"));
+            }
+        }
+        self.schema(at, &released["schema"], &current["schema"], Written::ByService);
     }
 
     fn schema(&mut self, at: &str, released: &Value, current: &Value, written: Written) {
@@ -152,42 +160,38 @@ impl Comparison<'_> {
         if !is_within(words(written_before), words(accepted_now)) {
             self.note(at, "words changed");
         }
-        if written == Written::ByCaller {
-            self.limits(at, released, current);
-        }
-        if released["format"] != current["format"] {
-            self.note(at, "format changed");
-        }
+        self.limits(at, written_before, accepted_now);
         self.properties(at, released, current, written);
         if !released["items"].is_null() {
             self.schema(&format!("{at}[]"), &released["items"], &current["items"], written);
         }
-        for name in ["anyOf", "oneOf"] {
-            self.choices(at, &released[name], &current[name], written);
+        for name in CHOICES {
+            self.choices(at, name, (&released[name], &current[name]), written);
+        }
+        let names: BTreeSet<_> = members(released).chain(members(current)).map(|(name, _)| name).collect();
+        for name in names {
+            if !is_compared(name) && released[name] != current[name] {
+                self.note(at, &format!("{name} changed"));
+            }
         }
     }
 
-    /// What callers may send is not narrowed.
-    fn limits(&mut self, at: &str, released: &Value, current: &Value) {
-        let narrower = |name: &str, is_narrower: fn(f64, f64) -> bool| match (
-            released[name].as_f64(),
-            current[name].as_f64(),
+    /// What one side accepts is no narrower than what the other one writes.
+    fn limits(&mut self, at: &str, written: &Value, accepted: &Value) {
+        let is_broken = |name: &str, is_beyond: fn(f64, f64) -> bool| match (
+            written[name].as_f64(),
+            accepted[name].as_f64(),
         ) {
             (_, None) => false,
             (None, Some(_)) => true,
-            (Some(before), Some(now)) => is_narrower(before, now),
+            (Some(written), Some(accepted)) => is_beyond(written, accepted),
         };
-        let lower = ["minimum", "minLength", "minItems"]
-            .into_iter()
-            .filter(|name| narrower(name, |before, now| now > before));
-        let upper = ["maximum", "maxLength", "maxItems"]
-            .into_iter()
-            .filter(|name| narrower(name, |before, now| now < before));
-        let changed: Vec<_> = lower.chain(upper).collect();
-        for name in changed {
-            self.note(at, &format!("{name} narrowed"));
+        let lower = LOWER.into_iter().filter(|name| is_broken(name, |written, accepted| written < accepted));
+        let upper = UPPER.into_iter().filter(|name| is_broken(name, |written, accepted| written > accepted));
+        for name in lower.chain(upper) {
+            self.note(at, &format!("{name} changed"));
         }
-        if !current["pattern"].is_null() && released["pattern"] != current["pattern"] {
+        if !accepted["pattern"].is_null() && written["pattern"] != accepted["pattern"] {
             self.note(at, "pattern changed");
         }
     }
@@ -213,24 +217,48 @@ impl Comparison<'_> {
         }
     }
 
-    /// The branches of a choice, in their order.
-    fn choices(&mut self, at: &str, released: &Value, current: &Value, written: Written) {
-        let (before, now) = (items(released).count(), items(current).count());
-        let is_broken = match written {
-            Written::ByCaller => now < before,
-            Written::ByService => now > before,
-        };
-        if is_broken {
-            self.note(at, "choices changed");
+    /// The branches of a choice, before and now, in their order.
+    fn choices(&mut self, at: &str, name: &str, (released, current): (&Value, &Value), written: Written) {
+        if items(released).count() != items(current).count() {
+            return self.note(at, &format!("{name} changed"));
         }
-        let pairs: Vec<_> = items(released).cloned().zip(items(current).cloned()).collect();
-        for (before, now) in pairs {
-            // A set of words that is open to growth is only as good as its other branch, any text.
-            if before["enum"].is_null() {
-                self.schema(at, &before, &now, written);
+        // Beside any text, words are a promise of those that are there: it may grow.
+        let is_open = items(released).any(|branch| *branch == json!({"type": "string"}));
+        for (before, now) in items(released).zip(items(current)) {
+            if is_open && !before["enum"].is_null() {
+                self.open_words(at, before, now);
+            } else {
+                self.schema(at, before, now, written);
             }
         }
     }
+
+    fn open_words(&mut self, at: &str, released: &Value, current: &Value) {
+        if released["type"] != current["type"] {
+            self.note(at, "type changed");
+        }
+        for word in items(&released["enum"]).filter(|word| !items(&current["enum"]).any(|now| now == *word)) {
+            self.note(at, &format!("{} removed", text(word)));
+        }
+    }
+}
+
+/// Whether a keyword of a schema has a rule of its own, or is for humans. Any other may not change.
+fn is_compared(name: &str) -> bool {
+    const OTHERS: [&str; 11] = [
+        "type",
+        "const",
+        "enum",
+        "pattern",
+        "items",
+        "properties",
+        "required",
+        "description",
+        "example",
+        "examples",
+        "x-enumDescriptions",
+    ];
+    [&LOWER[..], &UPPER, &CHOICES, &OTHERS].concat().contains(&name)
 }
 
 /// What a reference leads to.

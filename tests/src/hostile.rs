@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, Uri};
-use http_body_util::{BodyExt, Full};
+use http_body_util::Full;
 use invoicing_core::{ErrorCode, NewLine, NewQuote, Timestamp};
 use invoicing_server::{Error, TargetPolicy, is_public};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 use webhook_verify::{Signer, VerifyError, explain, verify};
 
-use crate::{Database, World};
+use crate::{Database, World, ask};
 
 /// An entry.
 pub type Entry = fn(&[u8]);
@@ -127,10 +127,8 @@ fn answer(request: http::request::Builder, body: Bytes) {
     let Ok(request) = request.body(Full::new(body)) else { return };
     let head = request.method() == http::Method::HEAD;
     let what = format!("{} {}", request.method(), request.uri());
-    let response = runtime.block_on(world.invoicing.service().answer(request));
-    let (parts, body) = response.into_parts();
-    let body = runtime.block_on(body.collect()).expect("a body").to_bytes();
-    check(&what, parts.status, &parts.headers, (!head).then_some(&body));
+    let answer = runtime.block_on(ask(&world.invoicing, request));
+    check(&what, answer.status, &answer.headers, (!head).then_some(&answer.bytes));
 }
 
 fn check(what: &str, status: StatusCode, headers: &HeaderMap, body: Option<&Bytes>) {

@@ -31,7 +31,7 @@ pub use invoicing_tests_macros::{on_each_database, on_postgres};
 pub use receiver::{Received, Receiver, Reply};
 pub use release::Release;
 pub use running_dispatcher::RunningDispatcher;
-pub use world::{Answer, CANARY, World, new_quote};
+pub use world::{Answer, CANARY, World, ask, new_quote};
 
 /// The examples of the README, compiled.
 #[cfg(doctest)]

@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, StatusCode};
+use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use invoicing_core::{
     ClientId, Company, Costing, NewClient, NewCompany, NewLine, NewQuote, Plan, Quote, Timestamp, money,
     quantity, unit_price,
 };
 use invoicing_server::{
-    ApiService, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
+    ApiService, Body, Builder, CompanyHandle, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
     PostgresSettings, Random, SealingKeys, Settings, TargetPolicy,
 };
 use serde_json::Value;
@@ -59,6 +59,14 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// A response, read to its end.
+    async fn of(response: Response<Body>) -> Self {
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.expect("a body").to_bytes();
+        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Self { status: parts.status, headers: parts.headers, bytes, json }
+    }
+
     /// `error.code`.
     pub fn code(&self) -> &str {
         self.json["error"]["code"].as_str().unwrap_or_default()
@@ -294,10 +302,7 @@ impl World {
         }
         let request = request.body(Full::new(body)).expect("a request");
         let Ok(response) = hyper::service::Service::call(&self.service, request).await;
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.expect("a body").to_bytes();
-        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
-        let answer = Answer { status: parts.status, headers: parts.headers, bytes, json };
+        let answer = Answer::of(response).await;
         check_everywhere(method, path, &answer);
         if !self.has_foreign_rows.load(Ordering::Relaxed) {
             description::check_answer(method, path, &answer);
@@ -358,6 +363,18 @@ pub fn new_quote(client_id: ClientId) -> NewQuote {
         .line(NewLine::new("Évacuation", 1, 180, 20).lot("Divers"))
         .line(NewLine::new("Remise", -1, 50, 10).cost(costing))
         .retention_rate(5)
+}
+
+/// Asks a service, and holds its answer against what is said of every answer. For requests that [`World::call`] cannot make.
+pub async fn ask<B>(invoicing: &Invoicing, request: Request<B>) -> Answer
+where
+    B: hyper::body::Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>>,
+{
+    let (method, path) = (request.method().to_string(), request.uri().path().to_owned());
+    let answer = Answer::of(invoicing.service().answer(request).await).await;
+    check_everywhere(&method, &path, &answer);
+    description::check_answer(&method, &path, &answer);
+    answer
 }
 
 /// Names of members that no answer has.

@@ -7,6 +7,7 @@ use hyper_util::server::conn::auto::Builder;
 use serde::{Deserialize, Deserializer};
 
 use super::http2_tasks::Http2Tasks;
+use crate::config::{HEAD_BYTES, HEAD_FIELDS, HEAD_TIME_MS};
 
 /// Interval of HTTP/2 pings.
 const PING_INTERVAL: Duration = Duration::from_secs(20);
@@ -116,9 +117,9 @@ impl Default for ServeLimits {
         Self {
             connections: 8_192,
             connections_per_address: None,
-            header_read: Duration::from_secs(10),
-            header_bytes: 32 * 1024,
-            headers: HYPER_HEADERS,
+            header_read: Duration::from_millis(HEAD_TIME_MS),
+            header_bytes: HEAD_BYTES,
+            headers: HEAD_FIELDS,
             response_read: Duration::from_secs(30),
             concurrent_streams: 64,
             connection_age: Duration::from_mins(10),

@@ -1,5 +1,3 @@
-use serde_json::json;
-
 use super::*;
 
 fn read(name: &str) -> Value {
@@ -48,6 +46,12 @@ fn is_fine(edit: impl FnOnce(&mut Value)) {
     assert_eq!(changes_of(edit), [""; 0]);
 }
 
+/// A query parameter of the list of quotes.
+fn parameter<'d>(document: &'d mut Value, name: &str) -> &'d mut Value {
+    let parameters = document["paths"]["/api/v1/quotes"]["get"]["parameters"].as_array_mut().unwrap();
+    parameters.iter_mut().find(|parameter| parameter["name"] == name).unwrap()
+}
+
 fn remove(value: &mut Value, name: &str) {
     value.as_object_mut().unwrap().remove(name).unwrap();
 }
@@ -93,16 +97,23 @@ fn what_callers_send_may_not_be_narrowed() {
     breaks("POST /api/v1/clients body.email: type changed", |d| {
         schema(d, "NewClient")["properties"]["email"]["type"] = "string".into();
     });
-    breaks("POST /api/v1/clients body.name: maxLength narrowed", |d| {
+    breaks("POST /api/v1/clients body.name: maxLength changed", |d| {
         schema(d, "NewClient")["properties"]["name"]["maxLength"] = 100.into();
     });
     breaks("POST /api/v1/clients body.type: words changed", |d| {
         schema(d, "NewClientType")["enum"] = json!(["PARTICULIER", "", null]);
     });
-    breaks("GET /api/v1/quotes limit: maximum narrowed", |d| {
-        let parameters = d["paths"]["/api/v1/quotes"]["get"]["parameters"].as_array_mut().unwrap();
-        let limit = parameters.iter_mut().find(|parameter| parameter["name"] == "limit").unwrap();
-        limit["schema"]["maximum"] = 50.into();
+    breaks("GET /api/v1/quotes limit: maximum changed", |d| {
+        parameter(d, "limit")["schema"]["maximum"] = 50.into();
+    });
+    breaks("GET /api/v1/quotes limit: default changed", |d| {
+        parameter(d, "limit")["schema"]["default"] = 10.into();
+    });
+    breaks("POST /api/v1/clients body: allOf changed", |d| {
+        schema(d, "NewClient")["allOf"] = json!([{"required": ["email"]}]);
+    });
+    breaks("POST /api/v1/clients body.phone: contentEncoding changed", |d| {
+        schema(d, "NewClient")["properties"]["phone"]["contentEncoding"] = "base64".into();
     });
     breaks("GET /api/v1/quotes tenant: newly required", |d| {
         let parameters = d["paths"]["/api/v1/quotes"]["get"]["parameters"].as_array_mut().unwrap();
@@ -131,6 +142,66 @@ fn what_callers_read_may_not_be_widened() {
 }
 
 #[test]
+fn what_callers_read_keeps_its_choices_and_limits() {
+    breaks("GET /api/v1/quotes/{id} 200.signature: oneOf changed", |d| {
+        schema(d, "Quote")["properties"]["signature"] = json!({"type": "string"});
+    });
+    breaks("GET /api/v1/quotes/{id} 200.status: anyOf changed", |d| {
+        *schema(d, "QuoteStatus") = json!({"type": "integer"});
+    });
+    breaks("GET /api/v1/quotes/{id} 200.status: type changed", |d| {
+        schema(d, "QuoteStatus")["anyOf"][0]["type"] = "integer".into();
+    });
+    breaks("GET /api/v1/quotes/{id} 200.status: DRAFT removed", |d| {
+        schema(d, "QuoteStatus")["anyOf"][0]["enum"].as_array_mut().unwrap().retain(|word| word != "DRAFT");
+    });
+    breaks("POST quote.signed X-Service-Signature: pattern changed", |d| {
+        let parameters = &mut d["webhooks"]["quote.signed"]["post"]["parameters"];
+        let signature = parameters.as_array_mut().unwrap().iter_mut();
+        for header in signature.filter(|header| header["name"] == "X-Service-Signature") {
+            header["schema"]["pattern"] = "^v2=[0-9a-f]{64}$".into();
+        }
+    });
+    breaks("GET /api/v1/quotes/{id}/document 200.sha256: pattern changed", |d| {
+        remove(&mut schema(d, "DocumentLink")["properties"]["sha256"], "pattern");
+    });
+    breaks("GET /api/v1/quotes 200.data: maxItems changed", |d| {
+        schema(d, "QuotePage")["properties"]["data"]["maxItems"] = 1_000.into();
+    });
+    breaks("GET /api/v1/quotes 200 RateLimit-Limit: minimum changed", |d| {
+        d["components"]["headers"]["RateLimit-Limit"]["schema"]["minimum"] = 0.into();
+    });
+}
+
+/// The description after a code was renamed wherever it is said.
+fn renamed(document: &mut Value, code: &str, name: &str) {
+    *document =
+        serde_json::from_str(&document.to_string().replace(&format!("\"{code}\""), &format!("\"{name}\"")))
+            .unwrap();
+}
+
+#[test]
+fn statuses_and_codes_of_errors_are_kept() {
+    let document = "GET /api/v1/quotes/{id}/document 409";
+    breaks(&format!("{document}: document_unavailable removed"), |d| {
+        renamed(d, "document_unavailable", "no_document");
+    });
+    breaks(&format!("{document}.error.code: document_unavailable removed"), |d| {
+        renamed(d, "document_unavailable", "no_document");
+    });
+    for (path, status) in [
+        ("/api/v1/quotes", "429"),
+        ("/api/v1/openapi.json", "304"),
+        ("/api/v1/documents/{company}/{upload}", "416"),
+    ] {
+        breaks(&format!("GET {path} {status}: removed"), |d| {
+            remove(&mut d["paths"][path]["get"]["responses"], status);
+        });
+    }
+    breaks("POST ping 5XX: removed", |d| remove(&mut d["webhooks"]["ping"]["post"]["responses"], "5XX"));
+}
+
+#[test]
 fn growth_is_fine() {
     is_fine(|d| schema(d, "Quote")["properties"]["margin"] = json!({"type": "number"}));
     is_fine(|d| d["paths"]["/api/v1/projects"] = json!({"get": {}}));
@@ -140,5 +211,9 @@ fn growth_is_fine() {
         schema(d, "QuoteStatus")["anyOf"][0]["enum"].as_array_mut().unwrap().push("ARCHIVED".into());
     });
     is_fine(|d| schema(d, "NewClient")["properties"]["name"]["maxLength"] = 500.into());
+    is_fine(|d| schema(d, "ErrorCode")["anyOf"][0]["enum"].as_array_mut().unwrap().push("gone".into()));
+    is_fine(|d| schema(d, "QuotePage")["properties"]["data"]["maxItems"] = 50.into());
+    is_fine(|d| parameter(d, "limit")["schema"]["maximum"] = 1_000.into());
+    is_fine(|d| d["paths"]["/api/v1/quotes"]["get"]["responses"]["410"] = json!({"description": "Gone."}));
     is_fine(|d| d["info"]["description"] = "reworded".into());
 }

@@ -118,3 +118,31 @@ fn an_unknown_status_code_word_and_event_are_faults() {
     assert!(fault(418, "not_found").is_err());
     assert!(check_delivery(&HeaderMap::new(), &json!({"event": "quote.deleted"})).is_err());
 }
+
+/// Rules: REFERENCE-5
+#[test]
+fn an_answer_of_a_route_without_an_operation_is_a_fault() {
+    for route in ROUTES {
+        let mut document = checked_in();
+        let item = document["paths"][route.path].as_object_mut().unwrap();
+        item.remove(&route.method.as_str().to_ascii_lowercase()).unwrap();
+        let description = Description::closed(document);
+        let path = route.path.replace(['{', '}'], "");
+        let error = json!({"error": {"code": "not_found", "message": "m"}});
+        for (status, json) in [(200, Value::Null), (404, Value::Null), (404, error)] {
+            let fault = description.answer(route.method.as_str(), &path, &answer(status, json));
+            assert_eq!(fault, Err("the operation is not described".to_owned()), "{route:?} {status}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_route_can_only_refuse() {
+    let error = || json!({"error": {"code": "not_found", "message": "m"}});
+    let fault = |method, path, status, json| DESCRIPTION.answer(method, path, &answer(status, json));
+    assert!(fault("GET", "/api/v1/nothing", 404, error()).is_ok());
+    assert!(fault("GET", "/api/v1/nothing", 404, Value::Null).is_err());
+    assert!(fault("GET", "/api/v1/nothing", 200, json!({})).is_err());
+    assert!(fault("HEAD", "/api/v1/nothing", 200, Value::Null).is_err());
+    assert!(fault("get", "/api/v1/quotes", 200, Value::Null).is_err());
+}

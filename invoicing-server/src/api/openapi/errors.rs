@@ -48,14 +48,18 @@ pub(super) fn codes(endpoint: Endpoint) -> Vec<ErrorCode> {
 pub(super) fn responses(endpoint: Endpoint) -> Map<String, Value> {
     by_status(&codes(endpoint))
         .into_iter()
-        .map(|(status, codes)| (status, component("responses", &name(&codes))))
+        .map(|(status, codes)| (status, component("responses", &name(&codes, endpoint.needs_key()))))
         .collect()
 }
 
 /// Every error response that an endpoint refers to, by name.
 pub(super) fn components() -> Map<String, Value> {
-    let statuses = ROUTES.iter().flat_map(|route| by_status(&codes(route.endpoint)));
-    statuses.map(|(_, codes)| (name(&codes), response(&codes))).collect()
+    let components = ROUTES.iter().flat_map(|route| {
+        let has_key = route.endpoint.needs_key();
+        let by_status = by_status(&codes(route.endpoint)).into_iter();
+        by_status.map(move |(_, codes)| (name(&codes, has_key), response(&codes, has_key)))
+    });
+    components.collect()
 }
 
 /// The codes of each status, both in the order of [`ErrorCode::KNOWN`].
@@ -66,13 +70,14 @@ fn by_status(codes: &[ErrorCode]) -> Vec<(String, Vec<ErrorCode>)> {
     same_status.map(|codes| (codes[0].status().unwrap_or_default().to_string(), codes.to_vec())).collect()
 }
 
-/// The name of a response component: `BadRequest`, `ValidationErrorOrBadRequest`.
-fn name(codes: &[ErrorCode]) -> String {
+/// The name of a response component: `NotFound`, `ValidationErrorOrBadRequest`, and without a key `PublicNotFound`.
+fn name(codes: &[ErrorCode], has_key: bool) -> String {
     let names = codes.iter().map(|code| match code {
         TooManyRequests => "TooManyRequests".to_owned(),
         code => pascal_case(code.as_str()),
     });
-    names.collect::<Vec<_>>().join("Or")
+    let prefix = if has_key { "" } else { "Public" };
+    prefix.to_owned() + &names.collect::<Vec<_>>().join("Or")
 }
 
 fn pascal_case(snake_case: &str) -> String {
@@ -81,13 +86,13 @@ fn pascal_case(snake_case: &str) -> String {
 }
 
 /// The response of one status. Its examples name the codes that it can have.
-fn response(codes: &[ErrorCode]) -> Value {
+fn response(codes: &[ErrorCode], has_key: bool) -> Value {
     let texts: Vec<_> = codes.iter().map(|code| format!("`{code}`: {}", describe(code))).collect();
     let schema = if codes == [TooManyRequests] { "TooManyRequests" } else { "Error" };
     let examples: Map<_, _> = codes.iter().map(|code| (code.to_string(), example(code))).collect();
     json!({
         "description": texts.join("\n\n"),
-        "headers": headers::of_errors(codes),
+        "headers": headers::of_errors(codes, has_key),
         "content": {"application/json": {"schema": component("schemas", schema), "examples": examples}},
     })
 }

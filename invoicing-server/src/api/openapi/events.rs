@@ -91,7 +91,7 @@ fn delivery(kind: EventKind) -> Delivery {
         ),
         EventKind::QuoteSigned => (
             "A client signed a quote",
-            "Through the public link. `quote.accepted` follows with the same `timestamp`.",
+            "Through the public link. `quote.accepted` is sent as well, with the same `timestamp`; either may arrive first.",
             "QuoteEventData",
         ),
         EventKind::QuoteAccepted => (
@@ -194,7 +194,7 @@ impl Delivery {
             "responses": {
                 "2XX": {"description": "Received. Answer within {{attempt_seconds}} s, before you do the work."},
                 "4XX": {"description": "Not wanted: the delivery has failed and is not tried again, except after 429."},
-                "5XX": {"description": "Not received: the delivery is tried again, at most {{attempts}} times in all."},
+                "5XX": {"description": "Not received: the delivery is tried again where an attempt is left: it has {{attempts}}."},
             },
         })
     }
@@ -222,7 +222,8 @@ const HEADERS: &[DeliveryHeader] = &[
     },
     DeliveryHeader {
         name: "X-{{brand}}-Event-Id",
-        text: "The event: the same for each attempt, each webhook and a replay. The key for deduplication.",
+        text: "The event: the same for each attempt, each webhook and a replay. The signature does not cover it, so deduplicate by \
+               `event`, `data.id` and `timestamp` of the body.",
         schema: || json!({"type": "string", "format": "uuid"}),
     },
     DeliveryHeader {

@@ -126,14 +126,14 @@ pub(super) fn of(own: &[Header], cache: Header) -> Map<String, Value> {
     all.map(|header| (header.name().to_owned(), component("headers", header.component()))).collect()
 }
 
-/// The headers of an error response with these codes.
-pub(super) fn of_errors(codes: &[ErrorCode]) -> Map<String, Value> {
+/// The headers of an error response with these codes. Without a key there is no quota to tell of.
+pub(super) fn of_errors(codes: &[ErrorCode], has_key: bool) -> Map<String, Value> {
     let retry = codes.iter().any(|code| matches!(code.status(), Some(429 | 503)));
     let unauthorized = codes.contains(&ErrorCode::Unauthorized);
     let mut own = Vec::new();
     own.extend(unauthorized.then_some(WwwAuthenticate));
     own.extend(retry.then_some(RetryAfter));
-    if !unauthorized {
+    if has_key && !unauthorized {
         own.extend(RATE_LIMIT);
     }
     of(&own, NoStore)

@@ -297,7 +297,6 @@ fn page(what: &str, item: &str) -> Value {
         },
         "required": ["data", "pagination", "asOf"],
     });
-    page["properties"]["data"]["items"] = Component("").schema();
     page["properties"]["data"]["items"] = super::schema::component("schemas", item);
     page["properties"]["asOf"]["description"] =
         "The last modification of the company in the same snapshot as the page. Store the one of the first page, and send it as \

@@ -47,7 +47,7 @@ const QUESTIONS: [Question; 16] = [
     question(
         "By what do I recognise a repeated delivery?",
         "repeats-and-order",
-        &["Drop repeats by X-Service-Event-Id", "event, data.id and timestamp"],
+        &["Drop repeats by event, data.id and timestamp together", "headers are not signed"],
     ),
     question(
         "What is the shape of an error, and of a 429?",
