@@ -95,7 +95,8 @@ def work():
 
 
 with sqlite3.connect(INBOX) as inbox:
-    inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body BLOB, handled INTEGER
-                     DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0, PRIMARY KEY (event, id, timestamp))""")
+    inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body BLOB,
+                     handled INTEGER DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0,
+                     PRIMARY KEY (event, id, timestamp))""")
 threading.Thread(target=work, daemon=True).start()
 http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Hook).serve_forever()
