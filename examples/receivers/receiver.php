@@ -7,9 +7,11 @@
 
 declare(strict_types=1);
 
-$inbox = new PDO('sqlite:' . (getenv('INBOX') ?: 'inbox.db')); // waits up to a minute for another process
-$inbox->exec('CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT,
-              handled INTEGER DEFAULT FALSE, PRIMARY KEY (event, id, timestamp))');
+http_response_code(500); // until the event is kept: where errors are displayed, one that is not caught would be a 200
+$file = 'sqlite:' . (getenv('INBOX') ?: 'inbox.db');
+$inbox = new PDO($file, options: [PDO::ATTR_TIMEOUT => 3]); // seconds for another process: the sender waits for 5
+$inbox->exec('CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT, handled INTEGER
+              DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0, PRIMARY KEY (event, id, timestamp))');
 
 function is_genuine(string $secret, string $header, string $body): bool
 {
@@ -68,23 +70,26 @@ if (PHP_SAPI !== 'cli') {
         exit;
     }
     $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
-    // What is known already is left alone.
+    // What is known already is left alone. An event that is not known here may be without an id.
     $inbox->prepare('INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)')
-        ->execute([$event['event'], $event['data']['id'], $event['timestamp'], $body]);
+        ->execute([$event['event'], $event['data']['id'] ?? '', $event['timestamp'], $body]);
     http_response_code(204);
     exit;
 }
-$waiting = 'SELECT rowid, body FROM inbox WHERE NOT handled ORDER BY rowid';
+$waiting = "SELECT rowid, event, id, timestamp, body FROM inbox
+            WHERE NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid";
+// In 5 s, then in 10 s, and so on up to 85 minutes: one that always fails does not hold up the others.
+$postpone = "UPDATE inbox SET attempts = attempts + 1, due = strftime('%s', 'now') + (5 << min(attempts, 10))
+             WHERE rowid = ?";
 for (;; usleep(200_000)) {
-    foreach ($inbox->query($waiting)->fetchAll() as [$rowid, $body]) {
-        $event = json_decode($body, true, flags: JSON_THROW_ON_ERROR);
+    foreach ($inbox->query($waiting)->fetchAll() as [$rowid, $kind, $id, $timestamp, $body]) {
         try {
-            $done = handle($event);
+            $done = handle(json_decode($body, true, flags: JSON_THROW_ON_ERROR));
             $inbox->prepare('UPDATE inbox SET handled = TRUE WHERE rowid = ?')->execute([$rowid]);
-            echo "{$event['event']} {$event['data']['id']} {$event['timestamp']} $done\n";
-        } catch (Throwable $failed) { // whatever it is, the event comes again after the others
-            fwrite(STDERR, "{$event['event']}: {$failed->getMessage()}\n");
-            sleep(5);
+            echo "$kind $id $timestamp $done\n";
+        } catch (Throwable $failed) {
+            fwrite(STDERR, "$kind: {$failed->getMessage()}\n");
+            $inbox->prepare($postpone)->execute([$rowid]);
         }
     }
 }

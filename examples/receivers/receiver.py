@@ -10,7 +10,6 @@ import hashlib, hmac, http.server, json, os, re, sqlite3, sys, threading, time, 
 
 SECRET, KEY, BASE_URL = (os.environ[name] for name in ("SIGNING_SECRET", "API_KEY", "BASE_URL"))
 INBOX, PORT = os.environ.get("INBOX", "inbox.db"), int(os.environ.get("PORT", "9000"))
-arrived = threading.Event()
 if not SECRET:
     sys.exit("SIGNING_SECRET is empty")
 
@@ -27,10 +26,10 @@ def is_genuine(header, body):
 
 def keep(body):
     event = json.loads(body)
-    with sqlite3.connect(INBOX) as inbox:  # one transaction; what is known already is left alone
-        key = (event["event"], event["data"]["id"], event["timestamp"])
+    # An event that is not known here may be without an id.
+    key = (event["event"], event.get("data", {}).get("id", ""), event["timestamp"])
+    with sqlite3.connect(INBOX, timeout=3) as inbox:  # one transaction; what is known already is left alone
         inbox.execute("INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)", (*key, body))
-    arrived.set()
 
 
 class Hook(http.server.BaseHTTPRequestHandler):
@@ -74,26 +73,30 @@ def handle(event):
     return "nothing to do"  # pings, projects, and what later versions add
 
 
+WAITING = """SELECT rowid, event, id, timestamp, body FROM inbox
+             WHERE NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid"""
+# In 5 s, then in 10 s, and so on up to 85 minutes: one that always fails does not hold up the others.
+POSTPONE = """UPDATE inbox SET attempts = attempts + 1, due = strftime('%s', 'now') + (5 << min(attempts, 10))
+              WHERE rowid = ?"""
+
+
 def work():
     inbox = sqlite3.connect(INBOX, isolation_level=None)
     while True:
-        arrived.clear()
-        due = inbox.execute("SELECT rowid, body FROM inbox WHERE NOT handled ORDER BY rowid").fetchall()
-        for rowid, body in due:
-            event = json.loads(body)
+        for rowid, kind, id, timestamp, body in inbox.execute(WAITING).fetchall():
             try:
-                done = handle(event)
+                done = handle(json.loads(body))
                 inbox.execute("UPDATE inbox SET handled = TRUE WHERE rowid = ?", [rowid])
-                print(event["event"], event["data"]["id"], event["timestamp"], done, flush=True)
-            except Exception as failed:  # whatever it is, the event comes again after the others
-                print(f"{event['event']}: {failed}", file=sys.stderr)
-                time.sleep(5)
-        if not due:
-            arrived.wait()
+                print(kind, id, timestamp, done, flush=True)
+            except Exception as failed:
+                print(f"{kind}: {failed}", file=sys.stderr)
+                inbox.execute(POSTPONE, [rowid])
+        time.sleep(0.2)
 
 
 with sqlite3.connect(INBOX) as inbox:
     inbox.execute("""CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body BLOB,
-                     handled INTEGER DEFAULT FALSE, PRIMARY KEY (event, id, timestamp))""")
+                     handled INTEGER DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0,
+                     PRIMARY KEY (event, id, timestamp))""")
 threading.Thread(target=work, daemon=True).start()
 http.server.ThreadingHTTPServer(("127.0.0.1", PORT), Hook).serve_forever()

@@ -5,7 +5,6 @@
 // A delivery is verified, kept in the inbox and answered. Then the document is fetched and linked.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
-import { EventEmitter, once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { DatabaseSync } from "node:sqlite";
 import { buffer } from "node:stream/consumers";
@@ -14,15 +13,14 @@ import { setTimeout } from "node:timers/promises";
 interface Event {
   event: string;
   timestamp: string;
-  data: { id: string };
+  data?: { id?: string };
 }
 
 const { SIGNING_SECRET = "", API_KEY = "", BASE_URL = "", INBOX = "inbox.db", PORT = "9000" } = process.env;
 if (!SIGNING_SECRET) throw new Error("SIGNING_SECRET is not set"); // anybody can sign with an empty one
-const inbox = new DatabaseSync(INBOX, { timeout: 5_000 });
-inbox.exec(`CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT,
-            handled INTEGER DEFAULT FALSE, PRIMARY KEY (event, id, timestamp))`);
-const arrivals = new EventEmitter();
+const inbox = new DatabaseSync(INBOX, { timeout: 3_000 }); // the sender waits for 5 s
+inbox.exec(`CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT, handled INTEGER
+            DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0, PRIMARY KEY (event, id, timestamp))`);
 
 function isGenuine(header: string, body: Buffer): boolean {
   const parts = header.split(",").map((part) => /^([^=]*)=(.*)$/.exec(part) ?? ["", "", ""]);
@@ -39,10 +37,9 @@ function isGenuine(header: string, body: Buffer): boolean {
 
 function keep(body: string): void {
   const { event, data, timestamp }: Event = JSON.parse(body);
-  // What is known already is left alone.
+  // What is known already is left alone. An event that is not known here may be without an id.
   const insert = inbox.prepare("INSERT OR IGNORE INTO inbox (event, id, timestamp, body) VALUES (?, ?, ?, ?)");
-  insert.run(event, data.id, timestamp, body);
-  arrivals.emit("kept");
+  insert.run(event, data?.id ?? "", timestamp, body);
 }
 
 async function call(method: string, path: string, body?: object) {
@@ -60,13 +57,13 @@ async function call(method: string, path: string, body?: object) {
 async function handle({ event, data }: Event): Promise<string> {
   switch (event) {
     case "quote.created": case "quote.signed": case "quote.accepted": {
-      const quote = await call("GET", `/quotes/${data.id}`);
+      const quote = await call("GET", `/quotes/${data?.id}`);
       const deal = `deal-${quote.number}`; // the id in your own system
       if (quote.externalId !== deal) await call("PATCH", `/quotes/${quote.id}`, { externalId: deal });
       return `${deal} has ${quote.lines.length} lines`;
     }
     case "invoice.created": case "invoice.paid": {
-      const invoice = await call("GET", `/invoices/${data.id}`);
+      const invoice = await call("GET", `/invoices/${data?.id}`);
       return `${invoice.status} with ${invoice.lines.length} lines`;
     }
     default:
@@ -75,22 +72,24 @@ async function handle({ event, data }: Event): Promise<string> {
 }
 
 async function work(): Promise<never> {
-  const waiting = inbox.prepare("SELECT rowid, body FROM inbox WHERE NOT handled ORDER BY rowid");
+  const waiting = inbox.prepare(`SELECT rowid, event, id, timestamp, body FROM inbox
+    WHERE NOT handled AND due <= strftime('%s', 'now') ORDER BY rowid`);
   const finish = inbox.prepare("UPDATE inbox SET handled = TRUE WHERE rowid = ?");
+  // In 5 s, then in 10 s, and so on up to 85 minutes: one that always fails does not hold up the others.
+  const postpone = inbox.prepare(`UPDATE inbox SET attempts = attempts + 1,
+    due = strftime('%s', 'now') + (5 << min(attempts, 10)) WHERE rowid = ?`);
   for (;;) {
-    const due = waiting.all();
-    for (const { rowid, body } of due) {
-      const event: Event = JSON.parse(String(body));
+    for (const { rowid = null, event, id, timestamp, body } of waiting.all()) {
       try {
-        const done = await handle(event);
-        finish.run(rowid ?? null);
-        console.log(event.event, event.data.id, event.timestamp, done);
-      } catch (failed) { // whatever it is, the event comes again after the others
-        console.error(`${event.event}: ${failed}`);
-        await setTimeout(5_000);
+        const done = await handle(JSON.parse(String(body)));
+        finish.run(rowid);
+        console.log(event, id, timestamp, done);
+      } catch (failed) {
+        console.error(`${event}: ${failed}`);
+        postpone.run(rowid);
       }
     }
-    if (due.length === 0) await once(arrivals, "kept");
+    await setTimeout(200);
   }
 }
 

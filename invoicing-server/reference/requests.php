@@ -37,15 +37,15 @@ function api(string $method, string $path, ?array $body = null): array
         if ($answer === false) {
             throw new RuntimeException(curl_error($request));
         }
-        $json = json_decode($answer, true, flags: JSON_THROW_ON_ERROR);
         $status = curl_getinfo($request, CURLINFO_RESPONSE_CODE);
         if ($status < 300) {
-            return $json;
+            return json_decode($answer, true, flags: JSON_THROW_ON_ERROR);
         }
         if (!in_array($status, [429, 503], true) || $attempt === 4) {
-            // A 429 is flat. Any other error has an envelope.
+            // A 429 is flat. Any other error has an envelope. What a proxy answers may be no JSON.
+            $json = json_decode($answer, true);
             $error = $json['error'] ?? $json;
-            throw new ApiError($status, $error['code'], $error['message']);
+            throw new ApiError($status, $error['code'] ?? 'unknown', $error['message'] ?? '');
         }
         sleep(max(1, (int) curl_getinfo($request, CURLINFO_RETRY_AFTER)));
     }

@@ -23,8 +23,11 @@ class ApiError(Exception):
     """A refusal: its status, its code, which may be one that is not known yet, and a text for people."""
 
     def __init__(self, status, body):
-        # A 429 is flat. Any other error has an envelope.
-        error = body.get("error", body)
+        try:
+            answer = json.loads(body)
+            error = answer.get("error", answer)  # a 429 is flat; any other error has an envelope
+        except ValueError:
+            error = {}  # what a proxy answers may be no JSON
         self.status, self.code = status, error.get("code")
         super().__init__(f"{status} {self.code}: {error.get('message')}")
 
@@ -41,7 +44,7 @@ def api(method, path, body=None, **query):
                 return json.load(answer, parse_float=decimal.Decimal)  # no cent is lost
         except urllib.error.HTTPError as refused:
             if refused.code not in (429, 503) or attempt == 4:
-                raise ApiError(refused.code, json.load(refused)) from None
+                raise ApiError(refused.code, refused.read()) from None
             time.sleep(int(refused.headers.get("Retry-After", 1)))
 # endregion
 

@@ -6,7 +6,7 @@
 # region setup
 set -euo pipefail
 
-# Fails on an error, and repeats a 429 or 503 after its Retry-After.
+# Fails on an error. Repeats, after its Retry-After, what may pass: a 408, 429, 500, 502, 503 or 504, or a timeout.
 curl() { command curl -sS --fail-with-body --retry 4 "$@"; }
 
 : "${INVOICING_URL:?such as https://quotes.example.com}" "${INVOICING_API_KEY:?isk_…}"

@@ -1,5 +1,5 @@
-// Every request of the API with fetch, in Node 20 or a browser's worker. Runs as a whole against a service that has an
-// accepted quote and an invoice, once it is compiled by `tsc --strict`:
+// Every request of the API with fetch, in Node 20 or newer. Runs as a whole against a service that has an accepted
+// quote and an invoice, once it is compiled by `tsc --strict`:
 //
 //   INVOICING_URL=http://127.0.0.1:8080 INVOICING_API_KEY=isk_… node requests.js
 
@@ -34,11 +34,11 @@ async function api<T>(method: string, path: string, body?: object): Promise<T> {
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(30_000),
     });
-    const json = await answer.json();
-    if (answer.ok) return json as T;
+    if (answer.ok) return (await answer.json()) as T;
     if (![429, 503].includes(answer.status) || attempt === 4) {
-      // A 429 is flat. Any other error has an envelope.
-      const { code, message } = json.error ?? json;
+      // A 429 is flat. Any other error has an envelope. What a proxy answers may be no JSON.
+      const json = await answer.json().catch(() => ({}));
+      const { code = "unknown", message = answer.statusText } = json.error ?? json;
       throw new ApiError(answer.status, code, message);
     }
     const seconds = Number(answer.headers.get("Retry-After") ?? 1);

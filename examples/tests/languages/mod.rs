@@ -9,6 +9,7 @@ mod document;
 mod generated;
 mod receivers;
 mod schemathesis;
+mod sender;
 mod snippets;
 mod stripe;
 mod tools;

@@ -9,15 +9,18 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use serde_json::json;
-use webhook_verify::Signer;
-
-use super::deliveries::{Delivery, Relay};
+use super::deliveries::{Delivery, Recorded, Relay};
+use super::sender::Sender;
 use super::tools;
 use crate::sandbox::{LIMIT, Process, Sandbox, lines};
 
+/// How long the sender waits for an answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Events that always fail. With a wait after each they would hold up the next one for longer than `PROMPT`.
+const POISON: u32 = 8;
+const PROMPT: Duration = Duration::from_secs(20);
 /// How often a port is tried: another process may take it first.
 const TRIES: usize = 20;
 
@@ -45,11 +48,33 @@ fn a_receiver_in_typescript_handles_each_event_once() {
 fn a_receiver_in_php_handles_each_event_once() {
     let Some(_) = tools::php() else { return };
     check(&|port| {
-        let (mut server, mut worker) = (Command::new("php"), Command::new("php"));
-        server.args(["-S", &format!("127.0.0.1:{port}")]).arg(source("receiver.php"));
+        let mut worker = Command::new("php");
         worker.arg(source("receiver.php"));
-        vec![server, worker]
+        vec![php_server(port), worker]
     });
+}
+
+#[test]
+fn a_receiver_in_php_does_not_confirm_what_it_cannot_keep() {
+    let Some(_) = tools::php() else { return };
+    let Recorded { secret, deliveries } = Recorded::get();
+    let folder = tempfile::tempdir().unwrap();
+    let works =
+        Settings { secret, key: "", base_url: "http://127.0.0.1:1", inbox: folder.path().join("inbox.db") };
+    let has_no_secret = Settings { secret: "", ..works.clone() };
+    let has_no_inbox = Settings { inbox: folder.path().join("missing/inbox.db"), ..works.clone() };
+    for (settings, status) in [(has_no_secret, 500), (has_no_inbox, 500), (works, 204)] {
+        let receiver = Receiver::start(&|port| vec![php_server(port)], &settings);
+        let delivery = Sender::new(secret, &deliveries[0]).new_event(1);
+        assert_eq!(delivery.send(receiver.address), status, "{settings:?}");
+    }
+}
+
+/// As without a `php.ini`, which shows errors to the sender.
+fn php_server(port: u16) -> Command {
+    let mut server = Command::new("php");
+    server.args(["-d", "display_errors=1", "-S", &format!("127.0.0.1:{port}")]).arg(source("receiver.php"));
+    server
 }
 
 fn source(name: &str) -> PathBuf {
@@ -60,8 +85,10 @@ fn check(programs: Programs<'_>) {
     let relay = Relay::start();
     let sandbox = Sandbox::start(&["--activity", "20", "--webhook", &relay.url]);
     let folder = tempfile::tempdir().unwrap();
-    let [base_url, _] = sandbox.api();
-    let mut receiver = Receiver::start(programs, &sandbox, base_url, folder.path());
+    let [base_url, key] = sandbox.api();
+    let settings =
+        Settings { secret: sandbox.secret(), key, base_url, inbox: folder.path().join("inbox.db") };
+    let mut receiver = Receiver::start(programs, &settings);
     relay.target.set(receiver.address).unwrap();
 
     let live = sandbox.one_of_each_kind();
@@ -72,23 +99,26 @@ fn check(programs: Programs<'_>) {
         assert_eq!(quote["externalId"], format!("deal-{number}"), "{kind}");
     }
     let deliveries = relay.deliveries();
-    let sender = Sender { signer: Signer::new(sandbox.secret()).unwrap(), genuine: deliveries[0].clone() };
-    sender.is_refused_when_changed(receiver.address);
-    sender.is_refused_when_stale(receiver.address);
+    let sender = Sender::new(sandbox.secret(), &deliveries[0]);
+    refuses_what_is_not_genuine(&sender, receiver.address);
     for delivery in &deliveries {
         assert_eq!(delivery.send(receiver.address), 204, "a repeat");
     }
-    let mut posted = sender.is_taken(receiver.address);
+    let mut posted = takes_what_is_unusual(&sender, receiver.address);
     receiver.wait_for(&posted);
+    posted.insert(receiver.is_not_held_up(&sender));
 
     // Without an API it answers all the same, and keeps what it cannot handle yet.
-    let nowhere = "http://127.0.0.1:1";
-    receiver = receiver.restart(programs, &sandbox, nowhere, folder.path());
-    let kept = sender.new_event(3);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let hangs = format!("http://{}", silent.local_addr().unwrap());
+    receiver = receiver.restart(programs, &Settings { base_url: &hangs, ..settings.clone() });
+    posted.extend(answers_while_the_api_hangs(&sender, receiver.address, silent));
+    receiver = receiver.restart(programs, &Settings { base_url: "http://127.0.0.1:1", ..settings.clone() });
+    let kept = sender.new_event(5);
     assert_eq!(kept.send(receiver.address), 204);
     receiver.wait_for_problem(&kept.key()[0]);
     assert!(!receiver.handled.contains_key(&kept.key()));
-    receiver = receiver.restart(programs, &sandbox, base_url, folder.path());
+    receiver = receiver.restart(programs, &settings);
     posted.insert(kept.key());
     receiver.wait_for(&posted);
 
@@ -99,80 +129,46 @@ fn check(programs: Programs<'_>) {
     assert_eq!(twice, None, "handled more than once");
 }
 
-/// Makes deliveries of a genuine one.
-struct Sender {
-    signer: Signer,
-    genuine: Delivery,
+fn refuses_what_is_not_genuine(sender: &Sender, to: SocketAddr) {
+    for forged in sender.forged() {
+        assert_eq!(forged.send(to), 400, "{}", forged.signature);
+    }
+    for (aged, is_taken) in sender.aged() {
+        assert_eq!(aged.send(to), if is_taken { 204 } else { 400 }, "{}", aged.signature);
+    }
 }
 
-impl Sender {
-    fn is_refused_when_changed(&self, to: SocketAddr) {
-        let Delivery { signature, body } = &self.genuine;
-        let (t, v1) = signature.split_once(",v1=").unwrap();
-        let earlier = Delivery { body: self.event(1), ..self.genuine.clone() };
-        assert_ne!(earlier.body, *body);
-        assert_eq!(earlier.send(to), 400, "another body");
-        let of_another = Signer::new("whsec_another").unwrap().sign_now(body).as_str().to_owned();
-        let signatures = [
-            String::new(),
-            t.to_owned(),
-            format!("v1={v1}"),
-            format!("{t}0,v1={v1}"),
-            format!("{t},{t},v1={v1}"),
-            format!("{t},v1={}", v1.to_uppercase()),
-            format!("{t},v1={}", &v1[..63]),
-            format!("{t},v0={v1}"),
-            format!("t=now,v1={v1}"),
-            of_another,
-        ];
-        for signature in signatures {
-            let changed = Delivery { signature, body: body.clone() };
-            assert_eq!(changed.send(to), 400, "{}", changed.signature);
-        }
+/// Sends deliveries that are unlike those before, but genuine, and each of them again.
+fn takes_what_is_unusual(sender: &Sender, to: SocketAddr) -> BTreeSet<Key> {
+    let unusual = [sender.replaced(), sender.later()].concat();
+    let at_once: Vec<_> = [&unusual[..]; 4].concat();
+    let at_once: Vec<_> = at_once.into_iter().map(|it| thread::spawn(move || it.send(to))).collect();
+    for sent in at_once {
+        assert_eq!(sent.join().unwrap(), 204, "a repeat at the same time");
     }
+    unusual.iter().map(Delivery::key).collect()
+}
 
-    /// Ten seconds beside the 300 are for the test, which may be slow. The first one is exact: it only gets older.
-    fn is_refused_when_stale(&self, to: SocketAddr) {
-        for (age, status) in [(301, 400), (-310, 400), (290, 204), (-290, 204)] {
-            assert_eq!(self.signed(self.genuine.body.clone(), age).send(to), status, "{age} s old");
-        }
-    }
+/// An API that takes a request and is silent does not keep the sender waiting.
+fn answers_while_the_api_hangs(sender: &Sender, to: SocketAddr, api: TcpListener) -> [Key; 2] {
+    let [asks, waits] = [3, 4].map(|years| sender.new_event(years));
+    assert_eq!(asks.send(to), 204);
+    let (request, requests) = mpsc::channel();
+    thread::spawn(move || request.send(api.accept()));
+    let _open = requests.recv_timeout(LIMIT).expect("a request").unwrap();
+    let sent = Instant::now();
+    assert_eq!(waits.send(to), 204);
+    assert!(sent.elapsed() < PATIENCE, "answered after {:?}", sent.elapsed());
+    [asks.key(), waits.key()]
+}
 
-    /// Deliveries that are unlike those before, but genuine.
-    fn is_taken(&self, to: SocketAddr) -> BTreeSet<Key> {
-        // While a secret is being replaced there are two signatures.
-        let replaced = self.new_event(2);
-        let (t, v1) = replaced.signature.split_once(",v1=").unwrap();
-        let signature = format!("{t},v1={},v1={v1}", "0".repeat(64));
-        let replaced = Delivery { signature, ..replaced };
-        let mut later = self.genuine.json();
-        later["event"] = json!("quote.archived");
-        later["data"]["archivedBy"] = json!({"name": "Zoé"});
-        let later = self.signed(later.to_string().into_bytes(), 0);
-        assert_eq!(later.send(to), 204, "an event of a later version");
-        let at_once: Vec<_> = (0..8).map(|_| replaced.clone()).collect();
-        let at_once: Vec<_> = at_once.into_iter().map(|it| thread::spawn(move || it.send(to))).collect();
-        for sent in at_once {
-            assert_eq!(sent.join().unwrap(), 204, "a repeat at the same time");
-        }
-        [replaced.key(), later.key()].into()
-    }
-
-    /// The genuine event, had it happened some years earlier.
-    fn event(&self, years: u32) -> Vec<u8> {
-        let mut event = self.genuine.json();
-        event["timestamp"] = json!(format!("{}-01-01T00:00:00.000Z", 2020 - years));
-        event.to_string().into_bytes()
-    }
-
-    fn new_event(&self, years: u32) -> Delivery {
-        self.signed(self.event(years), 0)
-    }
-
-    fn signed(&self, body: Vec<u8>, seconds_ago: i64) -> Delivery {
-        let signature = self.signer.sign(Delivery::now() - seconds_ago, &body);
-        Delivery { signature: signature.as_str().to_owned(), body }
-    }
+/// What a receiver finds in its environment.
+#[derive(Debug, Clone)]
+struct Settings<'a> {
+    secret: &'a str,
+    key: &'a str,
+    base_url: &'a str,
+    inbox: PathBuf,
 }
 
 /// A running receiver.
@@ -186,15 +182,15 @@ struct Receiver {
 }
 
 impl Receiver {
-    fn start(programs: Programs<'_>, sandbox: &Sandbox, base_url: &str, folder: &Path) -> Self {
+    fn start(programs: Programs<'_>, settings: &Settings<'_>) -> Self {
         for _ in 0..TRIES {
             let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
             let ((sender, output), (problem, problems)) = (mpsc::channel(), mpsc::channel());
             let mut processes = Vec::new();
             for mut program in programs(address.port()) {
-                program.env("SIGNING_SECRET", sandbox.secret()).env("API_KEY", sandbox.api()[1]);
-                program.env("BASE_URL", base_url).env("PORT", address.port().to_string());
-                program.env("INBOX", folder.join("inbox.db")).env("NODE_NO_WARNINGS", "1");
+                program.env("SIGNING_SECRET", settings.secret).env("API_KEY", settings.key);
+                program.env("BASE_URL", settings.base_url).env("PORT", address.port().to_string());
+                program.env("INBOX", &settings.inbox).env("NODE_NO_WARNINGS", "1");
                 let mut child = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
                 lines(child.stdout.take().unwrap(), Some, sender.clone());
                 lines(child.stderr.take().unwrap(), Some, problem.clone());
@@ -208,10 +204,10 @@ impl Receiver {
     }
 
     /// Kills it and starts another one on its inbox.
-    fn restart(self, programs: Programs<'_>, sandbox: &Sandbox, base_url: &str, folder: &Path) -> Self {
+    fn restart(self, programs: Programs<'_>, settings: &Settings<'_>) -> Self {
         let Self { handled, output, _processes: processes, .. } = self;
         drop(processes);
-        let mut next = Self::start(programs, sandbox, base_url, folder);
+        let mut next = Self::start(programs, settings);
         next.handled = handled;
         for line in output {
             next.note(&line);
@@ -227,6 +223,19 @@ impl Receiver {
             };
             self.note(&line);
         }
+    }
+
+    /// Events that always fail do not hold up the next one.
+    fn is_not_held_up(&mut self, sender: &Sender) -> Key {
+        for years in 0..POISON {
+            assert_eq!(sender.of_nothing(years).send(self.address), 204);
+        }
+        let next = sender.new_event(6);
+        assert_eq!(next.send(self.address), 204);
+        let sent = Instant::now();
+        self.wait_for(&[next.key()].into());
+        assert!(sent.elapsed() < PROMPT, "handled after {:?}", sent.elapsed());
+        next.key()
     }
 
     /// Waits until it says that an event of this kind cannot be handled yet.
