@@ -330,6 +330,19 @@ impl Invoicing {
         ApiService::new(Arc::clone(&self.0.api))
     }
 
+    /// The settings console, for the people that the host has signed in: a hyper and a tower service for a prefix of the host's.
+    ///
+    /// # Errors
+    /// [`SettingError`] for settings that are not usable.
+    #[cfg(feature = "console")]
+    pub fn console(
+        &self,
+        settings: crate::console::ConsoleSettings,
+        sign_in: impl crate::console::SignIn,
+    ) -> Result<crate::console::Console, SettingError> {
+        crate::console::Console::new(Arc::clone(&self.0.api), settings, sign_in)
+    }
+
     /// What delivers webhooks, once the host runs it: by itself, or with everything else by [`run`](Self::run).
     pub fn dispatcher(&self) -> Dispatcher {
         Dispatcher(Arc::clone(&self.0.dispatch))

@@ -145,6 +145,8 @@ mod access;
 mod api;
 mod company_slots;
 mod config;
+#[cfg(feature = "console")]
+mod console;
 #[cfg(feature = "postgres")]
 mod copy;
 mod dispatch;
@@ -172,6 +174,10 @@ pub use api::service::ApiService;
 pub use config::PostgresSettings;
 pub use config::{
     DispatchSettings, DocumentSettings, ReferenceSettings, RequestLimits, SettingError, Settings,
+};
+#[cfg(feature = "console")]
+pub use console::{
+    Action, Console, ConsoleSettings, Deciding, Language, Logo, Role, Session, SignIn, SignInDecision, Theme,
 };
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};

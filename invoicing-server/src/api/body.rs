@@ -31,13 +31,13 @@ impl<B: Body<Data: Buf, Error: Into<BoxError>>> ReadableBody for B {}
 
 /// The body of a request, which remembers whether it broke off.
 #[derive(Debug)]
-pub(super) struct RequestBody<B> {
+pub(crate) struct RequestBody<B> {
     body: Fuse<B>,
     is_broken: bool,
 }
 
 impl<B: ReadableBody> RequestBody<B> {
-    pub(super) fn new(body: B) -> Self {
+    pub(crate) fn new(body: B) -> Self {
         Self { body: body.fuse(), is_broken: false }
     }
 }
@@ -76,7 +76,7 @@ impl<B: ReadableBody + Unpin> Body for RequestBody<B> {
 /// # Errors
 /// `payload_too_large`, also for the announced length; `request_timeout`; `bad_request` where the body ends early;
 /// `overloaded` where its bytes cannot be reserved.
-pub(super) async fn read(
+pub(crate) async fn read(
     body: &mut (impl ReadableBody + Unpin),
     headers: &HeaderMap,
     time: Duration,

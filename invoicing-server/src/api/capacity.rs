@@ -10,9 +10,9 @@ use crate::config::RequestLimits;
 #[derive(Debug)]
 pub(crate) struct Capacity {
     /// Requests that are processed.
-    pub(super) requests: CompanySlots,
+    pub(crate) requests: CompanySlots,
     /// Requests that may wait for the document store. Apart, so that a store which hangs does not block others.
-    pub(super) documents: CompanySlots,
+    pub(crate) documents: CompanySlots,
     /// Bytes of requests that arrive and of answers that are not read.
     pub(crate) bytes: Arc<ByteBudget>,
 }

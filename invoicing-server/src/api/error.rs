@@ -118,7 +118,7 @@ impl ApiError {
     }
 
     /// The header that belongs to the code.
-    pub(super) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+    pub(crate) fn header(&self) -> Option<(HeaderName, HeaderValue)> {
         match self {
             Self::Unauthorized => Some((header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
             Self::MethodNotAllowed { allow } => Some((header::ALLOW, HeaderValue::from_str(allow).ok()?)),

@@ -166,24 +166,46 @@ impl ApiService {
         }
     }
 
-    /// Completes the response. Waits for the rest of the body, within limits.
+    /// Renders the result, and logs an error.
     async fn respond(
         &self,
         result: ApiResult,
         reservation: Option<ByteReservation>,
         context: &ResponseContext,
         head: Parts,
-        mut body: RequestBody<impl ReadableBody + Unpin>,
+        body: RequestBody<impl ReadableBody + Unpin>,
     ) -> Response<Body> {
-        let version = head.version;
-        // A caller that waits for `100 Continue` sends no body, and one that was too slow gets no more time. A body that
-        // has panicked may do so again.
-        let skips_body = head.headers.contains_key(header::EXPECT)
-            || matches!(result, Err(ApiError::RequestTimeout | ApiError::Panicked));
-        let mut response = result.unwrap_or_else(|error| {
+        // One that was too slow gets no more time. A body that has panicked may do so again.
+        let reads_rest = !matches!(result, Err(ApiError::RequestTimeout | ApiError::Panicked));
+        let response = result.unwrap_or_else(|error| {
             error.log(&head, &context.request_id);
             error.response()
         });
+        Answer { response, reservation, reads_rest }.send(context, head, body).await
+    }
+}
+
+/// A response that is ready to be sent.
+pub(crate) struct Answer {
+    pub(crate) response: Response<Bytes>,
+    /// The memory that it takes; `None` where it takes none.
+    pub(crate) reservation: Option<ByteReservation>,
+    /// Whether the rest of the request's body is waited for.
+    pub(crate) reads_rest: bool,
+}
+
+impl Answer {
+    /// Completes the response. Waits for the rest of the request's body, within limits.
+    pub(crate) async fn send(
+        self,
+        context: &ResponseContext,
+        head: Parts,
+        mut body: RequestBody<impl ReadableBody + Unpin>,
+    ) -> Response<Body> {
+        let Self { mut response, reservation, reads_rest } = self;
+        let version = head.version;
+        // A caller that waits for `100 Continue` sends no body.
+        let reads_rest = reads_rest && !head.headers.contains_key(header::EXPECT);
         complete(&mut response, context, head.method == Method::HEAD);
         let mut response = response.map(|bytes| match reservation {
             Some(reservation) => Body::new(bytes, reservation, version),
@@ -191,7 +213,7 @@ impl ApiService {
         });
         // Not kept in memory while the rest of the body arrives.
         drop(head);
-        if !skips_body {
+        if reads_rest {
             body::discard(&mut body).await;
         }
         if version < Version::HTTP_2 && !body.is_complete() {
@@ -229,7 +251,7 @@ fn handle<'r>(endpoint: Endpoint, request: &'r ApiRequest<'_>, body: &'r Bytes) 
 }
 
 /// Memory that a request head occupies, in bytes, as far as the peer determines it.
-fn head_size(head: &Parts) -> usize {
+pub(crate) fn head_size(head: &Parts) -> usize {
     /// Overhead of one header field.
     const FIELD: usize = 128;
     /// Over HTTP/2 one field may keep the whole frame that it arrived in.
@@ -241,7 +263,7 @@ fn head_size(head: &Parts) -> usize {
 }
 
 /// The future of a response.
-type ResponseFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
+pub(crate) type ResponseFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
 impl<B> hyper::service::Service<Request<B>> for ApiService
 where

@@ -1,0 +1,102 @@
+//! Why a page is not shown, and the page that says so.
+
+use http::request::Parts;
+use http::{HeaderValue, StatusCode};
+use maud::{Markup, html};
+
+use super::Language;
+use crate::Error;
+use crate::api::error::ApiError;
+use crate::error::status_of;
+
+/// Why a page is not shown.
+#[derive(Debug)]
+pub(super) enum PageError {
+    /// The form comes from another site.
+    CrossSite,
+    /// The host lets this person see no page, or not change this.
+    Forbidden,
+    /// What the API answers in the same case.
+    Api(ApiError),
+}
+
+impl<E: Into<ApiError>> From<E> for PageError {
+    fn from(error: E) -> Self {
+        Self::Api(error.into())
+    }
+}
+
+impl PageError {
+    pub(super) const NOT_FOUND: Self = Self::Api(ApiError::NOT_FOUND);
+
+    pub(super) fn status(&self) -> StatusCode {
+        match self {
+            Self::CrossSite | Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Api(error) => status_of(&error.code()),
+        }
+    }
+
+    /// Logs it as the API does, once. A token in the path is left out.
+    pub(super) fn log(&self, head: &Parts, request_id: &HeaderValue) {
+        match self {
+            Self::Api(error) => error.log(head, request_id),
+            Self::CrossSite | Self::Forbidden => {
+                let request_id = request_id.to_str().unwrap_or_default();
+                tracing::debug!(method = %head.method, request_id, reason = ?self, "page refused");
+            }
+        }
+    }
+
+    /// What the reader is told.
+    pub(super) fn explain(&self, language: Language) -> Markup {
+        let (title, text) = self.texts(language);
+        html! {
+            h1 { (title) }
+            p { (text) }
+        }
+    }
+
+    fn texts(&self, language: Language) -> (&str, String) {
+        let pick = |english, french| language.pick(english, french);
+        let (title, text) = match self {
+            Self::CrossSite => (
+                pick("Not sent from this page", "Envoi refusé"),
+                pick(
+                    "The form did not come from a page of this site. Open the page again and send it from there.",
+                    "Le formulaire ne venait pas d’une page de ce site. Rouvrez la page et envoyez-le depuis celle-ci.",
+                ),
+            ),
+            Self::Forbidden => (
+                pick("Not permitted", "Accès refusé"),
+                pick("Your role does not include this.", "Votre rôle ne le permet pas."),
+            ),
+            Self::Api(ApiError::Operation(Error::NotFound)) => (
+                pick("Not found", "Page introuvable"),
+                pick("There is no such page, or it has ended.", "Cette page n’existe pas ou n’existe plus."),
+            ),
+            Self::Api(ApiError::Operation(Error::Conflict(conflict))) => {
+                (pick("Not possible now", "Impossible pour le moment"), conflict.message.as_ref())
+            }
+            Self::Api(error) if self.status().is_client_error() => {
+                return (pick("Not accepted", "Saisie refusée"), error.message().into_owned());
+            }
+            Self::Api(
+                ApiError::Overloaded | ApiError::Operation(Error::Overloaded | Error::StorageUnavailable(_)),
+            ) => (
+                pick("Please try again", "Veuillez réessayer"),
+                pick(
+                    "The service is busy. Try again in a moment.",
+                    "Le service est occupé. Réessayez dans un instant.",
+                ),
+            ),
+            Self::Api(_) => (
+                pick("Something went wrong", "Une erreur est survenue"),
+                pick(
+                    "The service could not show this page. Its log has the details.",
+                    "Le service n’a pas pu afficher cette page. Son journal contient les détails.",
+                ),
+            ),
+        };
+        (title, text.to_owned())
+    }
+}

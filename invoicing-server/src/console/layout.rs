@@ -1,0 +1,111 @@
+//! What all pages share: the head, the bar with the chapters, and small components.
+
+use maud::{Markup, html};
+
+use super::Language;
+use super::assets::Assets;
+use super::settings::Theme;
+
+/// A chapter of the console.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Chapter {
+    Home,
+    Webhooks,
+}
+
+/// What the frame of a page needs.
+pub(super) struct Frame<'f> {
+    pub(super) language: Language,
+    pub(super) prefix: &'f str,
+    pub(super) theme: &'f Theme,
+    pub(super) assets: &'f Assets,
+    /// Name of the company and of the person; `None` on pages without a session.
+    pub(super) signed_in: Option<(&'f str, &'f str)>,
+}
+
+/// A page without its frame.
+pub(super) struct Content {
+    pub(super) title: String,
+    pub(super) chapter: Option<Chapter>,
+    /// Seconds after which the browser loads the page again, while something is under way.
+    pub(super) refresh: Option<u32>,
+    pub(super) body: Markup,
+}
+
+impl Content {
+    pub(super) fn new(title: impl Into<String>, chapter: Chapter, body: Markup) -> Self {
+        Self { title: title.into(), chapter: Some(chapter), refresh: None, body }
+    }
+}
+
+impl Frame<'_> {
+    /// The whole page.
+    pub(super) fn around(&self, content: &Content) -> Markup {
+        let asset = |name: &str| format!("{}/assets/{name}", self.prefix);
+        html! {
+            html lang=(self.language.tag()) {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="robots" content="noindex";
+                    @if let Some(seconds) = content.refresh { meta http-equiv="refresh" content=(seconds); }
+                    title { (content.title) " · " (self.theme.name) }
+                    link rel="stylesheet" href=(asset(&self.assets.style.name));
+                    script src=(asset(&self.assets.script.name)) defer {}
+                }
+                body {
+                    a.skip href="#content" { (self.language.pick("Skip to the content", "Aller au contenu")) }
+                    header.bar {
+                        a.brand href={ (self.prefix) "/" } {
+                            @if let Some(logo) = &self.assets.logo { img src=(asset(&logo.name)) alt="" height="28"; }
+                            (self.theme.name)
+                        }
+                        @if let Some((company, person)) = self.signed_in {
+                            span.who { (company) " · " (person) }
+                        }
+                    }
+                    @if self.signed_in.is_some() { (self.chapters(content.chapter)) }
+                    main #content tabindex="-1" { (content.body) }
+                }
+            }
+        }
+    }
+
+    fn chapters(&self, current: Option<Chapter>) -> Markup {
+        let pick = |english, french| self.language.pick(english, french);
+        let chapters = [
+            (Chapter::Home, "/", pick("Overview", "Aperçu")),
+            (Chapter::Webhooks, "/webhooks", pick("Webhooks", "Webhooks")),
+        ];
+        html! {
+            nav.chapters aria-label=(pick("Chapters", "Rubriques")) {
+                ul {
+                    @for (chapter, path, name) in chapters {
+                        li {
+                            a href={ (self.prefix) (path) } aria-current=[(current == Some(chapter)).then_some("page")] { (name) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A message at the top of a page.
+pub(super) fn notice(kind: &'static str, body: &Markup) -> Markup {
+    html! { div class={ "notice " (kind) } role=(if kind == "error" { "alert" } else { "status" }) { (body) } }
+}
+
+/// A secret that is shown this once, behind a reveal that needs no script.
+pub(super) fn secret(language: Language, id: &str, text: &str) -> Markup {
+    html! {
+        details.secret {
+            summary { (language.pick("Show the secret", "Afficher le secret")) }
+            code #(id) { (text) }
+            button.copy type="button" hidden data-copy=(id) data-done=(language.pick("Copied", "Copié")) {
+                (language.pick("Copy", "Copier"))
+            }
+        }
+    }
+}

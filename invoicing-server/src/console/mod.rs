@@ -1,0 +1,25 @@
+//! The settings console and the signing page: pages of HTML, rendered on the server, that work without a script.
+//!
+//! [`service`] drives a request: [`routes`] finds the page, [`sign_in`] asks the host who is there, [`origin`] refuses forms
+//! of other sites, and the subject's file holds the handler, which calls operations. [`layout`] is what all pages share,
+//! [`assets`] their style and script. A GET changes nothing; a form is answered with a redirect to a page that shows its
+//! effect, or with a secret that is shown this once. This module knows neither SQL nor sockets, and sets no cookie.
+
+mod assets;
+mod error;
+mod form;
+mod language;
+mod layout;
+mod origin;
+mod request;
+mod routes;
+mod service;
+mod settings;
+mod sign_in;
+mod time;
+mod webhooks;
+
+pub use language::Language;
+pub use service::Console;
+pub use settings::{ConsoleSettings, Logo, Theme};
+pub use sign_in::{Action, Deciding, Role, Session, SignIn, SignInDecision};

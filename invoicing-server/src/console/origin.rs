@@ -1,0 +1,84 @@
+//! Refuses forms of other sites (cross-site request forgery). There is no token, as there is no cookie of the console's own.
+
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, header};
+
+use super::settings::Place;
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Whether a request that changes something comes from a page of the console.
+///
+/// Browsers say where a request comes from in `Sec-Fetch-Site`, which no page can set. They leave it out on a site without
+/// TLS: then `Origin` must be the console's or a trusted one. A request with neither is refused.
+pub(super) fn is_own(head: &Parts, place: &Place, trusted: &[String]) -> bool {
+    match (value(&head.headers, SEC_FETCH_SITE), value(&head.headers, header::ORIGIN)) {
+        (Given::Once(site), _) => site == "same-origin",
+        (Given::Never, Given::Once(origin)) => {
+            origin == place.origin || trusted.iter().any(|it| it == origin)
+        }
+        _ => false,
+    }
+}
+
+enum Given<'h> {
+    Never,
+    Once(&'h str),
+    /// More than once, or as something else than text.
+    Unclear,
+}
+
+fn value(headers: &HeaderMap, name: HeaderName) -> Given<'_> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Given::Never,
+        (Some(value), None) => value.to_str().map_or(Given::Unclear, Given::Once),
+        (Some(_), Some(_)) => Given::Unclear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+
+    fn is_own<const N: usize>(headers: [(&str, &str); N]) -> bool {
+        let mut request = Request::post("/webhooks");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let (head, ()) = request.body(()).unwrap().into_parts();
+        let place = Place { origin: "https://a.example".to_owned(), path: "/x".to_owned() };
+        super::is_own(&head, &place, &["https://b.example".to_owned()])
+    }
+
+    #[test]
+    fn a_form_of_the_console_is_its_own() {
+        assert!(is_own([("sec-fetch-site", "same-origin"), ("origin", "https://a.example")]));
+        // The browser knows; a proxy may have changed the host.
+        assert!(is_own([("sec-fetch-site", "same-origin"), ("origin", "null")]));
+        assert!(is_own([("origin", "https://a.example")]));
+        assert!(is_own([("origin", "https://b.example")]));
+    }
+
+    #[test]
+    fn what_another_site_sends_is_refused() {
+        for site in ["cross-site", "same-site", "none", "", "Same-Origin"] {
+            assert!(!is_own([("sec-fetch-site", site), ("origin", "https://a.example")]), "{site}");
+        }
+        for origin in [
+            "null",
+            "https://evil.example",
+            "http://a.example",
+            "https://a.example:444",
+            "https://a.example.evil",
+        ] {
+            assert!(!is_own([("origin", origin)]), "{origin}");
+        }
+        assert!(!is_own([]));
+        assert!(!is_own([("referer", "https://a.example/x")]));
+        assert!(!is_own([("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site")]));
+        assert!(!is_own([("origin", "https://a.example"), ("origin", "https://evil.example")]));
+    }
+}

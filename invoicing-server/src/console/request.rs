@@ -1,0 +1,78 @@
+//! A request of someone who is signed in, and the answers to it.
+
+use std::str::FromStr;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use invoicing_core::Company;
+use matchit::Params;
+use maud::{DOCTYPE, Markup};
+
+use super::error::PageError;
+use super::form::Form;
+use super::time::Clock;
+use super::{Action, Language, Session};
+use crate::Error;
+use crate::api::response::with_headers;
+use crate::operations::CompanyHandle;
+
+const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
+
+pub(super) type PageResult = Result<Response<Bytes>, PageError>;
+
+/// A request to the console.
+pub(super) struct PageRequest<'r> {
+    pub(super) company: CompanyHandle,
+    /// Its record, read for this request.
+    pub(super) record: Company,
+    pub(super) session: &'r Session,
+    pub(super) language: Language,
+    /// Where the console is: links begin with it.
+    pub(super) prefix: &'r str,
+    /// The parameters of the path.
+    pub(super) params: Params<'static, 'r>,
+    /// The fields of the form, or of the query.
+    pub(super) form: Form,
+}
+
+impl PageRequest<'_> {
+    /// The id in the path. A malformed one is answered like an unknown one.
+    pub(super) fn id<T: FromStr>(&self) -> Result<T, PageError> {
+        self.params.get("id").and_then(|id| id.parse().ok()).ok_or(PageError::NOT_FOUND)
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        Clock::of(&self.record, self.language)
+    }
+
+    pub(super) fn pick<'t>(&self, english: &'t str, french: &'t str) -> &'t str {
+        self.language.pick(english, french)
+    }
+
+    pub(super) fn allows(&self, action: Action) -> bool {
+        self.session.role.allows(action)
+    }
+
+    /// The address of a page.
+    pub(super) fn link(&self, path: impl AsRef<str>) -> String {
+        format!("{}{}", self.prefix, path.as_ref())
+    }
+
+    /// Sends the browser to a page, after a form.
+    pub(super) fn see(&self, path: impl AsRef<str>) -> PageResult {
+        see_other(&self.link(path))
+    }
+}
+
+/// Sends the browser to an address.
+pub(super) fn see_other(address: &str) -> PageResult {
+    let address = HeaderValue::from_str(address).map_err(Error::internal)?;
+    let headers = HeaderMap::from_iter([(header::LOCATION, address)]);
+    Ok(with_headers(StatusCode::SEE_OTHER, headers, Bytes::new()))
+}
+
+/// A page of HTML.
+pub(super) fn page(status: StatusCode, html: &Markup) -> Response<Bytes> {
+    let text = maud::html! { (DOCTYPE) (html) }.into_string();
+    with_headers(status, HeaderMap::from_iter([(header::CONTENT_TYPE, HTML)]), text.into())
+}

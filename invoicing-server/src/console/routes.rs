@@ -1,0 +1,144 @@
+//! The pages and forms of the console, as data, and the lookup among them.
+
+use std::sync::LazyLock;
+
+use http::Method;
+use matchit::{Params, Router};
+
+use super::Action;
+use crate::api::error::ApiError;
+
+/// A page, or what a form does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Endpoint {
+    Home,
+    Asset,
+    Webhooks,
+    NewWebhook,
+    RegisterWebhook,
+    Webhook,
+    ChangeWebhook,
+    TestWebhook,
+    DisableWebhook,
+    EnableWebhook,
+    ConfirmRotation,
+    RotateWebhook,
+    EndOverlap,
+    ConfirmRemoval,
+    RemoveWebhook,
+}
+
+/// Who may ask for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    Nothing,
+    /// A session.
+    SignIn,
+    /// A session whose role includes it.
+    To(Action),
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub(super) struct Route {
+    pub(super) method: Method,
+    pub(super) path: &'static str,
+    pub(super) endpoint: Endpoint,
+    pub(super) needs: Needs,
+}
+
+const fn page(path: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::GET, path, endpoint, needs: Needs::SignIn }
+}
+
+/// A page that belongs to a form.
+const fn question(path: &'static str, endpoint: Endpoint, action: Action) -> Route {
+    Route { method: Method::GET, path, endpoint, needs: Needs::To(action) }
+}
+
+const fn form(path: &'static str, endpoint: Endpoint, action: Action) -> Route {
+    Route { method: Method::POST, path, endpoint, needs: Needs::To(action) }
+}
+
+const fn public(path: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::GET, path, endpoint, needs: Needs::Nothing }
+}
+
+/// Every page and form. The methods of a path stand one after the other.
+pub(super) const ROUTES: &[Route] = &[
+    page("/", Endpoint::Home),
+    public("/assets/{name}", Endpoint::Asset),
+    page("/webhooks", Endpoint::Webhooks),
+    form("/webhooks", Endpoint::RegisterWebhook, Action::ManageWebhooks),
+    question("/webhooks/new", Endpoint::NewWebhook, Action::ManageWebhooks),
+    page("/webhooks/{id}", Endpoint::Webhook),
+    form("/webhooks/{id}", Endpoint::ChangeWebhook, Action::ManageWebhooks),
+    form("/webhooks/{id}/test", Endpoint::TestWebhook, Action::TestWebhooks),
+    form("/webhooks/{id}/disable", Endpoint::DisableWebhook, Action::ManageWebhooks),
+    form("/webhooks/{id}/enable", Endpoint::EnableWebhook, Action::ManageWebhooks),
+    question("/webhooks/{id}/rotate", Endpoint::ConfirmRotation, Action::ManageWebhooks),
+    form("/webhooks/{id}/rotate", Endpoint::RotateWebhook, Action::ManageWebhooks),
+    form("/webhooks/{id}/end-overlap", Endpoint::EndOverlap, Action::ManageWebhooks),
+    question("/webhooks/{id}/remove", Endpoint::ConfirmRemoval, Action::ManageWebhooks),
+    form("/webhooks/{id}/remove", Endpoint::RemoveWebhook, Action::ManageWebhooks),
+];
+
+static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
+    let mut router = Router::new();
+    for routes in ROUTES.chunk_by(|route, next| route.path == next.path) {
+        router.insert(routes[0].path, routes).expect("no two routes of the constant table conflict");
+    }
+    router
+});
+
+/// The route of a method and a path, and the parameters of the path.
+///
+/// # Errors
+/// `not_found` and `method_not_allowed`.
+pub(super) fn find<'p>(
+    method: &Method,
+    path: &'p str,
+) -> Result<(&'static Route, Params<'static, 'p>), ApiError> {
+    // The root of a prefix that the host has stripped.
+    let path = if path.is_empty() { "/" } else { path };
+    let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    match found.value.iter().find(|route| route.method == *method) {
+        Some(route) => Ok((route, found.params)),
+        None => {
+            let methods = found.value.iter().map(|route| route.method.as_str());
+            Err(ApiError::MethodNotAllowed { allow: methods.collect::<Vec<_>>().join(", ") })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_is_found_by_its_method_and_path() {
+        for route in ROUTES {
+            let path = route.path.replace(['{', '}'], "");
+            let (found, _) = find(&route.method, &path).unwrap();
+            assert_eq!(found.endpoint, route.endpoint, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_changes_something_is_a_form_that_needs_an_action() {
+        for route in ROUTES {
+            let is_form = matches!(route.needs, Needs::To(_)) && route.method == Method::POST;
+            assert!(route.method == Method::GET || is_form, "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn other_paths_and_methods_are_refused() {
+        for path in ["/x", "/webhooks/", "//webhooks", "/webhooks/a/b", "/assets"] {
+            assert!(matches!(find(&Method::GET, path), Err(ApiError::Operation(_))), "{path}");
+        }
+        let Err(ApiError::MethodNotAllowed { allow }) = find(&Method::PUT, "/webhooks") else { panic!() };
+        assert_eq!(allow, "GET, POST");
+    }
+}

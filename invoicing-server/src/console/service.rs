@@ -1,0 +1,290 @@
+//! The console as a service of hyper and of tower.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::{Buf, Bytes};
+use futures_util::FutureExt as _;
+use http::request::Parts;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
+use matchit::Params;
+
+use super::assets::Assets;
+use super::error::PageError;
+use super::form::Form;
+use super::layout::{Content, Frame};
+use super::request::{PageRequest, PageResult, page, see_other};
+use super::routes::{self, Endpoint, Needs, Route};
+use super::settings::{ConsoleSettings, Place};
+use super::sign_in::{Session, SignIn, SignInDecision};
+use super::{Language, origin, webhooks};
+use crate::api::ApiContext;
+use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
+use crate::api::byte_budget::{ByteReservation, Holder, Owner};
+use crate::api::error::ApiError;
+use crate::api::request_id::request_id;
+use crate::api::response::ResponseContext;
+use crate::api::response_body::Body;
+use crate::api::service::{Answer, ResponseFuture, head_size};
+use crate::config::SettingError;
+use crate::operations::CompanyHandle;
+
+const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
+/// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
+const STRICT_ORIGIN: HeaderValue = HeaderValue::from_static("strict-origin");
+const NO_INDEX: HeaderValue = HeaderValue::from_static("noindex");
+const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
+
+/// What the console works with.
+struct ConsoleContext {
+    api: Arc<ApiContext>,
+    settings: ConsoleSettings,
+    place: Place,
+    assets: Assets,
+    /// The value of `Content-Security-Policy`.
+    policy: HeaderValue,
+    sign_in: Box<dyn SignIn>,
+}
+
+/// The settings console as a service, for the people of a company: see [`Invoicing::console`](crate::Invoicing::console).
+///
+/// Cheap to clone, always ready, and never fails: every error is a page. The host mounts it below a prefix of its own and
+/// strips that, as axum's `nest_service` does. Its pages work without a script, load nothing from elsewhere, and set no
+/// cookie. They change nothing on `GET`; forms of other sites are refused. What holds for the API holds here: limits on
+/// requests ([`RequestLimits`](crate::RequestLimits)), and a share of them for each company.
+#[derive(Clone)]
+pub struct Console(Arc<ConsoleContext>);
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Console").field(&self.0.settings).finish()
+    }
+}
+
+impl Console {
+    pub(crate) fn new(
+        api: Arc<ApiContext>,
+        settings: ConsoleSettings,
+        sign_in: impl SignIn,
+    ) -> Result<Self, SettingError> {
+        let place = settings.place()?;
+        settings.check()?;
+        let (assets, policy) = (Assets::new(&settings.theme), policy(&settings.frame_ancestors));
+        Ok(Self(Arc::new(ConsoleContext {
+            api,
+            settings,
+            place,
+            assets,
+            policy,
+            sign_in: Box::new(sign_in),
+        })))
+    }
+
+    /// Answers one request. Needs a tokio runtime with time enabled.
+    pub async fn answer<B>(self, request: Request<B>) -> Response<Body>
+    where
+        B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
+    {
+        let (head, body) = request.into_parts();
+        let body = pin!(body);
+        let mut body = RequestBody::new(body);
+        let request_id = request_id(&head.headers, || self.0.api.services.env.uuid());
+        let context = ResponseContext { request_id, rate_limit: None };
+        let mut reservation = None;
+        let serving = self.0.serve(&head, &mut body, &mut reservation);
+        // Unwind safety does not matter: what a panic leaves behind is not used again.
+        let result = AssertUnwindSafe(serving).catch_unwind().await;
+        let result = result.unwrap_or(Err(PageError::Api(ApiError::Panicked)));
+        let reads_rest =
+            !matches!(result, Err(PageError::Api(ApiError::RequestTimeout | ApiError::Panicked)));
+        let mut response = result.unwrap_or_else(|error| {
+            error.log(&head, &context.request_id);
+            self.0.error_page(&error, &head.headers)
+        });
+        self.0.protect(response.headers_mut());
+        Answer { response, reservation, reads_rest }.send(&context, head, body).await
+    }
+}
+
+impl ConsoleContext {
+    async fn serve(
+        &self,
+        head: &Parts,
+        body: &mut RequestBody<impl ReadableBody + Unpin>,
+        reservation: &mut Option<ByteReservation>,
+    ) -> PageResult {
+        let (route, params) = routes::find(&head.method, head.uri.path())?;
+        if !matches!(head.method, Method::GET | Method::HEAD)
+            && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
+        {
+            return Err(PageError::CrossSite);
+        }
+        if route.needs == Needs::Nothing {
+            return self.public(route, &params);
+        }
+        let session = match self.sign_in.decide(head).await {
+            SignInDecision::Granted(session) => session,
+            SignInDecision::Redirect(address) => return see_other(&address),
+            SignInDecision::Forbidden => return Err(PageError::Forbidden),
+        };
+        if let Needs::To(action) = route.needs
+            && !session.role.allows(action)
+        {
+            return Err(PageError::Forbidden);
+        }
+        let capacity = &self.api.capacity;
+        let owner = Owner { connection: None, holder: Holder::Company(session.company) };
+        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+        let form = if head.method == Method::POST {
+            reservation.grow(head_size(head))?;
+            let bytes = body::read(body, &head.headers, self.api.body_time, reservation).await?;
+            Form::read(&head.headers, &bytes)?
+        } else {
+            Form::query(head.uri.query().unwrap_or_default())
+        };
+        let _slot = capacity.requests.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
+        let request = self.request(&session, head, params, form).await?;
+        self.handle(route.endpoint, &request).await
+    }
+
+    async fn request<'r>(
+        &'r self,
+        session: &'r Session,
+        head: &Parts,
+        params: Params<'static, 'r>,
+        form: Form,
+    ) -> Result<PageRequest<'r>, PageError> {
+        let company = CompanyHandle::new(Arc::clone(&self.api.services), session.company);
+        let record = company.details().await?;
+        let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
+        Ok(PageRequest { company, record, session, language, prefix: &self.place.path, params, form })
+    }
+
+    async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
+        let content = match endpoint {
+            Endpoint::Home => webhooks::home(request).await?,
+            Endpoint::Webhooks => webhooks::list(request).await?,
+            Endpoint::NewWebhook => webhooks::new(request),
+            Endpoint::Webhook => webhooks::show(request).await?,
+            Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
+            Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
+            // What they show once cannot be shown again, so they are pages and no redirect.
+            Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
+            Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
+            Endpoint::ChangeWebhook => return self.shown(request, webhooks::change(request).await?),
+            Endpoint::TestWebhook => return webhooks::test(request).await,
+            Endpoint::DisableWebhook => return webhooks::disable(request).await,
+            Endpoint::EnableWebhook => return webhooks::enable(request).await,
+            Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
+            Endpoint::RemoveWebhook => return webhooks::remove(request).await,
+            Endpoint::Asset => return Err(PageError::NOT_FOUND),
+        };
+        Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
+    }
+
+    /// The outcome of a form: a page with a status, or an address.
+    fn shown(&self, request: &PageRequest<'_>, outcome: FormOutcome) -> PageResult {
+        match outcome {
+            FormOutcome::Page(status, content) => Ok(page(status, &self.frame(request).around(&content))),
+            FormOutcome::See(path) => request.see(path),
+        }
+    }
+
+    fn frame<'f>(&'f self, request: &'f PageRequest<'_>) -> Frame<'f> {
+        Frame {
+            signed_in: Some((&request.record.name, &request.session.name)),
+            ..self.bare_frame(request.language)
+        }
+    }
+
+    /// The frame of a page without a session.
+    fn bare_frame(&self, language: Language) -> Frame<'_> {
+        Frame {
+            language,
+            prefix: &self.place.path,
+            theme: &self.settings.theme,
+            assets: &self.assets,
+            signed_in: None,
+        }
+    }
+
+    fn public(&self, route: &Route, params: &Params<'static, '_>) -> PageResult {
+        match route.endpoint {
+            Endpoint::Asset => Ok(self.assets.get(params.get("name").unwrap_or_default())?),
+            _ => Err(PageError::NOT_FOUND),
+        }
+    }
+
+    fn error_page(&self, error: &PageError, headers: &HeaderMap) -> Response<Bytes> {
+        let language = Language::preferred(headers);
+        let body = error.explain(language);
+        let title = language.pick("Not shown", "Non affiché").to_owned();
+        let content = Content { title, chapter: None, refresh: None, body };
+        let mut response = page(error.status(), &self.bare_frame(language).around(&content));
+        if let PageError::Api(error) = error {
+            response.headers_mut().extend(error.header());
+        }
+        response
+    }
+
+    /// Adds the headers that protect a page.
+    fn protect(&self, headers: &mut HeaderMap) {
+        headers.entry(header::CONTENT_SECURITY_POLICY).or_insert_with(|| self.policy.clone());
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
+        headers.insert(header::REFERRER_POLICY, STRICT_ORIGIN);
+        headers.insert(X_ROBOTS_TAG, NO_INDEX);
+    }
+}
+
+/// What a form leads to.
+pub(super) enum FormOutcome {
+    /// A page that cannot be loaded again, such as one with a secret, or the form with what is wrong in it.
+    Page(StatusCode, Content),
+    /// A page of the console.
+    See(String),
+}
+
+/// Nothing but the console's own style, script and pictures, and forms to the console alone.
+fn policy(frame_ancestors: &[String]) -> HeaderValue {
+    let ancestors = if frame_ancestors.is_empty() { "'none'".to_owned() } else { frame_ancestors.join(" ") };
+    let policy = format!(
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors {ancestors}"
+    );
+    HeaderValue::try_from(policy).expect("sources are checked when the console is made")
+}
+
+impl<B> hyper::service::Service<Request<B>> for Console
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn call(&self, request: Request<B>) -> ResponseFuture {
+        let console = self.clone();
+        Box::pin(async move { Ok(console.answer(request).await) })
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Console
+where
+    B: http_body::Body<Data: Buf + Send, Error: Into<BoxError>> + Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        hyper::service::Service::call(self, request)
+    }
+}

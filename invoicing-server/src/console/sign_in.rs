@@ -1,0 +1,131 @@
+//! Who is signed in: the host says so for each request, and what they may do.
+
+use std::collections::BTreeSet;
+
+use futures_util::future::BoxFuture;
+use http::request::Parts;
+use invoicing_core::CompanyId;
+
+use super::Language;
+
+/// The future of a [`SignInDecision`].
+pub type Deciding<'r> = BoxFuture<'r, SignInDecision>;
+
+/// Says who sent a request. The host knows, from its session or from what its middleware left in the extensions.
+///
+/// A closure is one:
+///
+/// ```
+/// use invoicing_server::{CompanyId, Role, Session, SignIn, SignInDecision};
+///
+/// /// What a middleware of the host has put into the request.
+/// #[derive(Clone)]
+/// struct User { company: CompanyId, name: String, is_owner: bool }
+///
+/// fn sign_in(request: &http::request::Parts) -> SignInDecision {
+///     match request.extensions.get::<User>() {
+///         Some(user) => {
+///             let role = if user.is_owner { Role::Full } else { Role::ReadOnly };
+///             SignInDecision::Granted(Session::new(user.company, &user.name, role))
+///         }
+///         None => SignInDecision::Redirect("/login".to_owned()),
+///     }
+/// }
+/// # fn is_one(_: impl SignIn) {}
+/// # is_one(sign_in);
+/// ```
+pub trait SignIn: Send + Sync + 'static {
+    /// Decides by method, address, headers and extensions of a request. It is asked for every page but the signing page, and
+    /// may look into the host's own store.
+    fn decide<'r>(&'r self, request: &'r Parts) -> Deciding<'r>;
+}
+
+impl<F> SignIn for F
+where
+    F: Fn(&Parts) -> SignInDecision + Send + Sync + 'static,
+{
+    fn decide<'r>(&'r self, request: &'r Parts) -> Deciding<'r> {
+        let decision = self(request);
+        Box::pin(std::future::ready(decision))
+    }
+}
+
+/// Whether a request may see the console.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SignInDecision {
+    /// It may, as this session says.
+    Granted(Session),
+    /// The browser is sent to this address, such as a sign-in page of the host: 303.
+    Redirect(String),
+    /// It may not: 403.
+    Forbidden,
+}
+
+/// Who is signed in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Session {
+    /// The company whose records are shown. No page shows another one's.
+    pub company: CompanyId,
+    /// The person's name, as the history shows it.
+    pub name: String,
+    /// What they may do.
+    pub role: Role,
+    /// The language of the pages. Without one the browser's preference decides.
+    pub language: Option<Language>,
+}
+
+impl Session {
+    /// A session in the language that the browser prefers.
+    pub fn new(company: CompanyId, name: impl Into<String>, role: Role) -> Self {
+        Self { company, name: name.into(), role, language: None }
+    }
+
+    /// Sets [`language`](Self#structfield.language).
+    #[must_use]
+    pub fn language(self, language: Language) -> Self {
+        Self { language: Some(language), ..self }
+    }
+}
+
+/// What a person may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Role {
+    /// Everything.
+    Full,
+    /// See everything, and change nothing.
+    ReadOnly,
+    /// See everything, and do these.
+    Actions(BTreeSet<Action>),
+}
+
+impl Role {
+    /// Whether it includes an action.
+    pub fn allows(&self, action: Action) -> bool {
+        match self {
+            Self::Full => true,
+            Self::ReadOnly => false,
+            Self::Actions(actions) => actions.contains(&action),
+        }
+    }
+}
+
+/// What the console can change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Action {
+    /// Register, change, disable, enable and remove webhooks, and rotate their secrets.
+    ManageWebhooks,
+    /// Send a test to a webhook.
+    TestWebhooks,
+    /// Send deliveries again.
+    ReplayDeliveries,
+    /// Issue and revoke API keys.
+    ManageKeys,
+    /// Send quotes.
+    SendQuotes,
+    /// Make and revoke signing links.
+    ManageSigningLinks,
+}

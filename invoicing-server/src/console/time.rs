@@ -1,0 +1,43 @@
+//! Instants as people read them: in the time zone of the company.
+
+use chrono::Datelike;
+use chrono_tz::Tz;
+use invoicing_core::{Company, Timestamp};
+use maud::{Markup, html};
+
+use super::Language;
+
+const ENGLISH_MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const FRENCH_MONTHS: [&str; 12] =
+    ["janv.", "févr.", "mars", "avr.", "mai", "juin", "juil.", "août", "sept.", "oct.", "nov.", "déc."];
+
+/// Writes instants for one reader.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clock {
+    zone: Tz,
+    language: Language,
+}
+
+impl Clock {
+    /// For the readers of a company. One without a known zone reads UTC.
+    pub(super) fn of(company: &Company, language: Language) -> Self {
+        Self { zone: company.time_zone.parse().unwrap_or(Tz::UTC), language }
+    }
+
+    /// `14 Sep 2026, 11:41:07`, with the exact instant for machines.
+    pub(super) fn show(self, at: Timestamp) -> Markup {
+        html! { time datetime=(at) title=(at) { (self.text(at)) } }
+    }
+
+    pub(super) fn text(self, at: Timestamp) -> String {
+        let local = at.to_chrono().with_timezone(&self.zone);
+        let months = match self.language {
+            Language::English => ENGLISH_MONTHS,
+            Language::French => FRENCH_MONTHS,
+        };
+        let (day, month, year) = (local.day(), months[local.month0() as usize], local.year());
+        let (separator, time) = (self.language.pick(",", " à"), local.format("%H:%M:%S"));
+        format!("{day} {month} {year}{separator} {time}")
+    }
+}

@@ -1,0 +1,156 @@
+//! The pages of webhooks: the list, one webhook, and its forms.
+
+mod failure;
+mod fields;
+mod pages;
+
+use std::time::Duration;
+
+use http::StatusCode;
+use invoicing_core::{EventId, Invalid, WebhookId};
+use maud::{Markup, html};
+
+pub(super) use self::pages::{confirm_removal, confirm_rotation, home, list, show};
+use super::error::PageError;
+use super::layout::{Chapter, Content, notice, secret};
+use super::request::{PageRequest, PageResult};
+use super::service::FormOutcome;
+use crate::Error;
+use crate::operations::{NewWebhook, RegisteredWebhook, WebhookChange};
+use fields::Fields;
+
+/// `GET /webhooks/new`.
+pub(super) fn new(request: &PageRequest<'_>) -> Content {
+    registration(request, &Fields::empty(), None)
+}
+
+/// `POST /webhooks`.
+pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let fields = Fields::read(&request.form);
+    let registered = match fields.events() {
+        Ok(events) => request.company.webhooks().register(&NewWebhook::new(&fields.url, events)).await,
+        Err(invalid) => Err(invalid.into()),
+    };
+    match registered {
+        Ok(registered) => {
+            Ok(once(request, &registered, request.pick("Webhook registered", "Webhook enregistré")))
+        }
+        Err(error) => refused(error, |error| registration(request, &fields, Some(error))),
+    }
+}
+
+/// `POST /webhooks/{id}`.
+pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let id: WebhookId = request.id()?;
+    let fields = Fields::read(&request.form);
+    let changed = match fields.events() {
+        Ok(events) => {
+            let change = WebhookChange::default().url(&fields.url).events(events);
+            request.company.webhooks().change(id, &change).await
+        }
+        Err(invalid) => Err(invalid.into()),
+    };
+    match changed {
+        Ok(_) => Ok(FormOutcome::See(format!("/webhooks/{id}?done=changed"))),
+        Err(error) => {
+            let webhook = request.company.webhooks().get(id).await?;
+            refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
+        }
+    }
+}
+
+/// `POST /webhooks/{id}/test`.
+pub(super) async fn test(request: &PageRequest<'_>) -> PageResult {
+    let id: WebhookId = request.id()?;
+    let EventId(ping) = request.company.webhooks().ping(id).await?;
+    request.see(format!("/webhooks/{id}?test={ping}#test"))
+}
+
+/// `POST /webhooks/{id}/disable`.
+pub(super) async fn disable(request: &PageRequest<'_>) -> PageResult {
+    let id: WebhookId = request.id()?;
+    request.company.webhooks().disable(id).await?;
+    request.see(format!("/webhooks/{id}?done=disabled"))
+}
+
+/// `POST /webhooks/{id}/enable`, with what was skipped or has failed since, if the box is checked.
+pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
+    let id: WebhookId = request.id()?;
+    let webhooks = request.company.webhooks();
+    if request.form.given("replay").is_some() {
+        let queued = webhooks.enable_and_replay(id, None).await?;
+        return request.see(format!("/webhooks/{id}?done=replayed&count={queued}"));
+    }
+    webhooks.enable(id).await?;
+    request.see(format!("/webhooks/{id}?done=enabled"))
+}
+
+/// `POST /webhooks/{id}/rotate`. `overlap`: for how many hours both secrets sign.
+pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let id: WebhookId = request.id()?;
+    let hours = request.form.text("overlap").parse().ok().filter(|hours| *hours <= 24 * 7);
+    let hours: u64 = hours.ok_or_else(|| Invalid::new("overlap", "must be 0 to 168 hours"))?;
+    let rotated = request.company.webhooks().rotate_with_overlap(id, Duration::from_hours(hours)).await?;
+    Ok(once(request, &rotated, request.pick("New secret", "Nouveau secret")))
+}
+
+/// `POST /webhooks/{id}/end-overlap`.
+pub(super) async fn end_overlap(request: &PageRequest<'_>) -> PageResult {
+    let id: WebhookId = request.id()?;
+    request.company.webhooks().end_overlap(id).await?;
+    request.see(format!("/webhooks/{id}?done=overlap-ended"))
+}
+
+/// `POST /webhooks/{id}/remove`.
+pub(super) async fn remove(request: &PageRequest<'_>) -> PageResult {
+    request.company.webhooks().remove(request.id()?).await?;
+    request.see("/webhooks?done=removed")
+}
+
+/// A secret that is shown this once.
+fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) -> FormOutcome {
+    let id = registered.webhook.id;
+    let body = html! {
+        h1 { (title) }
+        p { (request.pick(
+            "Copy the secret into the receiver now. It is shown this once.",
+            "Copiez maintenant le secret dans votre récepteur. Il n’est affiché qu’une fois.",
+        )) }
+        (secret(request.language, "secret", registered.secret.reveal()))
+        p.actions {
+            a.button href=(request.link(format!("/webhooks/{id}"))) {
+                (request.pick("I have kept it", "Je l’ai conservé"))
+            }
+        }
+    };
+    FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Webhooks, body))
+}
+
+/// The form again, with what is wrong in it. Other errors have a page of their own.
+fn refused(error: Error, form: impl FnOnce(&Error) -> Content) -> Result<FormOutcome, PageError> {
+    match error {
+        Error::Invalid(_) | Error::Conflict(_) => Ok(FormOutcome::Page(error.status(), form(&error))),
+        error => Err(error.into()),
+    }
+}
+
+fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error>) -> Content {
+    let title = request.pick("New webhook", "Nouveau webhook");
+    let body = html! {
+        h1 { (title) }
+        (problem(error))
+        form method="post" action=(request.link("/webhooks")) {
+            (fields.inputs(request))
+            p.actions {
+                button { (request.pick("Register", "Enregistrer")) }
+                a href=(request.link("/webhooks")) { (request.pick("Cancel", "Annuler")) }
+            }
+        }
+    };
+    Content::new(title, Chapter::Webhooks, body)
+}
+
+/// What is wrong in a form.
+fn problem(error: Option<&Error>) -> Markup {
+    html! { @if let Some(error) = error { (notice("error", &html! { p { (error) } })) } }
+}

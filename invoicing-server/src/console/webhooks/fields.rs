@@ -1,0 +1,81 @@
+//! The fields of a webhook: its address and its events.
+
+use invoicing_core::{EventKind, Invalid};
+use maud::{Markup, html};
+
+use crate::console::form::Form;
+use crate::console::request::PageRequest;
+use crate::store::webhooks::Webhook;
+
+/// The fields as they were entered.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Fields {
+    pub(super) url: String,
+    events: Vec<String>,
+}
+
+impl Fields {
+    pub(super) fn empty() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn of(webhook: &Webhook) -> Self {
+        let events = webhook.events.iter().map(|kind| kind.as_str().to_owned()).collect();
+        Self { url: webhook.url.clone(), events }
+    }
+
+    pub(super) fn read(form: &Form) -> Self {
+        let events = form.values("events").map(str::to_owned).collect();
+        Self { url: form.text("url").to_owned(), events }
+    }
+
+    /// The kinds that are checked.
+    pub(super) fn events(&self) -> Result<Vec<EventKind>, Invalid> {
+        self.events.iter().map(|kind| kind.parse()).collect()
+    }
+
+    pub(super) fn inputs(&self, request: &PageRequest<'_>) -> Markup {
+        html! {
+            label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
+            input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook" aria-describedby="url-hint";
+            p.hint #url-hint { (request.pick(
+                "Each event is sent there as a signed POST. Public addresses only, over https.",
+                "Chaque événement y est envoyé par un POST signé. Adresses publiques uniquement, en https.",
+            )) }
+            fieldset {
+                legend { (request.pick("Events", "Événements")) }
+                @for kind in EventKind::ALL {
+                    label.choice {
+                        input type="checkbox" name="events" value=(kind.as_str())
+                            checked[self.events.iter().any(|checked| checked == kind.as_str())];
+                        span { code { (kind.as_str()) } " " span.soft { (sentence(request, *kind)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// When an event of this kind is sent.
+fn sentence<'t>(request: &PageRequest<'_>, kind: EventKind) -> &'t str {
+    let language = request.language;
+    match kind {
+        EventKind::QuoteCreated => language
+            .pick("A quote was saved, also as a draft.", "Un devis a été enregistré, même en brouillon."),
+        EventKind::QuoteSigned => language
+            .pick("A client signed a quote through its link.", "Un client a signé un devis par son lien."),
+        EventKind::QuoteAccepted => language.pick(
+            "A quote was accepted, by signature or by hand.",
+            "Un devis a été accepté, par signature ou à la main.",
+        ),
+        EventKind::InvoiceCreated => {
+            language.pick("A quote became an invoice.", "Un devis est devenu une facture.")
+        }
+        EventKind::InvoicePaid => {
+            language.pick("An invoice was paid in full.", "Une facture a été payée en totalité.")
+        }
+        EventKind::ProjectCompleted => language.pick("A project was completed.", "Un chantier a été achevé."),
+        // A kind that this version does not know yet needs no sentence to be chosen.
+        _ => "",
+    }
+}
