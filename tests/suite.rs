@@ -6,6 +6,7 @@
 
 mod access;
 mod api;
+mod console;
 mod copy;
 mod documents;
 mod model;

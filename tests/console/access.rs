@@ -1,0 +1,226 @@
+//! Who may see and change what.
+
+use std::collections::BTreeSet;
+
+use http::{Request, StatusCode, header};
+use invoicing_core::{Plan, WebhookId};
+use invoicing_server::{Action, ConsoleSettings, Language, Role, Session, SignInDecision, Theme, Webhook};
+use invoicing_tests::{World, on_each_database};
+
+use super::{Browser, ORIGIN, PREFIX};
+use crate::support::hook;
+
+const URL: &str = "http://127.0.0.1:8/hook";
+
+/// Every page, and every form with fields that it takes, for a webhook.
+fn pages(id: WebhookId) -> Vec<String> {
+    let of_webhook = ["", "/rotate", "/remove"].map(|page| format!("/webhooks/{id}{page}"));
+    ["/", "/webhooks", "/webhooks/new"].map(str::to_owned).into_iter().chain(of_webhook).collect()
+}
+
+fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
+    let target = vec![("url", "http://127.0.0.1:9/other"), ("events", "quote.created")];
+    let of_webhook = |verb: &str, fields| (format!("/webhooks/{id}{verb}"), fields);
+    vec![
+        ("/webhooks".to_owned(), target.clone()),
+        of_webhook("", target),
+        of_webhook("/test", Vec::new()),
+        of_webhook("/disable", Vec::new()),
+        of_webhook("/enable", vec![("replay", "1")]),
+        of_webhook("/rotate", vec![("overlap", "24")]),
+        of_webhook("/end-overlap", Vec::new()),
+        of_webhook("/remove", Vec::new()),
+    ]
+}
+
+/// What the forms could change.
+async fn state(world: &World) -> (Vec<Webhook>, usize) {
+    let events = world.company.events().list(None, 1_000).await.unwrap();
+    (world.company.webhooks().list().await.unwrap(), events.len())
+}
+
+#[on_each_database]
+async fn a_form_of_another_site_is_refused_and_changes_nothing() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let before = state(&world).await;
+    let foreign: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")],
+        &[("sec-fetch-site", "same-site"), ("origin", ORIGIN)],
+        &[("origin", "https://evil.example")],
+        &[("origin", "null")],
+    ];
+    for (path, fields) in forms(id) {
+        for headers in foreign {
+            let shown = browser.post_from(&path, &fields, headers).await;
+            assert_eq!(shown.status, StatusCode::FORBIDDEN, "{path} {headers:?}");
+        }
+    }
+    assert_eq!(state(&world).await, before);
+    // A browser on a site without TLS says where the form is from in `Origin` alone.
+    let own = browser.post_from(&format!("/webhooks/{id}/disable"), &[], &[("origin", ORIGIN)]).await;
+    assert_eq!(own.status, StatusCode::SEE_OTHER);
+}
+
+#[on_each_database]
+async fn without_a_session_there_is_nothing_to_see_or_to_change() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let before = state(&world).await;
+    let nobody = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
+    let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
+    for path in pages(id) {
+        let shown = nobody.get(&path).await;
+        assert_eq!(
+            (shown.status, &shown.headers[header::LOCATION]),
+            (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
+        );
+        let shown = stranger.get(&path).await;
+        assert_eq!(shown.status, StatusCode::FORBIDDEN);
+        assert!(!shown.html.contains(URL));
+    }
+    for (path, fields) in forms(id) {
+        assert_eq!(nobody.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
+        assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
+    }
+    assert_eq!(state(&world).await, before);
+}
+
+#[on_each_database]
+async fn a_role_sees_everything_and_does_what_it_includes() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let before = state(&world).await;
+    let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
+    let shown = reader.get(&format!("/webhooks/{id}")).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    assert!(shown.html.contains(URL) && !shown.html.contains("<form"), "{}", shown.html);
+    for (path, fields) in forms(id) {
+        assert_eq!(reader.post(&path, &fields).await.status, StatusCode::FORBIDDEN, "{path}");
+    }
+    assert_eq!(state(&world).await, before);
+
+    let tester = Role::Actions(BTreeSet::from([Action::TestWebhooks]));
+    let tester = Browser::of(&world.invoicing, world.company.id(), tester);
+    for (path, fields) in forms(id) {
+        let expected = if path.ends_with("/test") { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
+        assert_eq!(tester.post(&path, &fields).await.status, expected, "{path}");
+    }
+}
+
+#[on_each_database]
+async fn another_company_s_records_are_not_found() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let (other, _) = world.another("Other", Plan::Team).await;
+    let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
+    let before = state(&world).await;
+    for path in pages(id) {
+        let shown = browser.get(&path).await;
+        let expected = if path.contains(&id.to_string()) { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        assert_eq!(shown.status, expected, "{path}");
+        assert!(!shown.html.contains(URL), "{path}");
+    }
+    for (path, fields) in forms(id) {
+        if path.contains(&id.to_string()) {
+            assert_eq!(browser.post(&path, &fields).await.status, StatusCode::NOT_FOUND, "{path}");
+        }
+    }
+    assert_eq!(state(&world).await, before);
+}
+
+#[on_each_database]
+async fn a_page_changes_nothing() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let before = state(&world).await;
+    for path in pages(id) {
+        assert_eq!(browser.get(&path).await.status, StatusCode::OK, "{path}");
+        let head = browser.ask(Request::head(&path).body(String::new()).unwrap()).await;
+        assert_eq!((head.status, &*head.html), (StatusCode::OK, ""), "{path}");
+    }
+    // A form is sent, not opened.
+    assert_eq!(browser.get(&format!("/webhooks/{id}/disable")).await.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(state(&world).await, before);
+}
+
+#[on_each_database]
+async fn links_and_forms_stay_below_the_prefix() {
+    let world = World::new().await;
+    let id = hook(&world, URL).await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    for path in pages(id) {
+        let shown = browser.get(&path).await;
+        for attribute in ["href=\"", "action=\"", "src=\""] {
+            for part in shown.html.split(attribute).skip(1) {
+                let address = part.split('"').next().unwrap();
+                assert!(
+                    address.starts_with(&format!("{PREFIX}/")) || address == "#content",
+                    "{path}: {address}"
+                );
+            }
+        }
+        assert!(
+            !shown.html.contains("style=") && !shown.html.contains("<style") && !shown.html.contains(" on"),
+            "{path}"
+        );
+    }
+    // The host strips the prefix, with or without the slash after it.
+    assert_eq!(browser.get("/").await.status, StatusCode::OK);
+}
+
+#[on_each_database]
+async fn assets_are_kept_for_good_under_their_hash() {
+    let world = World::new().await;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    let page = browser.get("/webhooks").await;
+    let mut size = 0;
+    for (start, content_type) in
+        [("<link rel=\"stylesheet\" href=\"", "text/css"), ("<script src=\"", "text/javascript")]
+    {
+        let path = page.between(start, "\"").strip_prefix(PREFIX).unwrap().to_owned();
+        let asset = browser.get(&path).await;
+        assert_eq!(asset.status, StatusCode::OK);
+        assert!(asset.headers[header::CONTENT_TYPE].to_str().unwrap().starts_with(content_type));
+        assert_eq!(asset.headers[header::CACHE_CONTROL], "public, max-age=31536000, immutable");
+        size += asset.html.len();
+    }
+    assert!(size < 40 * 1024, "{size}");
+    assert_eq!(browser.get("/assets/console.css").await.status, StatusCode::NOT_FOUND);
+
+    let theme =
+        Theme::default().name("Chantier <&>").accent("#123456", "#abcdef").logo("image/png", &b"\x89PNG"[..]);
+    let session = Session::new(world.company.id(), "Anna", Role::Full);
+    let settings = ConsoleSettings::at(ORIGIN).theme(theme);
+    let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
+    let browser = Browser { console: world.invoicing.console(settings, sign_in).unwrap() };
+    let page = browser.get("").await;
+    assert!(page.html.contains("Chantier &lt;&amp;&gt;"));
+    let style = browser.get(page.between("<link rel=\"stylesheet\" href=\"", "\"")).await.html;
+    assert!(style.contains("--accent: #123456") && style.contains("--accent: #abcdef"));
+}
+
+#[on_each_database]
+async fn the_language_is_the_host_s_choice_or_the_browser_s() {
+    let world = World::new().await;
+    let company = world.company.id();
+    let session = Session::new(company, "Anna", Role::Full);
+    let french = session.clone().language(Language::French);
+    let by_browser = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let by_host = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(french.clone()));
+    let request = |languages: &str| {
+        Request::get("/webhooks").header(header::ACCEPT_LANGUAGE, languages).body(String::new()).unwrap()
+    };
+    for (browser, languages, lang) in [
+        (&by_browser, "fr-FR,en;q=0.8", "fr"),
+        (&by_browser, "en", "en"),
+        (&by_browser, "de", "en"),
+        (&by_host, "en", "fr"),
+    ] {
+        let html = browser.ask(request(languages)).await.html;
+        assert!(html.starts_with(&format!("<!DOCTYPE html><html lang=\"{lang}\">")), "{languages}");
+    }
+}

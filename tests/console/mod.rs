@@ -1,0 +1,94 @@
+//! The settings console: who may see and change what, and the journey of a first webhook.
+
+mod access;
+mod webhooks;
+
+use http::request::Parts;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use invoicing_server::{CompanyId, Console, ConsoleSettings, Invoicing, Role, Session, SignInDecision};
+
+const ORIGIN: &str = "https://app.example";
+/// Where the host has mounted it.
+const PREFIX: &str = "/x/y";
+
+/// A browser on the console, as someone whom the host has signed in.
+struct Browser {
+    console: Console,
+}
+
+/// What the console answered.
+struct Shown {
+    status: StatusCode,
+    headers: HeaderMap,
+    html: String,
+}
+
+impl Shown {
+    /// Where the browser is sent, without the prefix.
+    fn location(&self) -> &str {
+        let location = self.headers.get(header::LOCATION).unwrap().to_str().unwrap();
+        location.strip_prefix(PREFIX).unwrap()
+    }
+
+    /// The text between two others.
+    fn between(&self, start: &str, end: &str) -> &str {
+        let (_, rest) =
+            self.html.split_once(start).unwrap_or_else(|| panic!("no {start:?} in {}", self.html));
+        rest.split_once(end).unwrap().0
+    }
+}
+
+impl Browser {
+    /// Someone of a company.
+    fn of(invoicing: &Invoicing, company: CompanyId, role: Role) -> Self {
+        let session = Session::new(company, "Anna", role);
+        Self::with(invoicing, move |_: &Parts| SignInDecision::Granted(session.clone()))
+    }
+
+    fn with(
+        invoicing: &Invoicing,
+        sign_in: impl Fn(&Parts) -> SignInDecision + Send + Sync + 'static,
+    ) -> Self {
+        let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
+        Self { console: invoicing.console(settings, sign_in).unwrap() }
+    }
+
+    async fn get(&self, path: &str) -> Shown {
+        self.ask(Request::get(path).body(String::new()).unwrap()).await
+    }
+
+    /// Sends a form as a page of the console does.
+    async fn post(&self, path: &str, form: &[(&str, &str)]) -> Shown {
+        self.post_from(path, form, &[("sec-fetch-site", "same-origin"), ("origin", ORIGIN)]).await
+    }
+
+    async fn post_from(&self, path: &str, form: &[(&str, &str)], headers: &[(&str, &str)]) -> Shown {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        let mut request =
+            Request::post(path).header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.ask(request.body(body).unwrap()).await
+    }
+
+    async fn ask(&self, request: Request<String>) -> Shown {
+        let response = self.console.clone().answer(request.map(Full::<bytes::Bytes>::from)).await;
+        let (head, body) = response.into_parts();
+        let html = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        assert_protected(&head.headers);
+        Shown { status: head.status, headers: head.headers, html }
+    }
+}
+
+/// The headers that every answer has.
+fn assert_protected(headers: &HeaderMap) {
+    let policy = headers[header::CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+    assert_eq!(headers[header::REFERRER_POLICY], "strict-origin");
+    assert_eq!(headers["x-robots-tag"], "noindex");
+    assert!(headers.contains_key(header::CACHE_CONTROL) && headers.contains_key("x-request-id"));
+    assert!(!headers.contains_key(header::SET_COOKIE));
+}

@@ -1,0 +1,100 @@
+//! The journey of a webhook: registered, tested, mended, disabled, enabled, rotated, removed.
+
+use http::StatusCode;
+use invoicing_core::EventKind;
+use invoicing_server::Role;
+use invoicing_tests::{Receiver, Reply, World, on_each_database};
+use webhook_verify::Verifier;
+
+use super::Browser;
+use crate::support::{dispatch_to_the_end, hook};
+
+#[on_each_database]
+async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(404));
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+
+    // Shown once, behind a reveal.
+    let form = [("url", &*receiver.url), ("events", "quote.created"), ("events", "invoice.paid")];
+    let shown = browser.post("/webhooks", &form).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    let secret = shown.between("<code id=\"secret\">", "</code>").to_owned();
+    assert!(secret.starts_with("whsec_"));
+    let webhook = world.company.webhooks().list().await.unwrap().remove(0);
+    assert_eq!(webhook.events, [EventKind::QuoteCreated, EventKind::InvoicePaid]);
+    let page = format!("/webhooks/{}", webhook.id);
+    let list = browser.get("/webhooks").await.html;
+    assert!(list.contains(&receiver.url) && !list.contains("whsec_"));
+
+    // The test is under way, then its outcome says why it failed.
+    let sent = browser.post(&format!("{page}/test"), &[]).await;
+    assert_eq!(sent.status, StatusCode::SEE_OTHER);
+    let test = sent.location().split('#').next().unwrap().to_owned();
+    let waiting = browser.get(&test).await.html;
+    assert!(waiting.contains("Under way.") && waiting.contains("http-equiv=\"refresh\""), "{waiting}");
+    dispatch_to_the_end(&world).await;
+    let failed = browser.get(&test).await.html;
+    assert!(
+        failed.contains("Failed.") && failed.contains("HTTP 404") && !failed.contains("refresh"),
+        "{failed}"
+    );
+
+    receiver.reply_always(Reply::status(204));
+    receiver.take();
+    let sent = browser.post(&format!("{page}/test"), &[]).await;
+    dispatch_to_the_end(&world).await;
+    let arrived = browser.get(sent.location().split('#').next().unwrap()).await.html;
+    assert!(arrived.contains("Arrived.") && arrived.contains("HTTP 204"), "{arrived}");
+    let [received] = &*receiver.take() else { panic!("one test") };
+    let signature = received.headers["x-service-signature"].as_bytes();
+    // The clock was moved on since.
+    let sent_at = std::str::from_utf8(signature).unwrap().split(['=', ',']).nth(1).unwrap().parse().unwrap();
+    Verifier::new(&secret).unwrap().verify(signature, &received.body, sent_at).unwrap();
+
+    // What happens while it is disabled is sent when it is enabled.
+    let disabled = browser.post(&format!("{page}/disable"), &[]).await;
+    assert!(browser.get(disabled.location()).await.html.contains("by hand"));
+    world.draft().await;
+    let enabled = browser.post(&format!("{page}/enable"), &[("replay", "1")]).await;
+    assert!(enabled.location().ends_with("?done=replayed&count=1"), "{}", enabled.location());
+    dispatch_to_the_end(&world).await;
+    assert_eq!(receiver.take().len(), 1);
+
+    let rotated = browser.post(&format!("{page}/rotate"), &[("overlap", "24")]).await;
+    let new_secret = rotated.between("<code id=\"secret\">", "</code>");
+    assert_ne!(new_secret, secret);
+    assert!(browser.get(&page).await.html.contains("/end-overlap\""));
+    browser.post(&format!("{page}/end-overlap"), &[]).await;
+    assert!(!browser.get(&page).await.html.contains("/end-overlap\""));
+
+    assert!(browser.get(&format!("{page}/remove")).await.html.contains("cannot be undone"));
+    let removed = browser.post(&format!("{page}/remove"), &[]).await;
+    assert_eq!(removed.location(), "/webhooks?done=removed");
+    assert_eq!(browser.get(&page).await.status, StatusCode::NOT_FOUND);
+}
+
+#[on_each_database]
+async fn what_is_wrong_in_a_form_stands_above_it_with_what_was_entered() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    for path in ["/webhooks".to_owned(), format!("/webhooks/{id}")] {
+        let wrong = [("url", "ftp://\"><script>"), ("events", "quote.created")];
+        let shown = browser.post(&path, &wrong).await;
+        assert_eq!(shown.status, StatusCode::BAD_REQUEST);
+        assert!(shown.html.contains("role=\"alert\"") && shown.html.contains("url"), "{}", shown.html);
+        assert!(shown.html.contains("value=\"ftp://&quot;&gt;&lt;script&gt;\""), "{}", shown.html);
+        assert!(shown.html.contains("value=\"quote.created\" checked"), "{}", shown.html);
+        let none = browser.post(&path, &[("url", "http://127.0.0.1:8/hook")]).await;
+        assert_eq!(none.status, StatusCode::BAD_REQUEST);
+        let unknown = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.eaten")];
+        assert_eq!(browser.post(&path, &unknown).await.status, StatusCode::BAD_REQUEST);
+    }
+    let overlap = browser.post(&format!("/webhooks/{id}/rotate"), &[("overlap", "169")]).await;
+    assert_eq!(overlap.status, StatusCode::BAD_REQUEST);
+    for path in ["/webhooks/x", "/webhooks/018f0000-0000-7000-8000-000000000000", "/nothing"] {
+        assert_eq!(browser.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+}
