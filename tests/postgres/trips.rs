@@ -11,14 +11,14 @@ use invoicing_tests::{World, new_quote, on_postgres, tell};
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
 /// Most trips of a change whose statements are prepared.
-const MOST: usize = 4;
+const MOST: usize = 3;
 /// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
 /// What a node asks and tells beside its operations: the time, and what other nodes are to hear.
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
-async fn a_change_takes_at_most_four_trips() {
+async fn a_change_takes_at_most_three_trips() {
     let world = World::new().await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
     let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;

@@ -4,8 +4,10 @@
 //! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
 //! ([`commit_status`]).
 
+mod begin;
 mod calls;
 mod clock;
+mod commit;
 mod commit_status;
 mod company;
 mod lane;
@@ -24,7 +26,7 @@ use invoicing_core::{CompanyId, WebhookId};
 use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::DatabaseError;
@@ -226,6 +228,11 @@ impl Shared {
         }
         limits(&self.settings).map(|(name, millis)| format!("; SET LOCAL {name} = {millis}")).concat()
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
+fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(task)
 }
 
 /// The server's limits for a session, in milliseconds.
