@@ -69,12 +69,10 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
 };
 
 pub(super) static FIND: Find = Find {
+    name: "find_client",
     table: "client",
-    sql: Sql {
-        sqlite: "SELECT record, version FROM client WHERE company_id = $1 AND id = $2",
-        postgres: "SELECT company_id, id, record, version FROM client WHERE company_id = $1 AND id = $2",
-    },
-    prefetched_if: "",
+    sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
 };
 
 /// The clients of a company.

@@ -32,8 +32,6 @@ pub(crate) mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
 mod prefetch;
-#[cfg(feature = "postgres")]
-mod prefetched;
 pub(crate) mod projects;
 mod query;
 pub(crate) mod quotes;

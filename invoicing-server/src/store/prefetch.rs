@@ -12,20 +12,25 @@ use super::{clients, invoices, quotes};
 /// A statement that finds a record by `$1`, the company, and `$2`, its id.
 #[derive(Debug)]
 pub(super) struct Find {
+    /// Of the statement that brings a record along.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
+    pub(super) name: &'static str,
     /// As [`Write`](super::deferred::Write) names it.
     pub(super) table: &'static str,
-    /// That for PostgreSQL returns `company_id` and `id`, too, and has `company_id = $1 AND id = $2` as its condition.
     pub(super) sql: Sql,
-    /// What else a row that comes along has to fulfil.
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "the form of a database that is left out")
-    )]
-    pub(super) prefetched_if: &'static str,
+    /// A further condition of what comes along.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
+    pub(super) comes_along: &'static str,
+}
+
+impl Find {
+    #[cfg(feature = "postgres")]
+    pub(super) const ALL: [&Self; 4] =
+        [&clients::FIND, &invoices::FIND, &quotes::FIND, &quotes::FIND_SUMMARY];
 }
 
 /// See the module's text.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Prefetch {
     Client(ClientId),
     Invoice(InvoiceId),

@@ -18,26 +18,23 @@ use crate::Error;
 use crate::page::PageQuery;
 
 pub(super) static FIND: Find = Find {
+    name: "find_quote",
     table: "quote",
     sql: Sql {
         sqlite: "
             SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM quote d
             LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
             WHERE d.company_id = $1 AND d.id = $2",
-        postgres: "
-            SELECT company_id, id, summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
+        postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
     },
-    prefetched_if: " AND octet_length(lines) <= 8192",
+    comes_along: " AND octet_length(lines) <= 8192",
 };
 
 pub(super) static FIND_SUMMARY: Find = Find {
+    name: "find_quote_summary",
     table: "quote",
-    sql: Sql {
-        sqlite: "SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2",
-        postgres: "
-            SELECT company_id, id, summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2",
-    },
-    prefetched_if: "",
+    sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
 };
 
 /// The lines of a record, where they are large.

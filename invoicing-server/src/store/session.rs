@@ -17,8 +17,7 @@ use uuid::Uuid;
 
 use super::arguments::Cell;
 use super::deferred::{Deferred, Reads, Statement, Write};
-use super::prefetch::Find;
-use super::prefetched::Prefetched;
+use super::prefetch::{Find, Prefetch};
 use super::versions::newer;
 use crate::Error;
 
@@ -33,8 +32,8 @@ pub(crate) struct Session {
     /// A statement has failed, so that a commit would be a rollback.
     pub(super) failed: bool,
     writes: Writes,
-    /// Rows that came along as the transaction began, and that it has not changed.
-    prefetched: Vec<Prefetched>,
+    /// What came along as the transaction began, and has not been changed by it.
+    prefetched: Vec<(CompanyId, Prefetch, PgRow)>,
 }
 
 /// What a transaction has written.
@@ -110,12 +109,15 @@ impl Session {
             self.send_deferred().await?;
         }
         self.writes.deferred.push(write, cells);
-        self.prefetched.retain(|row| !(row.is_of(write.table) && self.writes.deferred.concerns(row.reads())));
+        self.prefetched.retain(|(_, record, _)| {
+            let (find, id) = record.find();
+            find.table != write.table || !self.writes.deferred.concerns(Reads::Record(find.table, id))
+        });
         Ok(())
     }
 
-    /// Keeps the rows that came along.
-    pub(super) fn keep_prefetched(&mut self, rows: Vec<Prefetched>) {
+    /// Keeps rows that came along.
+    pub(super) fn keep_prefetched(&mut self, rows: Vec<(CompanyId, Prefetch, PgRow)>) {
         self.prefetched = rows;
     }
 
@@ -125,8 +127,13 @@ impl Session {
     }
 
     /// The row of a record, where it came along.
-    pub(super) fn prefetched(&self, find: &Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
-        self.prefetched.iter().find_map(|row| row.of(find, company, id))
+    pub(super) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
+        let is_it = |record: Prefetch| {
+            let (found_by, its_id) = record.find();
+            std::ptr::eq(found_by, find) && its_id == id
+        };
+        let row = self.prefetched.iter().find(|(of, record, _)| *of == company && is_it(*record));
+        row.map(|(_, _, row)| row)
     }
 
     /// Sends the writes that wait.

@@ -9,16 +9,16 @@ use sqlx::{FromRow as _, Row as _};
 use uuid::Uuid;
 
 use super::super::change::CompanyChange;
-use super::super::companies::{LOCK, StoredCompany};
+use super::super::companies::StoredCompany;
 use super::super::connection::Connection;
-use super::super::prefetched::Wanted;
-use super::super::series::LAST_NUMBERS;
+use super::super::prefetch::Prefetch;
 use super::super::session::Session;
 use super::super::subscriber::Subscriber;
 use super::super::tx::{BLOCK, Tx};
-use super::super::webhooks::{SUBSCRIBERS, SubscriberRow};
+use super::super::webhooks::SubscriberRow;
 use super::super::write_cache::{LastNumber, WriteCache};
 use super::calls::Group;
+use super::prepared::Prepared;
 use super::retry::Failure;
 use super::{BEGIN, Shared};
 use crate::Error;
@@ -73,33 +73,32 @@ impl Begun {
 /// What a transaction locks and reads as it begins.
 pub(super) struct Needs {
     companies: BTreeSet<CompanyId>,
-    wanted: Vec<Wanted>,
+    records: BTreeSet<(CompanyId, Prefetch)>,
 }
 
 impl Needs {
     /// Those of calls.
     pub(super) fn of(calls: &Group) -> Self {
         let companies = calls.iter().filter_map(|call| call.company()).collect();
-        let records = calls.iter().filter_map(|call| Some((call.company()?, call.prefetches())));
-        let records =
-            records.flat_map(|(company, records)| records.iter().map(move |record| (company, *record)));
-        Self { companies, wanted: Wanted::of(records) }
+        let of_each = calls.iter().filter_map(|call| Some((call.company()?, call.prefetches())));
+        let records = of_each.flat_map(|(company, all)| all.iter().map(move |record| (company, *record)));
+        Self { companies, records: records.collect() }
     }
 
     /// Statements that lock the companies and read their webhooks and numbers, and the records.
-    fn statements(&self, locks: Locks) -> Vec<String> {
-        let mut statements = Vec::with_capacity(OF_COMPANIES + self.wanted.len());
+    fn statements(&self, locks: Locks, by_name: bool) -> Vec<String> {
+        let mut statements = Vec::with_capacity(OF_COMPANIES + self.records.len());
         if !self.companies.is_empty() {
-            let lock = match locks {
-                Locks::Waited => LOCK.postgres.to_owned(),
-                Locks::Free => format!("{} SKIP LOCKED", LOCK.postgres),
-            };
             let ids: Vec<_> = self.companies.iter().map(CompanyId::to_string).collect();
-            let ids = format!("ANY('{{{}}}')", ids.join(","));
-            let of_companies: [&str; OF_COMPANIES] = [&lock, SUBSCRIBERS, LAST_NUMBERS];
-            statements.extend(of_companies.map(|statement| statement.replace("$1", &ids)));
+            let ids = format!("{{{}}}", ids.join(","));
+            let lock = if locks == Locks::Free { Prepared::LockFree } else { Prepared::Lock };
+            let of_companies: [_; OF_COMPANIES] = [lock, Prepared::Subscribers, Prepared::LastNumbers];
+            statements.extend(of_companies.map(|statement| statement.with(&[&ids], by_name)));
         }
-        statements.extend(self.wanted.iter().map(Wanted::statement));
+        statements.extend(self.records.iter().map(|(company, record)| {
+            let (find, id) = record.find();
+            Prepared::Find(find).with(&[&company.to_string(), &id.to_string()], by_name)
+        }));
         statements
     }
 }
@@ -114,13 +113,14 @@ pub(super) async fn begin(
 ) -> Result<Begun, Failure> {
     let env = &shared.context.env;
     let (id, now) = (env.uuid(), env.now().as_millis());
-    let begin = format!(
-        "{BEGIN}{limits}{lock_timeout}; INSERT INTO commit_status (id, at, given_up) VALUES ('{id}', {now}, false) \
-         RETURNING nextval('delivery_id_block')",
-        limits = shared.limits_behind_pooler(),
-        lock_timeout = if locks == Locks::Free { SHORT_WAIT } else { "" },
-    );
-    let statements: Vec<String> = [begin].into_iter().chain(needs.statements(locks)).collect();
+    let by_name = !shared.settings.transaction_pooling;
+    let limits = shared.limits_behind_pooler();
+    let lock_timeout = if locks == Locks::Free { SHORT_WAIT } else { "" };
+    let mut statements = vec![
+        format!("{BEGIN}{limits}{lock_timeout}"),
+        Prepared::Note.with(&[&id.to_string(), &now.to_string()], by_name),
+    ];
+    statements.extend(needs.statements(locks, by_name));
     let answers = match session.begin(statements.join("; ")).await {
         Ok(answers) => answers,
         Err(error) => {
@@ -129,12 +129,16 @@ pub(super) async fn begin(
             return Err(error.into());
         }
     };
-    let Answers { block, of_companies, of_wanted } = Answers::of(answers, &needs)?;
+    let Answers { block, of_companies, of_records } = Answers::of(answers, &needs)?;
     let mut cache = WriteCache::default();
     // What cannot be read, each operation finds by itself.
     let _ = remember(&mut cache, &of_companies, env);
-    let prefetched = needs.wanted.iter().zip(of_wanted).flat_map(|(wanted, rows)| wanted.prefetched(rows));
-    session.keep_prefetched(prefetched.collect::<Result<_, _>>().unwrap_or_default());
+    let of_records = needs.records.into_iter().zip(of_records);
+    session.keep_prefetched(
+        of_records
+            .flat_map(|((company, record), rows)| rows.into_iter().map(move |row| (company, record, row)))
+            .collect(),
+    );
     let connection = Connection::Postgres(session, cache);
     Ok(Begun { tx: Tx::new(connection, Arc::clone(&shared.context), block..block + BLOCK), id })
 }
@@ -144,16 +148,16 @@ struct Answers {
     block: i64,
     /// Companies, webhooks, numbers.
     of_companies: Vec<Vec<PgRow>>,
-    of_wanted: Vec<Vec<PgRow>>,
+    of_records: Vec<Vec<PgRow>>,
 }
 
 impl Answers {
     fn of(mut answers: Vec<Vec<PgRow>>, needs: &Needs) -> Result<Self, sqlx::Error> {
         let mut split_off = |count: usize| answers.split_off(answers.len().saturating_sub(count));
-        let of_wanted = split_off(needs.wanted.len());
+        let of_records = split_off(needs.records.len());
         let of_companies = split_off(if needs.companies.is_empty() { 0 } else { OF_COMPANIES });
         let block = answers.last().and_then(|rows| rows.first()).ok_or(sqlx::Error::RowNotFound)?;
-        Ok(Self { block: block.try_get(0)?, of_companies, of_wanted })
+        Ok(Self { block: block.try_get(0)?, of_companies, of_records })
     }
 }
 
