@@ -14,6 +14,8 @@ use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, pa
 const MOST: usize = 3;
 /// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
+/// Changes one after the other.
+const IN_A_ROW: usize = 32;
 /// What a node asks and tells beside its operations: the time, and what other nodes are to hear.
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
@@ -31,6 +33,21 @@ async fn a_change_takes_at_most_three_trips() {
     node.close().await;
     tell("trips per change", &counter.counted);
     assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
+}
+
+#[on_postgres]
+async fn changes_that_follow_each_other_keep_their_connection() {
+    let world = World::new().await;
+    let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
+    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let company = node.company(world.company.id());
+    for number in 0..IN_A_ROW {
+        company.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
+    }
+    node.close().await;
+    // Also those of the clock, once a second.
+    let given_back = proxy.take().iter().filter(|trip| trip.is_empty()).count();
+    assert!(given_back < IN_A_ROW / 2, "{given_back} connections were given back");
 }
 
 async fn count(counter: &mut Counter, company: &CompanyHandle) {
