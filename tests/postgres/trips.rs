@@ -23,14 +23,22 @@ const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 async fn a_change_takes_at_most_three_trips() {
     let world = World::new().await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
-    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
-    let company = node.company(world.company.id());
-    let mut counter = Counter { proxy, webhooks: 0, counted: String::new(), too_many: String::new() };
+    let node = async |transaction_pooling| {
+        let settings = PostgresSettings { transaction_pooling, ..PostgresSettings::new(proxy.url()) };
+        world.node_at(settings, world.invoicing.env().clone()).await
+    };
+    let (direct, pooled) = (node(false).await, node(true).await);
+    let company = direct.company(world.company.id());
+    let mut counter =
+        Counter { proxy: &proxy, on: "direct", counted: String::new(), too_many: String::new() };
     count(&mut counter, &company).await;
     hook_for(&company, "http://127.0.0.1:8081/hook", EventKind::ALL).await;
-    counter.webhooks = 1;
+    counter.on = "direct, a webhook";
     count(&mut counter, &company).await;
-    node.close().await;
+    counter.on = "as behind a pooler, a webhook";
+    count(&mut counter, &pooled.company(world.company.id())).await;
+    direct.close().await;
+    pooled.close().await;
     tell("trips per change", &counter.counted);
     assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
 }
@@ -50,7 +58,7 @@ async fn changes_that_follow_each_other_keep_their_connection() {
     assert!(given_back < IN_A_ROW / 2, "{given_back} connections were given back");
 }
 
-async fn count(counter: &mut Counter, company: &CompanyHandle) {
+async fn count(counter: &mut Counter<'_>, company: &CompanyHandle) {
     let (clients, quotes, invoices) = (company.clients(), company.quotes(), company.invoices());
     let new = NewClient::named("Léa");
     counter.at_most("a client is created", async || (), async |()| clients.create(&new).await).await;
@@ -74,15 +82,15 @@ async fn sent_of(company: &CompanyHandle) -> QuoteId {
     company.quotes().send(quote, None).await.unwrap().summary.id
 }
 
-struct Counter {
-    proxy: TripProxy,
-    webhooks: usize,
+struct Counter<'p> {
+    proxy: &'p TripProxy,
+    on: &'static str,
     /// The trips of each change, and the statements of those that take too many.
     counted: String,
     too_many: String,
 }
 
-impl Counter {
+impl Counter<'_> {
     /// Counts the trips of a change on what was prepared for it.
     async fn at_most<P, T: Debug>(
         &mut self,
@@ -101,7 +109,7 @@ impl Counter {
         }
         let trips = all.into_iter().min_by_key(Vec::len).unwrap();
         assert!(!trips.is_empty(), "{what}: no trip was seen");
-        let what = format!("{what}, {} webhooks: {}", self.webhooks, trips.len());
+        let what = format!("{what}, {}: {}", self.on, trips.len());
         write!(self.counted, "{what}; ").unwrap();
         if trips.len() > MOST {
             let heads: Vec<String> = trips.iter().map(|trip| head(trip)).collect();
