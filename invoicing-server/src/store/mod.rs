@@ -62,7 +62,7 @@ use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary
 
 use crate::Error;
 pub(crate) use change::CompanyChange;
-use claims::{Claimant, Claimed};
+use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
@@ -252,11 +252,11 @@ impl Store {
         }
     }
 
-    /// Claims due deliveries of several webhooks, with room for so many of each.
+    /// Claims due deliveries of several webhooks.
     pub(crate) async fn claim(
         &self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         match self {
             Self::Sqlite(database) => database.claim(claimant, wanted).await,

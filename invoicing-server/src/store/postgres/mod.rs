@@ -31,7 +31,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::DatabaseError;
-use super::claims::{Claimant, Claimed};
+use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
@@ -157,7 +157,7 @@ impl Postgres {
     pub(super) async fn claim(
         &self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::of(self.shared.session().await?);
@@ -168,7 +168,7 @@ impl Postgres {
             Ok(claimed) => Ok(claimed.remove(&webhook).unwrap_or_default()),
             Err(error) => Err(Error::unavailable(Arc::clone(error))),
         };
-        wanted.iter().map(|&(webhook, _)| (webhook, of(webhook))).collect()
+        wanted.iter().map(|&Wanted { webhook, .. }| (webhook, of(webhook))).collect()
     }
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
