@@ -17,7 +17,7 @@ interface Event {
 }
 
 const { SIGNING_SECRET = "", API_KEY = "", BASE_URL = "", INBOX = "inbox.db", PORT = "9000" } = process.env;
-if (!SIGNING_SECRET) throw new Error("SIGNING_SECRET is not set"); // anybody can sign with an empty one
+if (!SIGNING_SECRET) throw new Error("SIGNING_SECRET is not set"); // with an empty one, any signature can be made
 const inbox = new DatabaseSync(INBOX, { timeout: 3_000 }); // the sender waits for 5 s
 inbox.exec(`CREATE TABLE IF NOT EXISTS inbox (event TEXT, id TEXT, timestamp TEXT, body TEXT, handled INTEGER
             DEFAULT FALSE, attempts INTEGER DEFAULT 0, due INTEGER DEFAULT 0, PRIMARY KEY (event, id, timestamp))`);

@@ -28,6 +28,7 @@ import tempfile
 import threading
 import time
 import urllib.parse
+import urllib.request
 import uuid
 
 LIMIT = 60  # seconds for everything
@@ -334,7 +335,10 @@ def check_refusals(sandbox):
 
 
 def check_endpoints(sandbox):
-    """Details, the link, idempotent creation, the frozen document."""
+    """The reference page, details, the link, idempotent creation, the frozen document."""
+    with urllib.request.urlopen(sandbox.hello["docsUrl"], timeout=10) as page:
+        check(page.headers["Content-Type"] == "text/html; charset=utf-8", "reference: a page")
+        check(sandbox.hello["baseUrl"] in page.read().decode(), "reference: names the sandbox's address")
     key = sandbox.hello["companies"][0]["apiKey"]
     quotes, _ = sandbox.all("quotes", key, limit=7)
     for quote in quotes[:5]:

@@ -3,6 +3,7 @@
 
 mod access;
 mod deliveries;
+mod lanes;
 mod lock_waits;
 mod lost_connections;
 mod records;

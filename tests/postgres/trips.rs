@@ -11,29 +11,54 @@ use invoicing_tests::{World, new_quote, on_postgres, tell};
 use crate::support::{accepted_of, client_of, draft_of, hook_for, issued_over, payment};
 
 /// Most trips of a change whose statements are prepared.
-const MOST: usize = 4;
+const MOST: usize = 3;
 /// Each change is made so often, and the fewest trips count: the first ones prepare their statements.
 const TIMES: usize = 8;
+/// Changes one after the other.
+const IN_A_ROW: usize = 32;
 /// What a node asks and tells beside its operations: the time, and what other nodes are to hear.
 const BESIDE: [&str; 2] = ["clock_timestamp()", "pg_notify("];
 
 #[on_postgres]
-async fn a_change_takes_at_most_four_trips() {
+async fn a_change_takes_at_most_three_trips() {
     let world = World::new().await;
     let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
-    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
-    let company = node.company(world.company.id());
-    let mut counter = Counter { proxy, webhooks: 0, counted: String::new(), too_many: String::new() };
+    let node = async |transaction_pooling| {
+        let settings = PostgresSettings { transaction_pooling, ..PostgresSettings::new(proxy.url()) };
+        world.node_at(settings, world.invoicing.env().clone()).await
+    };
+    let (direct, pooled) = (node(false).await, node(true).await);
+    let company = direct.company(world.company.id());
+    let mut counter =
+        Counter { proxy: &proxy, on: "direct", counted: String::new(), too_many: String::new() };
     count(&mut counter, &company).await;
     hook_for(&company, "http://127.0.0.1:8081/hook", EventKind::ALL).await;
-    counter.webhooks = 1;
+    counter.on = "direct, a webhook";
     count(&mut counter, &company).await;
-    node.close().await;
+    counter.on = "as behind a pooler, a webhook";
+    count(&mut counter, &pooled.company(world.company.id())).await;
+    direct.close().await;
+    pooled.close().await;
     tell("trips per change", &counter.counted);
     assert!(counter.too_many.is_empty(), "more than {MOST} trips:\n{}", counter.too_many);
 }
 
-async fn count(counter: &mut Counter, company: &CompanyHandle) {
+#[on_postgres]
+async fn changes_that_follow_each_other_keep_their_connection() {
+    let world = World::new().await;
+    let proxy = TripProxy::start(world.place().url(), Duration::ZERO).await;
+    let node = world.node_at(PostgresSettings::new(proxy.url()), world.invoicing.env().clone()).await;
+    let company = node.company(world.company.id());
+    for number in 0..IN_A_ROW {
+        company.clients().create(&NewClient::named(format!("Client {number}"))).await.unwrap();
+    }
+    node.close().await;
+    // Also those of the clock, once a second.
+    let given_back = proxy.take().iter().filter(|trip| trip.is_empty()).count();
+    assert!(given_back < IN_A_ROW / 2, "{given_back} connections were given back");
+}
+
+async fn count(counter: &mut Counter<'_>, company: &CompanyHandle) {
     let (clients, quotes, invoices) = (company.clients(), company.quotes(), company.invoices());
     let new = NewClient::named("Léa");
     counter.at_most("a client is created", async || (), async |()| clients.create(&new).await).await;
@@ -57,15 +82,15 @@ async fn sent_of(company: &CompanyHandle) -> QuoteId {
     company.quotes().send(quote, None).await.unwrap().summary.id
 }
 
-struct Counter {
-    proxy: TripProxy,
-    webhooks: usize,
+struct Counter<'p> {
+    proxy: &'p TripProxy,
+    on: &'static str,
     /// The trips of each change, and the statements of those that take too many.
     counted: String,
     too_many: String,
 }
 
-impl Counter {
+impl Counter<'_> {
     /// Counts the trips of a change on what was prepared for it.
     async fn at_most<P, T: Debug>(
         &mut self,
@@ -84,7 +109,7 @@ impl Counter {
         }
         let trips = all.into_iter().min_by_key(Vec::len).unwrap();
         assert!(!trips.is_empty(), "{what}: no trip was seen");
-        let what = format!("{what}, {} webhooks: {}", self.webhooks, trips.len());
+        let what = format!("{what}, {}: {}", self.on, trips.len());
         write!(self.counted, "{what}; ").unwrap();
         if trips.len() > MOST {
             let heads: Vec<String> = trips.iter().map(|trip| head(trip)).collect();

@@ -1,5 +1,5 @@
-//! Holds answers and deliveries against the description of the API, with closed schemas: a property, a word or a status that it
-//! does not name is a fault.
+//! Holds answers and deliveries against the description of the API, with closed schemas: a property, a word, a header or a
+//! status that it does not name is a fault.
 
 mod closed;
 
@@ -23,6 +23,9 @@ fn checked_in() -> Value {
     let document = std::fs::read_to_string(path).expect("the description is checked in");
     serde_json::from_str(&document).expect("the description is JSON")
 }
+
+/// Headers that belong to HTTP and not to the API. OpenAPI says of `Content-Type` that it is described by the body.
+const OF_HTTP: [&str; 4] = ["content-type", "content-length", "connection", "host"];
 
 /// A description, and the validators that were needed so far.
 pub struct Description {
@@ -115,19 +118,23 @@ impl Description {
         }
         let agent = headers.get("user-agent").and_then(|agent| agent.to_str().ok()).unwrap_or_default();
         let brand = agent.strip_suffix("-Webhook/1.0").ok_or_else(|| format!("the user agent is {agent}"))?;
+        let mut described = vec!["user-agent".to_owned()];
         for parameter in operation["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().unwrap_or_default();
             if name != "User-Agent" {
                 let name = name.replace("Service", brand);
                 self.header(&name, parameter, headers)?;
+                described.push(name);
             }
         }
+        only_described(described.iter().map(String::as_str), headers)?;
         self.body(&operation["requestBody"]["content"]["application/json"]["schema"], body)
     }
 
     fn headers(&self, described: &Value, sent: &HeaderMap) -> Result<(), String> {
-        let mut described = described.as_object().into_iter().flatten();
-        described.try_for_each(|(name, header)| self.header(name, self.resolved(header), sent))
+        let described = || described.as_object().into_iter().flatten();
+        only_described(described().map(|(name, _)| &**name), sent)?;
+        described().try_for_each(|(name, header)| self.header(name, self.resolved(header), sent))
     }
 
     fn header(&self, name: &str, described: &Value, sent: &HeaderMap) -> Result<(), String> {
@@ -167,6 +174,14 @@ impl Description {
             None => value,
         }
     }
+}
+
+/// A header that is sent has a description, or belongs to HTTP.
+fn only_described<'n>(described: impl Iterator<Item = &'n str>, sent: &HeaderMap) -> Result<(), String> {
+    let known: Vec<_> = described.chain(OF_HTTP).collect();
+    let unknown =
+        sent.keys().find(|name| !known.iter().any(|known| known.eq_ignore_ascii_case(name.as_str())));
+    unknown.map_or(Ok(()), |name| Err(format!("the header {name} is not described")))
 }
 
 /// What is no endpoint can only refuse.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
+use super::deliveries::{Delivery, Recorded};
 use super::tools::{self, file, succeed, succeed_with};
 use super::{document, typescript};
 use crate::sandbox::Sandbox;
@@ -23,7 +24,8 @@ fn a_generated_client_lists_reads_creates_and_links() {
     let mut program = python.program("python");
     program.arg(file("python/generated_client.py")).env("PYTHONPATH", folder);
     program.env("BASE_URL", base_url).env("API_KEY", key);
-    let later = json!(typescript::later_events()).to_string();
-    let told = succeed_with(&mut program, later.as_bytes()).unwrap();
+    let recorded: Vec<_> = Recorded::get().deliveries.iter().map(Delivery::json).collect();
+    let events = json!({"recorded": recorded, "later": typescript::later_events()}).to_string();
+    let told = succeed_with(&mut program, events.as_bytes()).unwrap();
     assert_eq!(told, "it lists, reads, creates and links\n");
 }

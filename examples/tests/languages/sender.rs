@@ -1,4 +1,4 @@
-//! Deliveries that whoever verifies has to refuse, and unusual ones that it has to take.
+//! Deliveries that a receiver has to refuse, and unusual ones that it has to take.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 

@@ -28,6 +28,8 @@ use crate::documents::DocumentKey;
 pub(super) const PIECE: usize = 16 * 1024;
 /// The same over HTTP/1 with a key while there is room, so that an ordinary page leaves in one write.
 const ANSWER_AT_ONCE: usize = 128 * 1024;
+/// Most bytes that leave at once of an answer that is shared by all callers.
+const SHARED_PIECE: usize = 128 * 1024;
 
 /// A connection of [`serve`](crate::serve()), which can be asked to close.
 #[derive(Debug, Clone)]
@@ -218,6 +220,16 @@ impl UnreadAnswer {
         // A copy, as a slice would keep the whole answer in memory until the peer has read the piece.
         let piece = Bytes::copy_from_slice(&slice);
         Some((SendingPiece { answer: answer.clone(), bytes: piece.len() }, piece))
+    }
+
+    /// The next piece of bytes that are in memory in any case: it is no copy, and counts no longer. `None` once the answer
+    /// was ended.
+    pub(super) fn take_shared_piece(&self) -> Option<Bytes> {
+        let Self(answer) = self;
+        let mut ledger = answer.budget.ledger.lock();
+        let slice = ledger.take_piece(answer.id, SHARED_PIECE)?;
+        ledger.piece_is_sent(answer.id, slice.len());
+        Some(slice)
     }
 }
 

@@ -10,6 +10,10 @@ use super::response::with_headers;
 /// A cache asks with the `ETag` before it uses the bytes again.
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 
+/// Marks a response whose bytes are the same for all.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Shared;
+
 /// Bytes, their headers and their `ETag`.
 #[derive(Debug)]
 pub(super) struct FixedResponse {
@@ -36,6 +40,8 @@ impl FixedResponse {
             headers.remove(header::CONTENT_TYPE);
             return with_headers(StatusCode::NOT_MODIFIED, headers, Bytes::new());
         }
-        with_headers(StatusCode::OK, self.headers.clone(), self.bytes.clone())
+        let mut response = with_headers(StatusCode::OK, self.headers.clone(), self.bytes.clone());
+        response.extensions_mut().insert(Shared);
+        response
     }
 }

@@ -20,6 +20,7 @@ use super::access::{admit, identify};
 use super::body::{self, BoxError, ReadableBody, RequestBody};
 use super::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use super::error::ApiError;
+use super::fixed_response::Shared;
 use super::request::ApiRequest;
 use super::request_id::request_id;
 use super::response::{ApiResult, RateLimit, ResponseContext, allowed, complete};
@@ -207,7 +208,9 @@ impl Answer {
         // A caller that waits for `100 Continue` sends no body.
         let reads_rest = reads_rest && !head.headers.contains_key(header::EXPECT);
         complete(&mut response, context, head.method == Method::HEAD);
+        let is_shared = response.extensions().get::<Shared>().is_some();
         let mut response = response.map(|bytes| match reservation {
+            Some(reservation) if is_shared => Body::shared(bytes, reservation, version),
             Some(reservation) => Body::new(bytes, reservation, version),
             None => Body::from(bytes),
         });

@@ -1,11 +1,19 @@
 //! Webhooks with deliveries in the table, in the order in which they are claimed for: in turn, from the moment on at which
 //! a delivery is due. Slow webhooks and untried ones have turns of their own, since they wait for each other's places.
+//!
+//! A claim begins where the deliveries are that still wait, as far as that is known. While a session keeps the server from
+//! removing old entries of the index, as a backup does, each claim would else pass all that have ended since. Each poll reads
+//! anew where the first one waits, so what a claim has left out waits for it.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use invoicing_core::{Timestamp, WebhookId};
 
 use super::pace::Health;
+use crate::store::claims::Waiting;
+
+/// How long before the last claimed delivery the next claim begins: other transactions may commit late what fell due then.
+const OVERLAP_MS: i64 = 1_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -27,9 +35,27 @@ pub(super) struct Backlog {
     untried: VecDeque<WebhookId>,
     prompt: VecDeque<WebhookId>,
     slow: VecDeque<WebhookId>,
+    /// Where claims begin.
+    starts: HashMap<WebhookId, Timestamp>,
 }
 
 impl Backlog {
+    /// Lets claims begin where a poll has found the first waiting delivery of each webhook.
+    pub(super) fn set_starts(&mut self, waiting: &[Waiting]) {
+        let start = |waiting: &Waiting| Some((waiting.webhook, waiting.from?));
+        self.starts = waiting.iter().filter_map(start).collect();
+    }
+
+    /// From when on the webhook is claimed for.
+    pub(super) fn start(&self, webhook: WebhookId) -> Timestamp {
+        self.starts.get(&webhook).copied().unwrap_or(Timestamp::from_millis(0))
+    }
+
+    /// Deliveries wait that may have fallen due at any time.
+    pub(super) fn forget_start(&mut self, webhook: WebhookId) {
+        self.starts.remove(&webhook);
+    }
+
     /// A delivery of the webhook falls due. While it is in turn, the claim will tell.
     pub(super) fn due_at(&mut self, webhook: WebhookId, at: Timestamp) {
         match self.states.get_mut(&webhook) {
@@ -90,8 +116,11 @@ impl Backlog {
         self.states.insert(webhook, State::Claiming(None));
     }
 
-    /// The claim has ended; the next delivery falls due then.
-    pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>) {
+    /// The claim has ended; the next delivery falls due then, and the last one that was claimed did.
+    pub(super) fn claimed(&mut self, webhook: WebhookId, next: Option<Timestamp>, last: Option<Timestamp>) {
+        if let (Some(start), Some(last)) = (self.starts.get_mut(&webhook), last) {
+            *start = last.plus_millis(-OVERLAP_MS).max(*start);
+        }
         let meanwhile = match self.states.remove(&webhook) {
             Some(State::Claiming(due)) => due,
             _ => None,
@@ -145,6 +174,28 @@ mod tests {
         std::iter::from_fn(|| backlog.pop(PROMPT)).map(|webhook| webhook.0.as_u128()).collect()
     }
 
+    #[test]
+    fn claims_begin_shortly_before_the_last_until_a_poll_tells_more_or_something_is_put_back() {
+        let mut backlog = Backlog::default();
+        let one = webhook(1);
+        backlog.claimed(one, None, Some(at(9_000)));
+        assert_eq!(backlog.start(one), at(0), "nothing is known of earlier ones");
+        let poll = |from| [Waiting { webhook: one, at: at(0), from: Some(at(from)) }];
+        backlog.set_starts(&poll(5_000));
+        assert_eq!(backlog.start(one), at(5_000));
+        backlog.claimed(one, None, Some(at(5_500)));
+        assert_eq!(backlog.start(one), at(5_000));
+        backlog.claimed(one, None, Some(at(8_000)));
+        assert_eq!(backlog.start(one), at(7_000));
+        backlog.set_starts(&poll(6_000));
+        assert_eq!(backlog.start(one), at(6_000), "a delivery was committed late");
+        backlog.forget_start(one);
+        assert_eq!(backlog.start(one), at(0));
+        backlog.set_starts(&poll(6_000));
+        backlog.set_starts(&[]);
+        assert_eq!(backlog.start(one), at(0));
+    }
+
     /// Rules: ISOLATION-3
     #[test]
     fn webhooks_are_claimed_for_in_turn_and_not_by_id() {
@@ -156,7 +207,7 @@ mod tests {
         assert_eq!(backlog.pop(PROMPT), Some(webhook(3)), "due first");
         backlog.set_claiming(webhook(3));
         // It has more, and is behind the others although its id or its instant is smaller.
-        backlog.claimed(webhook(3), Some(at(0)));
+        backlog.claimed(webhook(3), Some(at(0)), None);
         backlog.make_due_ready(at(20), |_| PROMPT);
         assert_eq!(popped(&mut backlog), [2, 1, 3]);
     }
@@ -171,7 +222,7 @@ mod tests {
         backlog.set_claiming(one);
         backlog.due_at(one, at(9));
         backlog.due_at(one, at(7));
-        backlog.claimed(one, Some(at(8)));
+        backlog.claimed(one, Some(at(8)), None);
         assert_eq!(backlog.next_due(), Some(at(7)));
         backlog.due_at(one, at(6));
         assert_eq!(backlog.next_due(), Some(at(6)));
@@ -195,7 +246,7 @@ mod tests {
         backlog.has_room(one, PROMPT);
         backlog.has_room(one, PROMPT);
         assert_eq!(popped(&mut backlog), [1]);
-        backlog.claimed(one, None);
+        backlog.claimed(one, None, None);
         assert!(!backlog.contains(one));
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{Timestamp, WebhookId};
+use invoicing_core::WebhookId;
 
 use super::DispatchContext;
 use super::PAUSE_MS;
@@ -14,9 +14,8 @@ use super::lane::MAX_REMEMBERED;
 use super::pace::{LATE, Pace};
 use super::record::{BatchOutcome, record_batch};
 use crate::Error;
-use crate::queue::Job;
 use crate::store::bulk_changes::NotedWebhook;
-use crate::store::claims::Claimant;
+use crate::store::claims::{Claimant, Claimed, Waiting, Wanted};
 use crate::store::settings::HostTask;
 use crate::store::{ServiceTables, ServiceTx};
 
@@ -60,15 +59,15 @@ const NOTE_MS: i64 = 30 * 60 * 1_000;
 
 /// What a poll of the table finds.
 pub(super) struct Polled {
-    /// Every webhook with deliveries that wait to be attempted, and when the next of them can be claimed.
-    pub(super) due: Vec<(WebhookId, Timestamp)>,
+    /// Every webhook with deliveries that wait to be attempted.
+    pub(super) waiting: Vec<Waiting>,
     /// The webhooks with [bulk work](super::bulk), ordered by id.
     pub(super) noted: Vec<NotedWebhook>,
 }
 
 pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     let now = context.env.now();
-    let (last_run, noted, mut due) = context
+    let (last_run, noted, mut waiting) = context
         .store
         .read_service(async move |tx| {
             let last_run = tx.settings().last_run(HostTask::Dispatcher).await?;
@@ -85,19 +84,23 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
     }
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
-    due.retain(|(webhook, _)| !skipping.contains(webhook));
-    Ok(Polled { due, noted })
+    waiting.retain(|waiting| !skipping.contains(&waiting.webhook));
+    Ok(Polled { waiting, noted })
 }
 
-/// Result of a claim for one webhook: the room that was reserved for it, the deliveries, when the next falls due.
-pub(super) type ClaimResult = (WebhookId, usize, Result<(Vec<Job>, Option<Timestamp>), Error>);
+/// Result of a claim for one webhook, with the room that was reserved for it.
+pub(super) type ClaimResult = (WebhookId, usize, Result<Claimed, Error>);
 
 /// Claims for several webhooks at once.
-pub(super) async fn claim(context: &DispatchContext, wanted: Vec<(WebhookId, usize)>) -> Vec<ClaimResult> {
+pub(super) async fn claim(context: &DispatchContext, wanted: Vec<Wanted>) -> Vec<ClaimResult> {
     let now = context.env.now();
     let (token, lease_until) = (context.queue.token(), context.queue.lease_from(now));
     let claimed = context.store.claim(Claimant { token, now, lease_until }, &wanted).await;
-    wanted.into_iter().zip(claimed).map(|((webhook, room), (_, claimed))| (webhook, room, claimed)).collect()
+    wanted
+        .into_iter()
+        .zip(claimed)
+        .map(|(wanted, (_, claimed))| (wanted.webhook, wanted.room, claimed))
+        .collect()
 }
 
 /// Records a batch. While the database is unavailable it is retried: an attempt that is not recorded is made again, while

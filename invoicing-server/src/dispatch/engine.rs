@@ -28,6 +28,7 @@ use super::slots::{Class, Slots};
 use super::{DispatchContext, DispatchReport, PAUSE_MS};
 use crate::Error;
 use crate::queue::{Job, LANE_ROOM, NewDelivery};
+use crate::store::claims::{Claimed, Waiting, Wanted};
 
 /// How often the table is polled without a request: wake-ups may be lost.
 const POLL_MS: i64 = 5_000;
@@ -133,7 +134,10 @@ impl<'a> Engine<'a> {
                 (batch, recorded) = &mut self.recording => self.recorded(&batch, recorded),
                 polled = &mut self.polling => self.polled(polled),
                 paces = &mut self.recalling => self.recalled(paces),
-                ended = &mut self.bulk_work.batch => self.bulk_work.ended(ended),
+                ended = &mut self.bulk_work.batch => {
+                    self.backlog.forget_start(ended.0.webhook);
+                    self.bulk_work.ended(ended);
+                }
                 claimed = &mut self.claiming => claimed.into_iter().for_each(|claimed| self.claimed(claimed)),
                 () = self.context.queue.wait() => {}
                 () = tokio::time::sleep(nap), if !self.is_stopping() => {}
@@ -157,9 +161,10 @@ impl<'a> Engine<'a> {
         self.next_poll = self.now().plus_millis(POLL_MS);
         self.lanes.forget(Instant::now());
         match polled {
-            Ok(Polled { due, noted }) => {
+            Ok(Polled { waiting, noted }) => {
                 self.bulk_work.set_noted(noted);
-                for (webhook, at) in due {
+                self.backlog.set_starts(&waiting);
+                for Waiting { webhook, at, .. } in waiting {
                     // Its place may have been freed by an operation that was rolled back.
                     self.backlog.has_room(webhook, self.lanes.health(webhook));
                     self.backlog.due_at(webhook, at);
@@ -231,7 +236,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Chooses webhooks to claim for, in turn, until so many are chosen in all or no room is left.
-    fn choose(&mut self, chosen: Health, most: usize, wanted: &mut Vec<(WebhookId, usize)>) {
+    fn choose(&mut self, chosen: Health, most: usize, wanted: &mut Vec<Wanted>) {
         while wanted.len() < most
             && let Some(webhook) = self.backlog.pop(chosen)
         {
@@ -247,25 +252,23 @@ impl<'a> Engine<'a> {
                 Some(0) => self.backlog.set_full(webhook),
                 Some(room) => {
                     self.backlog.set_claiming(webhook);
-                    wanted.push((webhook, room));
+                    wanted.push(Wanted { webhook, room, from: self.backlog.start(webhook) });
                 }
             }
         }
     }
 
     fn claimed(&mut self, (webhook, room, result): ClaimResult) {
-        let (jobs, next) = match result {
-            Ok(claimed) => claimed,
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries cannot be claimed");
-                (Vec::new(), Some(self.now().plus_millis(PAUSE_MS)))
-            }
-        };
+        let Claimed { jobs, next_due, last_due } = result.unwrap_or_else(|error| {
+            tracing::warn!(error = &error as &dyn std::error::Error, %webhook, "deliveries cannot be claimed");
+            let next_due = Some(self.now().plus_millis(PAUSE_MS));
+            Claimed { next_due, ..Claimed::default() }
+        });
         self.context.queue.free(webhook, room - jobs.len().min(room));
         for job in jobs {
             self.enqueue(job);
         }
-        self.backlog.claimed(webhook, next);
+        self.backlog.claimed(webhook, next_due, last_due);
         self.join_round(webhook);
         self.remove_if_untried(webhook);
     }
@@ -370,6 +373,7 @@ impl<'a> Engine<'a> {
             self.join_round(webhook);
         }
         for (webhook, at) in recorded.due {
+            self.backlog.forget_start(webhook);
             self.backlog.due_at(webhook, at);
         }
         self.report.add(recorded.report);

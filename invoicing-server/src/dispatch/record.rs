@@ -59,7 +59,7 @@ impl<'b> Batch<'b> {
 
     fn sent(&mut self, job: &'b Job, attempt: &SentAttempt) {
         let duration_ms = i64::try_from(attempt.duration.as_millis()).unwrap_or(i64::MAX);
-        let row = AttemptRow::new(job.delivery, job.number, attempt.at, duration_ms, attempt.outcome);
+        let row = AttemptRow::new(job, attempt.at, duration_ms, attempt.outcome);
         self.attempts.push(row);
         match attempt.next {
             NextStep::RetryAt(at) => self.retries.push((job, at)),
@@ -211,16 +211,14 @@ impl Recording<'_> {
 
     /// Skips the deliveries that have not ended and whose webhook has been disabled or removed.
     async fn skip(&mut self, batch: &Batch<'_>) -> Result<(), Error> {
-        let mut skipped = HashMap::<WebhookId, (Skipping, Vec<i64>)>::new();
+        let mut skipped = BTreeMap::<(&str, Timestamp), Vec<i64>>::new();
         for job in batch.retries.iter().map(|(job, _)| job).chain(&batch.disabled) {
-            if let Some(skipping) = self.skipping(job) {
-                let (_, ids) = skipped.entry(job.webhook).or_insert_with(|| (skipping, Vec::new()));
-                ids.push(job.delivery);
+            if let Some(Skipping { reason, since }) = self.skipping(job) {
+                // As a failure does.
+                skipped.entry((reason, self.now.max(since))).or_default().push(job.delivery);
             }
         }
-        for (Skipping { reason, since }, ids) in skipped.into_values() {
-            // As a failure does.
-            let at = self.now.max(since);
+        for ((reason, at), ids) in skipped {
             self.recorded.report.skipped += self.tx.deliveries().skip(&ids, reason, at, self.token).await?;
         }
         Ok(())

@@ -5,8 +5,8 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::ClientQuery;
-use crate::store::Tables;
 use crate::store::rows::from_json;
+use crate::store::{Prefetch, Tables};
 
 /// The clients of a company.
 ///
@@ -83,7 +83,7 @@ impl Clients<'_> {
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
         let fields = change.check()?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Client(id)], async move |mut tx| {
                 let client = tx.clients().find(id).await?;
                 if let Some(external_id) = fields.external_id() {
                     let owner = tx.clients().find_by_external_id(external_id).await?;

@@ -10,7 +10,7 @@ use super::Services;
 use crate::Error;
 use crate::env::Env;
 use crate::store::notification::Notification;
-use crate::store::{CompanyReader, CompanyTx, Operation, ServiceTables, Tables};
+use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.
 ///
@@ -158,7 +158,21 @@ impl CompanyHandle {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let written = self.services.store.write_company(self.id, operation).await;
+        self.write_prefetched(Vec::new(), operation).await
+    }
+
+    /// As [`Self::write`], for an operation that reads these records first.
+    pub(super) async fn write_prefetched<T, F>(
+        &self,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        let written = self.services.store.write_prefetched(self.id, records, operation).await;
         self.services.remind().await;
         written
     }

@@ -15,7 +15,7 @@ use crate::page::PageQuery;
 use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
 use crate::store::page::Reserve;
 use crate::store::rows::from_json;
-use crate::store::{CompanyTx, Tables};
+use crate::store::{CompanyTx, Prefetch, Tables};
 
 pub(crate) use held_dates::HeldDates;
 
@@ -130,7 +130,7 @@ impl Invoices<'_> {
     pub async fn convert(&self, quote: QuoteId) -> Result<Invoice, Error> {
         let known = self.0.quotes().known(quote).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Quote(quote)], async move |mut tx| {
                 let quote = tx.quotes().refresh(quote, known).await?;
                 convert(&mut tx, &quote).await
             })
@@ -141,7 +141,7 @@ impl Invoices<'_> {
     /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
         let known = self.known(id).await?;
-        let issued = self.0.write(async move |mut tx| {
+        let issued = self.0.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
             let draft = tx.invoices().refresh(id, known).await?;
             let issued = issue(&mut tx, &draft, due_date).await?;
             Ok((update(&mut tx, issued).await?, tx.change.today()))
@@ -159,7 +159,7 @@ impl Invoices<'_> {
         let new = NewPayment { reference, ..*payment };
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let invoice = tx.invoices().refresh(id, known).await?;
                 if let Some(reference) = &new.reference
                     && let Some(payment) = tx.invoices().find_payment_by_reference(id, reference).await?
@@ -178,7 +178,7 @@ impl Invoices<'_> {
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let known = self.known(id).await?;
-        let paid = self.0.write(async move |mut tx| {
+        let paid = self.0.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
             let mut invoice = tx.invoices().refresh(id, known).await?;
             let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
             if issued_on.is_some() {
@@ -210,7 +210,7 @@ impl Invoices<'_> {
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let invoice = tx.invoices().refresh(id, known).await?;
                 let mut payment = tx.invoices().find_payment(id, payment).await?;
                 if payment.reversed_at.is_some() {
@@ -228,7 +228,7 @@ impl Invoices<'_> {
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
                 update(&mut tx, canceled).await
             })

@@ -18,7 +18,7 @@ use crate::store::page::Reserve;
 use crate::store::quotes::InternalDetails;
 use crate::store::rows::from_json;
 use crate::store::signatures::ProofRecord;
-use crate::store::{CompanyChange, CompanyTx, Tables};
+use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 pub(super) use freezing::FrozenChange;
 pub(crate) use import::Numbering;
@@ -79,7 +79,7 @@ impl Quotes<'_> {
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
                 let quote = tx.quotes().refresh(id, known).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
@@ -134,7 +134,7 @@ impl Quotes<'_> {
     async fn accept_sent(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
                 let quote = tx.quotes().refresh(id, known).await?;
                 if quote.summary.sent_at.is_none() {
                     return Ok(None);
@@ -151,7 +151,7 @@ impl Quotes<'_> {
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
         let known = self.known(id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
                 let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
                 links::move_end(&mut tx, &rejected.record.summary).await?;
                 update(&mut tx, rejected).await
@@ -162,7 +162,7 @@ impl Quotes<'_> {
     /// Links a quote to an identifier of the caller's system, or unlinks it with `None`.
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
-        let external_id = self.0.write(async move |mut tx| {
+        let external_id = self.0.write_prefetched(vec![Prefetch::QuoteSummary(id)], async move |mut tx| {
             let quote = tx.quotes().find_summary(id).await?;
             let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
                 return Ok(quote.external_id);

@@ -5,33 +5,41 @@
 
 use std::time::Duration;
 
-use invoicing_core::{AttemptOutcome, DeliveryStatus, Timestamp, WebhookId};
+use invoicing_core::{AttemptOutcome, CompanyId, DeliveryStatus, EventId, Timestamp, WebhookId};
 use serde::Serialize;
 use sqlx::FromRow;
 use uuid::Uuid;
 
+use super::arguments::Argument;
 use super::deliveries::AllDeliveries;
 use super::query::Sql;
 use super::rows::to_json;
 use crate::Error;
+use crate::queue::Job;
 
-/// An attempt as its row: delivery, number, start, duration in milliseconds, and status or failure class.
+/// An attempt as its row: delivery, number, start, duration in milliseconds, and status or failure class. SQLite finds the
+/// rest by the delivery, PostgreSQL is told.
 #[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct AttemptRow(i64, i64, i64, i64, Option<u16>, Option<&'static str>);
+pub(crate) struct AttemptRow(
+    i64,
+    i64,
+    i64,
+    i64,
+    Option<u16>,
+    Option<&'static str>,
+    #[serde(skip)] CompanyId,
+    #[serde(skip)] EventId,
+    #[serde(skip)] WebhookId,
+);
 
 impl AttemptRow {
-    pub(crate) fn new(
-        delivery: i64,
-        number: u32,
-        at: Timestamp,
-        duration_ms: i64,
-        outcome: AttemptOutcome,
-    ) -> Self {
+    pub(crate) fn new(job: &Job, at: Timestamp, duration_ms: i64, outcome: AttemptOutcome) -> Self {
         let (status, failure) = match outcome {
             AttemptOutcome::Answered { status, .. } => (Some(status), None),
             AttemptOutcome::Failed(class) => (None, Some(class.as_str())),
         };
-        Self(delivery, number.into(), at.as_millis(), duration_ms, status, failure)
+        let Job { delivery, company, event, webhook, number, .. } = *job;
+        Self(delivery, number.into(), at.as_millis(), duration_ms, status, failure, company, event, webhook)
     }
 }
 
@@ -105,44 +113,53 @@ impl AllDeliveries<'_> {
     /// Adds a row per attempt; false where all of them are on record, because the answer to an earlier commit was lost.
     ///
     /// # Errors
-    /// Where only some of them are on record: the count does not tell which, so each has to be recorded by itself.
+    /// Where some of a batch are on record: each has to be recorded by itself.
     pub(crate) async fn insert_attempts(&mut self, attempts: &[AttemptRow]) -> Result<bool, Error> {
-        // PostgreSQL reads lists of columns twenty times as fast as JSON. Its limit makes it look up each delivery by its
-        // id, also where the statistics are old. SQLite needs the condition to tell ON CONFLICT from a join's ON.
-        const INSERT: Sql = Sql {
-            sqlite: "
-                INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
-                SELECT d.company_id, d.event_id, d.webhook_id,
-                    j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5
-                FROM json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true
-                ON CONFLICT DO NOTHING",
-            postgres: "
-                INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
-                SELECT d.company_id, d.event_id, d.webhook_id, a.number, a.at, a.took, nullif(a.status, 0), a.failure
-                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[])
-                    AS a(id, number, at, took, status, failure)
-                CROSS JOIN LATERAL
-                    (SELECT company_id, event_id, webhook_id FROM delivery WHERE id = a.id LIMIT 1) d
-                ON CONFLICT DO NOTHING",
-        };
+        // The condition tells ON CONFLICT from a join's ON.
+        const SQLITE: &str = "
+            INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
+            SELECT d.company_id, d.event_id, d.webhook_id,
+                j.value ->> 1, j.value ->> 2, j.value ->> 3, j.value ->> 4, j.value ->> 5
+            FROM json_each($1) j JOIN delivery d ON d.id = j.value ->> 0 WHERE true
+            ON CONFLICT DO NOTHING";
         let inserted = if self.0.is_shared() {
-            let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
-            let (ids, numbers) = (column(|row| row.0), column(|row| row.1));
-            let (starts, durations) = (column(|row| row.2), column(|row| row.3));
-            let statuses = column(|row| row.4.map_or(0, i64::from));
-            let failures: Vec<Option<String>> = attempts.iter().map(|row| row.5.map(str::to_owned)).collect();
-            self.0
-                .query(INSERT, &[&ids, &numbers, &starts, &durations, &statuses, &failures])
-                .execute()
-                .await?
+            self.insert_attempts_shared(attempts).await?
         } else {
-            self.0.query(INSERT, &[&to_json(&attempts)?]).execute().await?
+            self.0.query(SQLITE, &[&to_json(&attempts)?]).execute().await?
         };
         match inserted {
             0 => Ok(false),
             inserted if inserted == attempts.len() as u64 => Ok(true),
             _ => Err(Error::internal("some attempts of a batch are on record")),
         }
+    }
+
+    async fn insert_attempts_shared(&mut self, attempts: &[AttemptRow]) -> Result<u64, Error> {
+        // Lists of columns are read twenty times as fast as JSON.
+        const INSERT: &str = "
+            INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
+            SELECT company, event, webhook, number, at, took, nullif(status, 0), failure
+            FROM unnest(
+                $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[]
+            ) AS a(company, event, webhook, number, at, took, status, failure)";
+        // To look for a conflict costs a third of the insertion, so a batch with one fails as a whole.
+        const INSERT_ONE: &str = "
+            INSERT INTO attempt (company_id, event_id, webhook_id, number, at, duration_ms, status, failure)
+            SELECT company, event, webhook, number, at, took, nullif(status, 0), failure
+            FROM unnest(
+                $1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[]
+            ) AS a(company, event, webhook, number, at, took, status, failure)
+            ON CONFLICT DO NOTHING";
+        let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
+        let ids = |of: fn(&AttemptRow) -> Uuid| attempts.iter().map(of).collect::<Vec<Uuid>>();
+        let (companies, events, webhooks) = (ids(|row| row.6.0), ids(|row| row.7.0), ids(|row| row.8.0));
+        let (numbers, starts, durations) = (column(|row| row.1), column(|row| row.2), column(|row| row.3));
+        let statuses = column(|row| row.4.map_or(0, i64::from));
+        let failures: Vec<Option<String>> = attempts.iter().map(|row| row.5.map(str::to_owned)).collect();
+        let arguments: [&dyn Argument; 8] =
+            [&companies, &events, &webhooks, &numbers, &starts, &durations, &statuses, &failures];
+        let insert = if attempts.len() == 1 { INSERT_ONE } else { INSERT };
+        Ok(self.0.query(insert, &arguments).execute().await?)
     }
 
     /// Counts attempts of deliveries that have not ended. Where the claim is gone, an attempt counts in all, but not

@@ -28,8 +28,36 @@ pub(crate) struct Claimant {
     pub(crate) lease_until: Timestamp,
 }
 
-/// Claimed deliveries of a webhook, oldest first, and when its next one falls due.
-pub(crate) type Claimed = (Vec<Job>, Option<Timestamp>);
+/// A webhook that deliveries are claimed for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    pub(crate) webhook: WebhookId,
+    /// How many at most.
+    pub(crate) room: usize,
+    /// Those that fell due earlier are left to a claim after the next poll. SQLite claims them too.
+    pub(crate) from: Timestamp,
+}
+
+/// What was claimed for a webhook.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    /// Oldest first.
+    pub(crate) jobs: Vec<Job>,
+    /// When its next delivery falls due.
+    pub(crate) next_due: Option<Timestamp>,
+    /// When the last of these fell due. SQLite does not say.
+    pub(crate) last_due: Option<Timestamp>,
+}
+
+/// A webhook with pending deliveries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) webhook: WebhookId,
+    /// When the next of them can be claimed.
+    pub(crate) at: Timestamp,
+    /// When the first of them that can be claimed by now, or any of them, fell due. SQLite does not say.
+    pub(crate) from: Option<Timestamp>,
+}
 
 /// A claimed delivery: row id, company, event, attempts, claims, number, kind and body of its event.
 #[derive(Deserialize)]
@@ -65,21 +93,29 @@ struct ClaimRow {
     next_due: Option<i64>,
 }
 
+#[cfg(feature = "postgres")]
 #[derive(FromRow)]
 struct DueRow {
     webhook_id: Uuid,
     at: i64,
 }
 
+#[derive(FromRow)]
+struct WaitingRow {
+    webhook_id: Uuid,
+    at: i64,
+    from_at: Option<i64>,
+}
+
 impl AllDeliveries<'_> {
     /// Every webhook with pending deliveries, and when the next of them can be claimed: when the first unclaimed one falls
     /// due, or else when the first lease ends.
-    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<Vec<(WebhookId, Timestamp)>, Error> {
+    pub(crate) async fn next_due(&mut self, now: Timestamp) -> Result<Vec<Waiting>, Error> {
         // On PostgreSQL the index leads from one webhook with pending deliveries to the next: webhooks without any cost
-        // nothing.
+        // nothing. The way to the first one passes entries that no vacuum has removed, and is gone once.
         const NEXT_DUE: Sql = Sql {
             sqlite: "
-                SELECT webhook_id, at FROM (
+                SELECT webhook_id, at, NULL AS from_at FROM (
                     SELECT w.id AS webhook_id, coalesce(
                         (
                             SELECT due_at FROM delivery d
@@ -95,36 +131,38 @@ impl AllDeliveries<'_> {
             postgres: "
                 WITH RECURSIVE waiting AS (
                     (
-                        SELECT webhook_id, held_until FROM delivery WHERE status = 'pending'
+                        SELECT webhook_id, due_at, held_until FROM delivery WHERE status = 'pending'
                         ORDER BY webhook_id, due_at LIMIT 1
                     )
                     UNION ALL
-                    SELECT d.webhook_id, d.held_until FROM waiting w
+                    SELECT d.webhook_id, d.due_at, d.held_until FROM waiting w
                     CROSS JOIN LATERAL (
-                        SELECT webhook_id, held_until FROM delivery
+                        SELECT webhook_id, due_at, held_until FROM delivery
                         WHERE status = 'pending' AND webhook_id > w.webhook_id
                         ORDER BY webhook_id, due_at LIMIT 1
                     ) d
                 )
-                SELECT webhook_id, coalesce(
-                    (
-                        SELECT due_at FROM delivery d
-                        WHERE d.webhook_id = w.webhook_id AND d.status = 'pending' AND d.held_until <= $1
-                        ORDER BY due_at LIMIT 1
-                    ),
-                    held_until
-                ) AS at FROM waiting w",
+                SELECT w.webhook_id, coalesce(d.due_at, w.held_until) AS at, coalesce(d.due_at, w.due_at) AS from_at
+                FROM waiting w LEFT JOIN LATERAL (
+                    SELECT due_at FROM delivery
+                    WHERE webhook_id = w.webhook_id AND status = 'pending' AND due_at >= w.due_at AND held_until <= $1
+                    ORDER BY due_at LIMIT 1
+                ) d ON true",
         };
-        let rows: Vec<DueRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
-        Ok(rows.into_iter().map(|row| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at))).collect())
+        let rows: Vec<WaitingRow> = self.0.query(NEXT_DUE, &[&now]).fetch_all().await?;
+        let waiting = |row: WaitingRow| Waiting {
+            webhook: WebhookId(row.webhook_id),
+            at: Timestamp::from_millis(row.at),
+            from: row.from_at.map(Timestamp::from_millis),
+        };
+        Ok(rows.into_iter().map(waiting).collect())
     }
 
     /// Claims due deliveries of one webhook, in SQLite.
     pub(super) async fn claim_one(
         &mut self,
         claimant: Claimant,
-        webhook: WebhookId,
-        room: usize,
+        Wanted { webhook, room, .. }: Wanted,
     ) -> Result<Claimed, Error> {
         // Two statements in one call: the deliveries as one row, since every row is a hop between threads, with the
         // instant at which the next one falls due; and the claim.
@@ -157,8 +195,10 @@ impl AllDeliveries<'_> {
         let row: ClaimRow =
             self.0.query(CLAIM, &[&token, &lease_until, &webhook, &now, &limit]).fetch_one().await?;
         let claimed: Vec<ClaimedRow> = from_json(row.claimed, "delivery", webhook)?;
-        let next = if claimed.len() >= room { Some(now) } else { row.next_due.map(Timestamp::from_millis) };
-        Ok((claimed.into_iter().map(|row| claimant.job(webhook, row)).collect(), next))
+        let next_due =
+            if claimed.len() >= room { Some(now) } else { row.next_due.map(Timestamp::from_millis) };
+        let jobs = claimed.into_iter().map(|row| claimant.job(webhook, row)).collect();
+        Ok(Claimed { jobs, next_due, last_due: None })
     }
 
     /// Releases claimed deliveries that were not attempted; how many. The number of the claim is not used again.

@@ -4,6 +4,7 @@ use invoicing_core::{Client, ClientId};
 
 use super::arguments::Cell;
 use super::deferred::{Reads, Write};
+use super::prefetch::Find;
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
@@ -67,14 +68,19 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
         ) items",
 };
 
+pub(super) static FIND: Find = Find {
+    name: "find_client",
+    table: "client",
+    sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
+};
+
 /// The clients of a company.
 pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
 
 impl ClientTable<'_> {
     pub(crate) async fn find(&mut self, id: ClientId) -> Result<Client, Error> {
-        const FIND: &str = "SELECT record, version FROM client WHERE company_id = $1 AND id = $2";
-        let find = self.0.query_of(Reads::Record("client", id.0), FIND, &[&id]);
-        let row: Option<RecordRow> = find.fetch_optional().await?;
+        let row: Option<RecordRow> = self.0.find(&FIND, id.0).await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 

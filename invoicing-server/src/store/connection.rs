@@ -85,6 +85,9 @@ impl Connection {
                 let query =
                     arguments.fold(sqlx::query(sql.postgres), |query, value| value.bind_postgres(query));
                 let leaves_trace = !sql.postgres.trim_start().starts_with("SELECT");
+                if leaves_trace {
+                    session.drop_prefetched();
+                }
                 return Query::Postgres { session, query, reads, leaves_trace };
             }
         };

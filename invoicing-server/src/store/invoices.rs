@@ -11,6 +11,7 @@ use super::arguments::Cell;
 use super::deferred::{Reads, Write};
 use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
+use super::prefetch::Find;
 use super::query::Sql;
 #[cfg(feature = "postgres")]
 use super::rows::Detail;
@@ -20,12 +21,24 @@ use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageQuery;
 
-const FIND: Sql = Sql {
-    sqlite: "
-        SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
-        LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-        WHERE d.company_id = $1 AND d.id = $2",
-    postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
+pub(super) static FIND: Find = Find {
+    name: "find_invoice",
+    table: "invoice",
+    sql: Sql {
+        sqlite: "
+            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
+            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+            WHERE d.company_id = $1 AND d.id = $2",
+        postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
+    },
+    comes_along: " AND octet_length(lines) <= 8192",
+};
+
+static FIND_SUMMARY: Find = Find {
+    name: "find_invoice_summary",
+    table: "invoice",
+    sql: Sql::both("SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
 };
 
 /// The lines of a record, where they are large.
@@ -196,17 +209,13 @@ impl InvoiceTable<'_> {
     }
 
     async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
-        let find = self.0.query_of(Reads::Record("invoice", id.0), FIND, &[&id]);
-        let parts: Option<JsonParts> = find.fetch_optional().await?;
+        let parts: Option<JsonParts> = self.0.find(&FIND, id.0).await?;
         parts.ok_or(Error::NotFound)
     }
 
     /// The invoice without lines and detail.
     pub(crate) async fn find_summary(&mut self, id: InvoiceId) -> Result<InvoiceSummary, Error> {
-        const FIND: &str = "
-            SELECT summary || '}' AS record, version FROM invoice WHERE company_id = $1 AND id = $2";
-        let find = self.0.query_of(Reads::Record("invoice", id.0), FIND, &[&id]);
-        let row: Option<RecordRow> = find.fetch_optional().await?;
+        let row: Option<RecordRow> = self.0.find(&FIND_SUMMARY, id.0).await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 

@@ -31,6 +31,7 @@ mod operation;
 pub(crate) mod page;
 #[cfg(feature = "postgres")]
 pub(crate) mod postgres;
+mod prefetch;
 pub(crate) mod projects;
 mod query;
 pub(crate) mod quotes;
@@ -61,7 +62,7 @@ use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary
 
 use crate::Error;
 pub(crate) use change::CompanyChange;
-use claims::{Claimant, Claimed};
+use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
@@ -70,6 +71,7 @@ pub(crate) use operation::Operation;
 use page::Reserve;
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
+pub(crate) use prefetch::Prefetch;
 use rows::Detail;
 pub(crate) use service::{ServiceReader, ServiceTables, ServiceTx};
 use sqlite::Sqlite;
@@ -199,7 +201,21 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write(Some(company), move |tx| {
+        self.write_prefetched(company, Vec::new(), operation).await
+    }
+
+    /// As [`Self::write_company`], for an operation that reads these records first.
+    pub(crate) async fn write_prefetched<T, F>(
+        &self,
+        company: CompanyId,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        self.write(Some(company), records, move |tx| {
             Box::pin(async move { operation(tx.company(company).await?).await })
         })
         .await
@@ -211,15 +227,20 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(None, move |tx| Box::pin(operation(tx))).await
+        self.write(None, Vec::new(), move |tx| Box::pin(operation(tx))).await
     }
 
-    /// Runs an operation in a transaction. `company`: the one whose row it locks.
+    /// Runs an operation in a transaction. `company`: the one whose row it locks. `records`: what it reads of it first.
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "one task writes to a SQLite file")
     )]
-    async fn write<T, F>(&self, company: Option<CompanyId>, operation: F) -> Result<T, Error>
+    async fn write<T, F>(
+        &self,
+        company: Option<CompanyId>,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> Result<T, Error>
     where
         T: Send + 'static,
         F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
@@ -227,15 +248,15 @@ impl Store {
         match self {
             Self::Sqlite(database) => database.writer.run(operation).await,
             #[cfg(feature = "postgres")]
-            Self::Postgres(database) => database.write(company, operation).await,
+            Self::Postgres(database) => database.write(company, records, operation).await,
         }
     }
 
-    /// Claims due deliveries of several webhooks, with room for so many of each.
+    /// Claims due deliveries of several webhooks.
     pub(crate) async fn claim(
         &self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         match self {
             Self::Sqlite(database) => database.claim(claimant, wanted).await,

@@ -24,10 +24,17 @@ pub(super) struct Sql {
     pub(super) postgres: &'static str,
 }
 
-/// A statement that both databases understand.
+impl Sql {
+    /// A statement that both databases understand.
+    pub(super) const fn both(statement: &'static str) -> Self {
+        Self { sqlite: statement, postgres: statement }
+    }
+}
+
+/// As [`Sql::both`].
 impl From<&'static str> for Sql {
     fn from(statement: &'static str) -> Self {
-        Self { sqlite: statement, postgres: statement }
+        Self::both(statement)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What the statements of a company's tables run on.
 
 use invoicing_core::CompanyId;
+use uuid::Uuid;
 
 use super::arguments::{Argument, Cell};
 use super::connection::Connection;
 use super::deferred::{Reads, Write};
-use super::query::{Query, Sql};
+use super::prefetch::Find;
+use super::query::{Query, Row, Sql};
 use crate::Error;
 
 /// A connection, and the company whose records may be reached with it.
@@ -30,6 +32,21 @@ impl Scope<'_> {
         let company: &dyn Argument = &self.company;
         let arguments = [company].into_iter().chain(arguments.iter().copied());
         self.connection.bind(statement.into(), arguments, reads)
+    }
+
+    /// The row of a record, which may have come along as the transaction began.
+    pub(super) async fn find<R: Row>(
+        &mut self,
+        find: &'static Find,
+        id: Uuid,
+    ) -> Result<Option<R>, sqlx::Error> {
+        #[cfg(feature = "postgres")]
+        if let Connection::Postgres(session, _) = &*self.connection
+            && let Some(row) = session.prefetched(find, self.company, id)
+        {
+            return R::from_row(row).map(Some);
+        }
+        self.query_of(Reads::Record(find.table, id), find.sql, &[&id]).fetch_optional().await
     }
 
     /// A write that may wait for the end of the operation. `$1` is the company, `$2` the first of the arguments.

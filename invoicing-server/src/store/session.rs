@@ -8,13 +8,16 @@ use std::io;
 use std::time::Duration;
 
 use futures_util::TryStreamExt as _;
+use invoicing_core::CompanyId;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, Decode, Either, PgConnection, Postgres, Row as _, Type};
 use tokio::time::timeout;
+use uuid::Uuid;
 
 use super::arguments::Cell;
 use super::deferred::{Deferred, Reads, Statement, Write};
+use super::prefetch::{Find, Prefetch};
 use super::versions::newer;
 use crate::Error;
 
@@ -29,6 +32,8 @@ pub(crate) struct Session {
     /// A statement has failed, so that a commit would be a rollback.
     pub(super) failed: bool,
     writes: Writes,
+    /// What came along as the transaction began, and has not been changed by it.
+    prefetched: Vec<(CompanyId, Prefetch, PgRow)>,
 }
 
 /// What a transaction has written.
@@ -51,7 +56,13 @@ impl Session {
             is_waiting: false,
             failed: false,
             writes: Writes::default(),
+            prefetched: Vec::new(),
         }
+    }
+
+    /// Whether another transaction can begin on it.
+    pub(super) fn is_free(&self) -> bool {
+        !self.in_transaction && !self.is_waiting
     }
 
     /// Sends statements and waits for the answer, but not without end.
@@ -98,7 +109,31 @@ impl Session {
             self.send_deferred().await?;
         }
         self.writes.deferred.push(write, cells);
+        self.prefetched.retain(|(_, record, _)| {
+            let (find, id) = record.find();
+            find.table != write.table || !self.writes.deferred.concerns(Reads::Record(find.table, id))
+        });
         Ok(())
+    }
+
+    /// Keeps rows that came along.
+    pub(super) fn keep_prefetched(&mut self, rows: Vec<(CompanyId, Prefetch, PgRow)>) {
+        self.prefetched = rows;
+    }
+
+    /// Drops the rows that came along, before a statement that may change them.
+    pub(super) fn drop_prefetched(&mut self) {
+        self.prefetched.clear();
+    }
+
+    /// The row of a record, where it came along.
+    pub(super) fn prefetched(&self, find: &'static Find, company: CompanyId, id: Uuid) -> Option<&PgRow> {
+        let is_it = |record: Prefetch| {
+            let (found_by, its_id) = record.find();
+            std::ptr::eq(found_by, find) && its_id == id
+        };
+        let row = self.prefetched.iter().find(|(of, record, _)| *of == company && is_it(*record));
+        row.map(|(_, _, row)| row)
     }
 
     /// Sends the writes that wait.
@@ -143,7 +178,8 @@ impl Session {
 
     /// Begins a transaction with statements of our own making; the rows of each of them.
     pub(super) async fn begin(&mut self, statements: String) -> Result<Vec<Vec<PgRow>>, sqlx::Error> {
-        self.in_transaction = true;
+        (self.in_transaction, self.failed) = (true, false);
+        (self.writes, self.prefetched) = (Writes::default(), Vec::new());
         self.run(statements).await
     }
 

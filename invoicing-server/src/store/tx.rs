@@ -39,14 +39,32 @@ pub(crate) struct Tx {
     /// Row ids for deliveries: of a block that belongs to this transaction alone, or all that are left where no other
     /// process writes.
     delivery_ids: Range<i64>,
-    /// Deliveries that go to the dispatcher after the commit.
-    new_deliveries: Vec<NewDelivery>,
+    new_deliveries: NewDeliveries,
     /// What runs after the commit.
     hooks: Vec<Box<dyn FnOnce() + Send>>,
     /// What other nodes are told after the commit.
     notifications: Vec<Notification>,
     /// Events recorded by the operation under way.
     events: u16,
+}
+
+/// Deliveries that go to the dispatcher after the commit. Dropped before it, they free the room that is reserved for them.
+struct NewDeliveries {
+    queue: Arc<Queue>,
+    waiting: Vec<NewDelivery>,
+}
+
+impl NewDeliveries {
+    /// Drops those after the first ones.
+    fn truncate(&mut self, kept: usize) {
+        self.queue.undo(&self.waiting.split_off(kept));
+    }
+}
+
+impl Drop for NewDeliveries {
+    fn drop(&mut self) {
+        self.truncate(0);
+    }
 }
 
 /// Where an operation began, to drop what it left for after the commit.
@@ -59,11 +77,12 @@ pub(super) struct Savepoint {
 
 impl Tx {
     pub(super) fn new(connection: Connection, context: Arc<StoreContext>, delivery_ids: Range<i64>) -> Self {
+        let new_deliveries = NewDeliveries { queue: Arc::clone(&context.queue), waiting: Vec::new() };
         Self {
             connection,
             context,
             delivery_ids,
-            new_deliveries: Vec::new(),
+            new_deliveries,
             hooks: Vec::new(),
             notifications: Vec::new(),
             events: 0,
@@ -117,7 +136,7 @@ impl Tx {
 
     /// Passes deliveries to the dispatcher after the commit.
     pub(crate) fn push_new(&mut self, deliveries: impl IntoIterator<Item = NewDelivery>) {
-        self.new_deliveries.extend(deliveries);
+        self.new_deliveries.waiting.extend(deliveries);
     }
 
     /// Runs `hook` once the transaction is committed and its deliveries are handed over, whether or not the caller still
@@ -156,7 +175,7 @@ impl Tx {
         self.events = 0;
         self.connection.begin_operation();
         Savepoint {
-            new_deliveries: self.new_deliveries.len(),
+            new_deliveries: self.new_deliveries.waiting.len(),
             hooks: self.hooks.len(),
             notifications: self.notifications.len(),
         }
@@ -166,8 +185,7 @@ impl Tx {
     pub(super) fn undo_to(&mut self, mark: Savepoint) -> bool {
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
-        let rolled_back = self.new_deliveries.split_off(mark.new_deliveries);
-        self.queue().undo(&rolled_back);
+        self.new_deliveries.truncate(mark.new_deliveries);
         self.connection.roll_back_operation()
     }
 
@@ -178,10 +196,11 @@ impl Tx {
         if let Some(on_incoming) = self.context.on_incoming.get() {
             notifications.iter().copied().map(Incoming::Notification).for_each(on_incoming);
         }
+        let new_deliveries = std::mem::take(&mut self.new_deliveries.waiting);
         let mut untaken = Vec::new();
-        if !self.new_deliveries.is_empty() {
-            notifications.extend(self.new_deliveries.iter().filter_map(Notification::of));
-            untaken = self.context.queue.hand_over(std::mem::take(&mut self.new_deliveries));
+        if !new_deliveries.is_empty() {
+            notifications.extend(new_deliveries.iter().filter_map(Notification::of));
+            untaken = self.context.queue.hand_over(new_deliveries);
         }
         self.hooks.drain(..).for_each(|hook| hook());
         (notifications, untaken)

@@ -108,7 +108,7 @@ async fn on(database: &str, targets: [&str; 2]) {
 async fn description(what: &str, path: &str, data: &Data, [ours, _, bare]: &mut [Peer; 3]) {
     let get = request(&data.key, vec![path.to_owned()]);
     let body = call(&mut connect(data.address).await, get(0)).await.into_body();
-    println!("{what}: {} bytes", body.len());
+    println!("{what}: {} bytes, over {FEW_CONNECTIONS} connections", body.len());
     let address = address(&bare.ask(&json!(String::from_utf8_lossy(&body))).await);
     let sides = [(&*ours, data.address), (&*bare, address)];
     let (rates, costs) = rounds(FEW_CONNECTIONS, &sides, get).await;

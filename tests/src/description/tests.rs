@@ -60,24 +60,35 @@ fn changed(value: &Value, change: &impl Fn(&Map<String, Value>) -> Vec<Map<Strin
     }
 }
 
+/// Each version with a member more.
+fn added(example: &Value) -> Vec<Value> {
+    let versions = changed(example, &|members| {
+        let mut members = members.clone();
+        members.insert("internalCost".to_owned(), 1.into());
+        vec![members]
+    });
+    assert!(!versions.is_empty());
+    versions
+}
+
+/// Each version with a member less.
+fn dropped(example: &Value) -> Vec<Value> {
+    let versions = changed(example, &|members| {
+        let without = |name: &String| {
+            members.iter().filter(|(n, _)| *n != name).map(|(n, v)| (n.clone(), v.clone())).collect()
+        };
+        members.keys().map(without).collect()
+    });
+    assert!(!versions.is_empty());
+    versions
+}
+
 /// Rules: REFERENCE-5
 #[test]
 fn an_answer_with_a_property_more_or_less_anywhere_is_a_fault() {
     for (method, path, status, example) in examples() {
         check_answer(&method, &path, &answer(status, example.clone()));
-        let added = changed(&example, &|members| {
-            let mut members = members.clone();
-            members.insert("internalCost".to_owned(), 1.into());
-            vec![members]
-        });
-        let dropped = changed(&example, &|members| {
-            let without = |name: &String| {
-                members.iter().filter(|(n, _)| *n != name).map(|(n, v)| (n.clone(), v.clone())).collect()
-            };
-            members.keys().map(without).collect()
-        });
-        assert!(!added.is_empty() && !dropped.is_empty());
-        for wrong in added.into_iter().chain(dropped) {
+        for wrong in added(&example).into_iter().chain(dropped(&example)) {
             let fault = DESCRIPTION.answer(&method, &path, &answer(status, wrong.clone()));
             assert!(fault.is_err(), "{method} {path} {status}: {wrong}");
         }
@@ -96,15 +107,46 @@ fn a_delivery_with_a_property_more_or_less_is_a_fault() {
         }
         let example = &webhook["post"]["requestBody"]["content"]["application/json"]["example"];
         check_delivery(&headers, example).unwrap();
-        let mut added = example.clone();
-        added["data"]["lines"] = json!([]);
-        assert!(check_delivery(&headers, &added).is_err(), "{event}");
-        let mut dropped = example.clone();
-        dropped["data"].as_object_mut().unwrap().remove("id");
-        assert!(check_delivery(&headers, &dropped).is_err(), "{event}");
-        headers.remove("x-service-event-id");
-        assert!(check_delivery(&headers, example).is_err(), "{event}");
+        for version in added(example).into_iter().chain(dropped(example)) {
+            let is_described = lacks_a_conditional_member(&version, example);
+            assert_eq!(check_delivery(&headers, &version).is_ok(), is_described, "{event}: {version}");
+        }
+        for name in headers.keys() {
+            let mut without = headers.clone();
+            without.remove(name);
+            assert!(check_delivery(&without, example).is_err(), "{event} without {name}");
+        }
+        headers.insert("x-service-attempt", "1".parse().unwrap());
+        assert!(check_delivery(&headers, example).is_err(), "{event}: a header more");
     }
+}
+
+/// Members of a delivery's `data` that are left out where they do not apply.
+const CONDITIONAL: [&str; 4] = ["signedAt", "acceptedAt", "signedByName", "signedByEmail"];
+
+/// Whether a version of a delivery lacks one of them.
+fn lacks_a_conditional_member(version: &Value, example: &Value) -> bool {
+    let has = |event: &Value, name: &str| event["data"].get(name).is_some();
+    version["data"].is_object() && CONDITIONAL.iter().any(|name| has(example, name) && !has(version, name))
+}
+
+/// Rules: REFERENCE-5
+#[test]
+fn an_answer_with_a_header_more_or_less_is_a_fault() {
+    let path = "/api/v1/quotes/x";
+    let body = json!({"error": {"code": "overloaded", "message": "m"}});
+    let mut whole = answer(503, body);
+    whole.headers.insert("retry-after", "1".parse().unwrap());
+    check_answer("GET", path, &whole);
+    for name in ["x-request-id", "cache-control", "retry-after"] {
+        let mut less = Answer { headers: whole.headers.clone(), ..answer(503, whole.json.clone()) };
+        less.headers.remove(name);
+        let fault = DESCRIPTION.answer("GET", path, &less);
+        assert!(fault.is_err_and(|fault| fault.ends_with("is missing")), "{name}");
+    }
+    whole.headers.insert("x-internal-node", "7".parse().unwrap());
+    let fault = DESCRIPTION.answer("GET", path, &whole);
+    assert_eq!(fault, Err("the header x-internal-node is not described".to_owned()));
 }
 
 #[test]

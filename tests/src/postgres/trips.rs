@@ -1,4 +1,4 @@
-//! A proxy on loopback in front of PostgreSQL that counts trips, and makes them longer.
+//! A proxy on loopback in front of PostgreSQL that counts trips, makes them longer, and holds one.
 //!
 //! A trip is what a client sends up to a `Sync`, or a simple query, until the server is ready for the next one.
 
@@ -31,6 +31,8 @@ struct Shared {
     port: u16,
     delay: Duration,
     answered: Mutex<Vec<String>>,
+    /// A part of the statements of the trip that is to be held, and for how long.
+    held: Mutex<Option<(String, Duration)>>,
 }
 
 impl TripProxy {
@@ -41,7 +43,8 @@ impl TripProxy {
         let here = listener.local_addr().expect("its address");
         let (host, port) = (server.get_host().to_owned(), server.get_port());
         let url = server.host(&here.ip().to_string()).port(here.port()).to_url_lossy().to_string();
-        let shared = Arc::new(Shared { host, port, delay, answered: Mutex::default() });
+        let shared =
+            Arc::new(Shared { host, port, delay, answered: Mutex::default(), held: Mutex::default() });
         let mut tasks = JoinSet::new();
         tasks.spawn(accept(listener, Arc::clone(&shared)));
         Self { url, shared, _tasks: tasks }
@@ -55,6 +58,26 @@ impl TripProxy {
     /// The statements of each trip that was answered since the last call.
     pub fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.shared.answered.lock().expect("no panic"))
+    }
+
+    /// The next trip with this in its statements reaches the server so much later. Its connection carries nothing meanwhile,
+    /// not even its end.
+    pub fn hold_next(&self, part: &str, by: Duration) {
+        *self.shared.held.lock().expect("no panic") = Some((part.to_owned(), by));
+    }
+
+    /// Whether that trip has come.
+    pub fn has_held(&self) -> bool {
+        self.shared.held.lock().expect("no panic").is_none()
+    }
+}
+
+impl Shared {
+    /// How much longer a trip takes.
+    fn delay_of(&self, statements: &str) -> Duration {
+        let held =
+            self.held.lock().expect("no panic").take_if(|(part, _)| statements.contains(part.as_str()));
+        held.map_or(self.delay, |(_, by)| by)
     }
 }
 
@@ -84,8 +107,10 @@ async fn carry(client: TcpStream, shared: &Shared) -> io::Result<()> {
                     // The server need not answer these before it has a `Sync`.
                     b'P' | b'B' | b'D' | b'E' | b'C' => continue,
                     b'S' | b'Q' => {
-                        unanswered.push_back(std::mem::take(&mut trip).join("; "));
-                        wait(shared.delay).await;
+                        let statements = std::mem::take(&mut trip).join("; ");
+                        let delay = shared.delay_of(&statements);
+                        unanswered.push_back(statements);
+                        wait(delay).await;
                     }
                     _ => {}
                 }

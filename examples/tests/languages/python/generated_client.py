@@ -3,12 +3,14 @@ may send."""
 
 import datetime, json, os, sys, uuid
 
+import httpx
 from invoicing_api import AuthenticatedClient
 from invoicing_api.api.clients import create_client, list_clients
 from invoicing_api.api.invoices import get_invoice, list_invoices
 from invoicing_api.api.quotes import get_quote, get_quote_document, link_quote, list_quotes
 from invoicing_api.models import (
-    ClientPage, Error, ListQuotesInclude, ListQuotesStatus, NewClient, NewQuoteLink, QuoteCreatedEvent, QuoteItem,
+    ClientPage, Error, InvoiceCreatedEvent, InvoicePaidEvent, ListQuotesInclude, ListQuotesStatus, NewClient,
+    NewQuoteLink, PingEvent, ProjectCompletedEvent, QuoteAcceptedEvent, QuoteCreatedEvent, QuoteSignedEvent,
 )
 
 client = AuthenticatedClient(os.environ["BASE_URL"], token=os.environ["API_KEY"], raise_on_unexpected_status=True)
@@ -40,10 +42,39 @@ assert get_invoice.sync(invoice.id, client=client).lines
 missing = get_invoice.sync(uuid.uuid4(), client=client)
 assert isinstance(missing, Error) and missing.error.code == "not_found", missing
 
-# A status and a field that are not there yet.
-later = QuoteItem.from_dict({**item.to_dict(), "status": "ARCHIVED", "archivedBy": {"name": "Zoé"}})
-assert later.status == "ARCHIVED" and later["archivedBy"] == {"name": "Zoé"}, later
-archived, created = json.load(sys.stdin)
-event = QuoteCreatedEvent.from_dict(created)
-assert event.data.status == "ARCHIVED" and event.data["archivedBy"] == {"name": "Zoé"}, event
+EVENTS = {
+    "quote.created": QuoteCreatedEvent, "quote.signed": QuoteSignedEvent, "quote.accepted": QuoteAcceptedEvent,
+    "invoice.created": InvoiceCreatedEvent, "invoice.paid": InvoicePaidEvent,
+    "project.completed": ProjectCompletedEvent, "ping": PingEvent,
+}
+
+
+def read(event):
+    """An event as its model; `None` where the kind is not known."""
+    model = EVENTS.get(event["event"])
+    return model and model.from_dict(event)
+
+
+def answered(status, body):
+    """The client of a service of a later version, which answers so."""
+    transport = httpx.MockTransport(lambda request: httpx.Response(status, json=body))
+    return AuthenticatedClient("http://later", token="isk_", httpx_args={"transport": transport})
+
+
+events = json.load(sys.stdin)
+for event in events["recorded"]:
+    known = read(event)
+    assert (known.event, str(known.data.id)) == (event["event"], event["data"]["id"]), event
+
+# A kind, a status, a code of an error and fields that are not there yet.
+archived, created = events["later"]
+assert read(archived) is None, archived
+data = read(created).data
+assert data.status == "ARCHIVED" and data["archivedBy"] == {"name": "Zoé"}, data
+later = {**item.to_dict(), "status": "ARCHIVED", "archivedBy": {"name": "Zoé"}}
+grown = list_quotes.sync(client=answered(200, {**page.to_dict(), "data": [later], "total": 1}))
+[record] = grown.data
+assert record.status == "ARCHIVED" and record["archivedBy"] == {"name": "Zoé"} and grown["total"] == 1, grown
+frozen = get_quote.sync(item.id, client=answered(404, {"error": {"code": "frozen", "message": "m", "since": 1}}))
+assert isinstance(frozen, Error) and frozen.error.code == "frozen", frozen
 print("it lists, reads, creates and links")

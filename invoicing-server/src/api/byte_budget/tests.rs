@@ -94,6 +94,25 @@ async fn an_answer_leaves_in_pieces_and_counts_until_they_are_dropped() {
 }
 
 #[tokio::test]
+async fn an_answer_that_all_share_leaves_without_a_copy_and_counts_until_then() {
+    let budget = budget();
+    let bytes = Bytes::from(vec![0; SHARED_PIECE + 1]);
+    let unknown = || budget.admit(Owner { connection: None, holder: Holder::Unknown }).unwrap();
+    let mut body = Body::shared(bytes.clone(), unknown(), Version::HTTP_11);
+    assert_eq!(total(&budget), bytes.len());
+    let first = piece(&mut body).unwrap().unwrap();
+    assert_eq!((first.len(), first.as_ptr()), (SHARED_PIECE, bytes.as_ptr()));
+    assert_eq!(total(&budget), bytes.len(), "the rest may be ended still");
+    let last = piece(&mut body).unwrap().unwrap();
+    assert_eq!(last.as_ptr(), bytes[SHARED_PIECE..].as_ptr());
+    assert!(piece(&mut body).is_none());
+    assert_eq!((total(&budget), budget.ledger.lock().sending()), (0, 0));
+    drop(body);
+    let mut over_http_2 = Body::shared(bytes, unknown(), Version::HTTP_2);
+    assert!(piece(&mut over_http_2).unwrap().unwrap().len() < PIECE);
+}
+
+#[tokio::test]
 async fn an_ordinary_page_is_one_piece_over_http_1_while_the_server_has_taken_little() {
     let budget = budget();
     let at_once = budget.limits.at_once / ANSWER_AT_ONCE;

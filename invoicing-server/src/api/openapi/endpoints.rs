@@ -272,11 +272,13 @@ const DOCS: Description = Description {
            answered with 404.",
     body: None,
     answers: &[
-        answer(StatusCode::OK, Content::Html, &[Header::ETag], "The page."),
-        answer(StatusCode::NOT_MODIFIED, Content::None, &[Header::ETag], "It is the one that you have."),
+        answer(StatusCode::OK, Content::Html, OF_PAGE, "The page."),
+        answer(StatusCode::NOT_MODIFIED, Content::None, OF_PAGE, "It is the one that you have."),
     ],
     links: &[],
 };
+
+const OF_PAGE: &[Header] = &[Header::ETag, Header::NoSniff, Header::SecurityPolicy, Header::NoReferrer];
 
 const DOWNLOAD: &[Answer] = &[
     answer(

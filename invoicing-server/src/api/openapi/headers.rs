@@ -21,18 +21,21 @@ pub(super) enum Header {
     ContentRange,
     ContentDisposition,
     NoSniff,
+    SecurityPolicy,
+    NoReferrer,
 }
 
 use Header::{
-    AcceptRanges, ContentDisposition, ContentRange, ETag, NoCache, NoSniff, NoStore, RateLimitLimit,
-    RateLimitRemaining, RateLimitReset, RequestId, RetryAfter, WwwAuthenticate,
+    AcceptRanges, ContentDisposition, ContentRange, ETag, NoCache, NoReferrer, NoSniff, NoStore,
+    RateLimitLimit, RateLimitRemaining, RateLimitReset, RequestId, RetryAfter, SecurityPolicy,
+    WwwAuthenticate,
 };
 
 /// The quota of the key, on each answer to a request with a valid key.
 pub(super) const RATE_LIMIT: [Header; 3] = [RateLimitLimit, RateLimitRemaining, RateLimitReset];
 
 impl Header {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         RequestId,
         NoStore,
         NoCache,
@@ -46,6 +49,8 @@ impl Header {
         ContentRange,
         ContentDisposition,
         NoSniff,
+        SecurityPolicy,
+        NoReferrer,
     ];
 
     /// The name as a response shows it.
@@ -63,6 +68,8 @@ impl Header {
             ContentRange => "Content-Range",
             ContentDisposition => "Content-Disposition",
             NoSniff => "X-Content-Type-Options",
+            SecurityPolicy => "Content-Security-Policy",
+            NoReferrer => "Referrer-Policy",
         }
     }
 
@@ -111,6 +118,13 @@ impl Header {
             ),
             ContentDisposition => ("A name for the file.", json!({"type": "string"})),
             NoSniff => ("The type is as it is said.", json!({"type": "string", "const": "nosniff"})),
+            SecurityPolicy => {
+                ("A browser loads and runs nothing but the page's own style.", json!({"type": "string"}))
+            }
+            NoReferrer => (
+                "A browser does not tell other sites where their links stood.",
+                json!({"type": "string", "const": "no-referrer"}),
+            ),
         }
     }
 

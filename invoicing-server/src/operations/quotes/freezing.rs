@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId};
+use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId, QuoteSummary};
 
 use super::{Quotes, links, update};
 use crate::Error;
@@ -13,7 +13,7 @@ use crate::documents::{Frozen, Particulars};
 use crate::store::documents::DocumentRow;
 use crate::store::rows::to_json;
 use crate::store::signatures::ProofRecord;
-use crate::store::{CompanyChange, CompanyTx, Tables};
+use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 /// How often a change begins again because the record changed while its document was being rendered.
 pub(super) const ATTEMPTS: usize = 8;
@@ -118,10 +118,11 @@ impl Quotes<'_> {
         D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
         let FrozenChange { document, proof, decide } = change;
+        let QuoteSummary { id, client_id, .. } = before.quote.summary;
+        let records = vec![Prefetch::QuoteSummary(id), Prefetch::Client(client_id)];
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(records, async move |mut tx| {
                 let quote = &before.quote;
-                let id = quote.summary.id;
                 if tx.quotes().find_summary(id).await?.updated_at != quote.summary.updated_at {
                     return Ok(None);
                 }

@@ -18,7 +18,7 @@ use crate::Error;
 use crate::documents::Frozen;
 use crate::keyed_semaphore::KeyedSemaphore;
 use crate::store::quotes::InternalDetails;
-use crate::store::{CompanyChange, CompanyTx, Tables};
+use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
 /// How long an import keeps the other creations of its company and process from allocating numbers.
 const LOCK_LIMIT: Duration = Duration::from_secs(5);
@@ -117,7 +117,7 @@ impl Quotes<'_> {
         let incoming = Incoming::new(new, import)?;
         let _permit = self.0.services.numbering.numbers.acquire_if_used(self.0.id).await?;
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Client(incoming.client_id)], async move |mut tx| {
                 let client = tx.clients().find(incoming.client_id).await.map_err(missing_client)?;
                 let year = tx.change.today().year();
                 let number = tx.quote_series(year).allocate().await?;
@@ -138,7 +138,7 @@ impl Quotes<'_> {
         let frozen = self.freeze(particulars, &preview.record).await?;
         let internal = incoming.internal.clone();
         self.0
-            .write(async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Client(incoming.client_id)], async move |mut tx| {
                 // A transaction that answers `None` is committed, so the checks come before the first change.
                 if !is_current(&mut tx, &frozen, &client, &number).await?
                     || !finish_upload(&mut tx, id, &frozen).await?

@@ -8,7 +8,7 @@ use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::super::deliveries::{AllDeliveries, small};
-use super::{Claimant, Claimed, ClaimedRow, DueRow};
+use super::{Claimant, Claimed, ClaimedRow, DueRow, Wanted};
 use crate::Error;
 
 /// When a webhook is claimed for again whose next due time is not known, in milliseconds.
@@ -23,6 +23,7 @@ struct ClaimedDelivery {
     attempts: i64,
     claims: i64,
     claims_in_all: i64,
+    due_at: i64,
 }
 
 #[derive(FromRow)]
@@ -38,7 +39,7 @@ impl AllDeliveries<'_> {
     pub(in crate::store) async fn claim_several(
         &mut self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Result<HashMap<WebhookId, Claimed>, Error> {
         let rows = self.claim_rows(claimant, wanted).await?;
         let events = match self.events_of(&rows).await {
@@ -51,27 +52,33 @@ impl AllDeliveries<'_> {
             }
         };
         let mut claimed: HashMap<WebhookId, Claimed> =
-            wanted.iter().map(|(webhook, _)| (*webhook, Claimed::default())).collect();
+            wanted.iter().map(|wanted| (wanted.webhook, Claimed::default())).collect();
         for row in rows {
+            let webhook = WebhookId(row.webhook_id);
+            let of_webhook = claimed.entry(webhook).or_default();
+            of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
             let Some((kind, body)) = events.get(&(row.company_id, row.event_id)) else {
                 tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
                 continue;
             };
-            let webhook = WebhookId(row.webhook_id);
             let (attempts, claims, number) =
                 (small(row.attempts), small(row.claims), small(row.claims_in_all));
             let (kind, body) = (kind.clone(), body.clone());
             let row = ClaimedRow(row.id, row.company_id, row.event_id, attempts, claims, number, kind, body);
-            claimed.entry(webhook).or_default().0.push(claimant.job(webhook, row));
+            of_webhook.jobs.push(claimant.job(webhook, row));
         }
-        for (webhook, at) in self.due_after(claimant.now, wanted).await {
-            claimed.entry(webhook).or_default().1 = Some(at);
-        }
-        for (webhook, room) in wanted {
-            let (jobs, next) = claimed.entry(*webhook).or_default();
-            if jobs.len() >= *room {
-                *next = Some(claimant.now);
+        // Where the room is full, more may be due.
+        let mut exhausted = Vec::new();
+        for &Wanted { webhook, room, .. } in wanted {
+            let of_webhook = claimed.entry(webhook).or_default();
+            if of_webhook.jobs.len() >= room {
+                of_webhook.next_due = Some(claimant.now);
+            } else {
+                exhausted.push(webhook);
             }
+        }
+        for (webhook, at) in self.due_after(claimant.now, &exhausted).await {
+            claimed.entry(webhook).or_default().next_due = Some(at);
         }
         Ok(claimed)
     }
@@ -79,30 +86,34 @@ impl AllDeliveries<'_> {
     async fn claim_rows(
         &mut self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Result<Vec<ClaimedDelivery>, Error> {
-        // $3 which webhooks, $5 how many of each. Rows that another node is claiming are skipped. The update goes by an
-        // array, which the planner takes for a few rows and looks up one by one, and not by a join.
+        // $3 which webhooks, $5 how many of each, $6 from when on. Rows that another node is claiming are skipped. The locked rows are updated
+        // where they lie, so no index leads to them again. One that another transaction has just changed is not there for
+        // this statement: the next poll finds it.
         const CLAIM: &str = "
-            WITH due AS (
-                SELECT d.id, d.due_at FROM unnest($3::uuid[], $5::bigint[]) AS w(webhook, room)
-                CROSS JOIN LATERAL (
-                    SELECT id, due_at FROM delivery
-                    WHERE webhook_id = w.webhook AND status = 'pending' AND due_at <= $4 AND held_until <= $4
-                    ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
-                ) d
-            ), claimed AS (
+            WITH claimed AS (
                 UPDATE delivery
                 SET claim = $1, held_until = $2, claims = claims + 1, claims_in_all = claims_in_all + 1
-                WHERE id = ANY(ARRAY(SELECT id FROM due))
-                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all
+                WHERE ctid = ANY(ARRAY(
+                    SELECT d.ctid FROM unnest($3::uuid[], $5::bigint[], $6::bigint[]) AS w(webhook, room, since)
+                    CROSS JOIN LATERAL (
+                        SELECT ctid FROM delivery
+                        WHERE webhook_id = w.webhook AND status = 'pending' AND due_at >= w.since AND due_at <= $4
+                            AND held_until <= $4
+                        ORDER BY due_at, id LIMIT w.room FOR UPDATE SKIP LOCKED
+                    ) d
+                ))
+                RETURNING webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
             )
-            SELECT c.webhook_id, c.id, c.company_id, c.event_id, c.attempts, c.claims, c.claims_in_all
-            FROM claimed c JOIN due ON due.id = c.id ORDER BY due.due_at, c.id";
+            SELECT webhook_id, id, company_id, event_id, attempts, claims, claims_in_all, due_at
+            FROM claimed ORDER BY due_at, id";
+        let webhooks: Vec<Uuid> = wanted.iter().map(|wanted| wanted.webhook.0).collect();
         let rooms: Vec<i64> =
-            wanted.iter().map(|(_, room)| i64::try_from(*room).unwrap_or(i64::MAX)).collect();
+            wanted.iter().map(|wanted| i64::try_from(wanted.room).unwrap_or(i64::MAX)).collect();
+        let starts: Vec<i64> = wanted.iter().map(|wanted| wanted.from.as_millis()).collect();
         let Claimant { token, now, lease_until } = claimant;
-        let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks_of(wanted), &now, &rooms]);
+        let claim = self.0.query(CLAIM, &[&token, &lease_until, &webhooks, &now, &rooms, &starts]);
         Ok(claim.fetch_all().await?)
     }
 
@@ -130,19 +141,18 @@ impl AllDeliveries<'_> {
     }
 
     /// When the next delivery of each webhook falls due.
-    async fn due_after(
-        &mut self,
-        now: Timestamp,
-        wanted: &[(WebhookId, usize)],
-    ) -> Vec<(WebhookId, Timestamp)> {
+    async fn due_after(&mut self, now: Timestamp, webhooks: &[WebhookId]) -> Vec<(WebhookId, Timestamp)> {
         const NEXT: &str = "
             SELECT w.webhook AS webhook_id, d.due_at AS at FROM unnest($1::uuid[]) AS w(webhook)
             CROSS JOIN LATERAL (
                 SELECT due_at FROM delivery
                 WHERE webhook_id = w.webhook AND status = 'pending' AND due_at > $2 ORDER BY due_at LIMIT 1
             ) d";
-        let rows: Result<Vec<DueRow>, sqlx::Error> =
-            self.0.query(NEXT, &[&webhooks_of(wanted), &now]).fetch_all().await;
+        if webhooks.is_empty() {
+            return Vec::new();
+        }
+        let ids: Vec<Uuid> = webhooks.iter().map(|webhook| webhook.0).collect();
+        let rows: Result<Vec<DueRow>, sqlx::Error> = self.0.query(NEXT, &[&ids, &now]).fetch_all().await;
         match rows {
             Ok(rows) => {
                 let due = |row: DueRow| (WebhookId(row.webhook_id), Timestamp::from_millis(row.at));
@@ -150,12 +160,8 @@ impl AllDeliveries<'_> {
             }
             Err(error) => {
                 tracing::warn!(%error, "next due times not read; webhooks are claimed for again");
-                wanted.iter().map(|(webhook, _)| (*webhook, now.plus_millis(AGAIN_MS))).collect()
+                webhooks.iter().map(|webhook| (*webhook, now.plus_millis(AGAIN_MS))).collect()
             }
         }
     }
-}
-
-fn webhooks_of(wanted: &[(WebhookId, usize)]) -> Vec<Uuid> {
-    wanted.iter().map(|(webhook, _)| webhook.0).collect()
 }

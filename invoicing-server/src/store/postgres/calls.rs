@@ -9,6 +9,7 @@ use futures_util::future::BoxFuture;
 use invoicing_core::CompanyId;
 use tokio::sync::oneshot;
 
+use super::super::prefetch::Prefetch;
 use super::super::tx::Tx;
 use super::retry;
 use crate::Error;
@@ -20,6 +21,9 @@ pub(super) trait Call: Send {
 
     /// The company whose row it needs locked.
     fn company(&self) -> Option<CompanyId>;
+
+    /// What it reads of the company first.
+    fn prefetches(&self) -> &[Prefetch];
 
     /// Whether the caller still waits.
     fn is_wanted(&self) -> bool;
@@ -36,6 +40,7 @@ pub(super) type Group = Vec<Box<dyn Call>>;
 
 struct Waiting<T, F> {
     company: Option<CompanyId>,
+    prefetches: Vec<Prefetch>,
     operation: F,
     begun: Instant,
     value: Option<T>,
@@ -45,6 +50,7 @@ struct Waiting<T, F> {
 /// An operation as a call, and where its answer comes.
 pub(super) fn call<T, F>(
     company: Option<CompanyId>,
+    prefetches: Vec<Prefetch>,
     operation: F,
 ) -> (Box<dyn Call>, oneshot::Receiver<Result<T, Error>>)
 where
@@ -52,7 +58,8 @@ where
     F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
-    (Box::new(Waiting { company, operation, begun: Instant::now(), value: None, reply }), answer)
+    let begun = Instant::now();
+    (Box::new(Waiting { company, prefetches, operation, begun, value: None, reply }), answer)
 }
 
 impl<T, F> Call for Waiting<T, F>
@@ -70,6 +77,10 @@ where
 
     fn company(&self) -> Option<CompanyId> {
         self.company
+    }
+
+    fn prefetches(&self) -> &[Prefetch] {
+        &self.prefetches
     }
 
     fn is_wanted(&self) -> bool {

@@ -38,12 +38,12 @@ fn take(turn: &Turn<CompanyId>, batches: &mut VecDeque<Batch>) {
 }
 
 /// Runs a call that is of no company until it is answered. Boxed, as a compiler computes nested futures up to a depth only.
-pub(super) fn run_alone(shared: &Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'_, ()> {
+pub(super) fn run_alone(shared: Arc<Shared>, call: Box<dyn Call>) -> BoxFuture<'static, ()> {
     Box::pin(async move {
         let mut pauses = Pauses::new(&shared.context.env);
         let mut batches = VecDeque::from([Batch::new(vec![call])]);
         while !batches.is_empty() {
-            batches = run(shared, batches).await.pause(&mut pauses).await;
+            batches = run(&shared, batches).await.pause(&mut pauses).await;
         }
     })
 }

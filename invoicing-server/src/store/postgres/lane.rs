@@ -3,20 +3,22 @@
 //! Each company has a lane by its id. A lane runs the calls that wait in one transaction, which locks the companies that are
 //! free. What may delay others goes to [transactions of its company](super::company): calls for one that is locked or that
 //! has many, and all calls of a transaction that has failed or takes long.
+//!
+//! A lane keeps its connection between transactions: to give one back and take one costs a round trip.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use invoicing_core::CompanyId;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::begin::{Locks, Needs, begin};
 use super::calls::{Call, Group, answer_all, in_time};
 use super::retry::Failure;
-use super::transaction::{Locks, Ran, Stopped, begin, commit_and_answer, companies_of};
+use super::transaction::{Ran, Stopped, commit_and_answer, run};
 use super::turns::{GROUP, Turn};
-use super::{Shared, company};
+use super::{Shared, company, spawn};
 use crate::Error;
 use crate::store::session::Session;
 
@@ -26,6 +28,8 @@ const LANES: u128 = 4;
 const FEW: usize = 8;
 /// How long a lane stays with a transaction, and with its commit. One that is late is committed all the same.
 const LANE_TIME: Duration = Duration::from_millis(500);
+/// How long a lane keeps its connection for the next call.
+const IDLE: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lane(u128);
@@ -49,6 +53,11 @@ impl Shared {
         self.companies.join(company, call, |turn| drop(spawn(company::work(Arc::clone(self), turn))));
     }
 
+    /// Whether the pool has a connection for others at once.
+    fn has_other_connections(&self) -> bool {
+        self.pool.num_idle() > 0 || self.pool.size() < self.settings.max_connections
+    }
+
     /// Gives calls to the transactions of their companies.
     pub(super) fn hand_over(self: &Arc<Self>, calls: Group) {
         for call in calls {
@@ -69,66 +78,89 @@ impl Shared {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
-fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
-    tokio::spawn(task)
-}
-
 /// Runs the calls of a lane until none waits.
 async fn work(shared: Arc<Shared>, mut turn: Turn<Lane>) {
-    let mut calls = Group::new();
+    let (mut calls, mut kept) = (Group::new(), None);
     while !(calls.is_empty() && turn.leave()) {
         calls.extend(turn.take(usize::MAX));
         calls = shared.without_crowds(in_time(calls, None));
         let later = calls.split_off(calls.len().min(GROUP));
-        calls = run_together(&shared, calls).await;
+        (calls, kept) = run_together(&shared, kept, calls).await;
         calls.extend(later);
+        kept = kept.filter(|_| shared.has_other_connections());
+        if kept.is_some() && calls.is_empty() {
+            // The next call may come soon. Closing the pool does not wait for it.
+            let _ = shared.pool.close_event().do_until(turn.wait(IDLE)).await;
+        }
     }
 }
 
-/// Runs calls in a transaction. Returns those for which there was no time.
-async fn run_together(shared: &Arc<Shared>, mut calls: Group) -> Group {
+/// Runs calls in a transaction, on the connection that was kept where there is one. Returns those for which there was no
+/// time, and the connection where it can be used again.
+async fn run_together(
+    shared: &Arc<Shared>,
+    kept: Option<Session>,
+    mut calls: Group,
+) -> (Group, Option<Session>) {
     if calls.is_empty() {
-        return calls;
+        return (calls, None);
     }
-    let session = match shared.session_for(&calls).await {
-        Ok(session) => session,
-        Err(failure) => {
-            answer_all(calls, failure.into_error());
-            return Group::new();
-        }
+    let session = match kept {
+        Some(session) => session,
+        None => match shared.session_for(&calls).await {
+            Ok(session) => session,
+            Err(failure) => {
+                answer_all(calls, failure.into_error());
+                return (Group::new(), None);
+            }
+        },
     };
-    match timeout(LANE_TIME, run(shared, session, &mut calls)).await {
+    match timeout(LANE_TIME, begin_and_run(shared, session, &mut calls)).await {
         Ok(Ok(ran)) => {
             let rest = calls.split_off(ran.refusals.len());
-            // Where this takes longer, the lane goes on meanwhile.
-            let _ = timeout(LANE_TIME, spawn(end(Arc::clone(shared), ran, calls))).await;
-            rest
+            (rest, end_in_time(shared, ran, calls).await)
         }
         Ok(Err(stopped)) => {
             give_up(shared, calls, stopped.failure.into_error());
-            Group::new()
+            (Group::new(), None)
         }
         Err(_elapsed) => {
             give_up(shared, calls, Error::unavailable("the database is slow"));
-            Group::new()
+            (Group::new(), None)
         }
     }
 }
 
 /// Begins a transaction and runs calls in it, but for those whose company it did not get.
-async fn run(shared: &Arc<Shared>, session: Session, calls: &mut Group) -> Result<Ran, Stopped> {
-    let mut begun = begin(shared, session, Locks::Free, &companies_of(calls)).await?;
+async fn begin_and_run(shared: &Arc<Shared>, session: Session, calls: &mut Group) -> Result<Ran, Stopped> {
+    let mut begun = begin(shared, session, Locks::Free, Needs::of(calls)).await?;
     shared.hand_over(calls.extract_if(.., |call| !begun.has_locked(call.company())).collect());
-    begun.run(calls).await
+    run(begun, calls).await
 }
 
-/// Ends a transaction of a lane.
-async fn end(shared: Arc<Shared>, ran: Ran, calls: Group) {
+/// Ends a transaction. Where that takes longer, the lane goes on meanwhile.
+async fn end_in_time(shared: &Arc<Shared>, ran: Ran, calls: Group) -> Option<Session> {
+    let mut ending = Box::pin(end(Arc::clone(shared), ran, calls));
+    match timeout(LANE_TIME, &mut ending).await {
+        Ok(session) => session,
+        Err(_elapsed) => {
+            spawn(ending);
+            None
+        }
+    }
+}
+
+async fn end(shared: Arc<Shared>, ran: Ran, calls: Group) -> Option<Session> {
     match commit_and_answer(&shared, ran, calls).await {
-        Ok(()) => {}
-        Err((calls, Failure::Transient(error))) => give_up(&shared, calls, error),
-        Err((calls, Failure::Permanent(error))) => answer_all(calls, error),
+        Ok(session) => session,
+        Err((calls, Failure::Transient(error))) => {
+            give_up(&shared, calls, error);
+            None
+        }
+        Err((calls, Failure::Permanent(error))) => {
+            answer_all(calls, error);
+            None
+        }
     }
 }
 

@@ -4,12 +4,15 @@
 //! Transient failures are retried for a few seconds ([`retry`]). A commit whose answer was lost is resolved
 //! ([`commit_status`]).
 
+mod begin;
 mod calls;
 mod clock;
+mod commit;
 mod commit_status;
 mod company;
 mod lane;
 mod notify;
+mod prepared;
 mod retry;
 mod transaction;
 mod turns;
@@ -21,14 +24,14 @@ use std::time::Duration;
 
 use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, WebhookId};
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{AssertSqlSafe, PgPool};
 use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
 
 use super::DatabaseError;
-use super::claims::{Claimant, Claimed};
+use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::locks::{COPY, SWEEP_LOCK, TABLE_EXISTS};
@@ -41,6 +44,7 @@ use crate::env::Env;
 use crate::queue::Queue;
 use lane::Lane;
 use notify::Notifier;
+use prepared::Prepared;
 use retry::Failure;
 use turns::Turns;
 
@@ -96,10 +100,21 @@ impl Postgres {
         let answer_limit = Duration::from_millis(settings.statement_timeout_ms)
             + Duration::from_millis(settings.lock_timeout_ms)
             + ANSWER_MARGIN;
+        let by_name = !settings.transaction_pooling;
         let pool = PgPoolOptions::new()
-            .max_connections(settings.max_connections)
             .acquire_timeout(Duration::from_millis(settings.acquire_timeout_ms))
-            .test_before_acquire(false)
+            .test_before_acquire(false);
+        prepare(&pool.clone().max_connections(1).connect_with(options.clone()).await?).await?;
+        let pool = pool
+            .max_connections(settings.max_connections)
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    if by_name {
+                        sqlx::raw_sql(AssertSqlSafe(Prepared::prepare())).execute(connection).await?;
+                    }
+                    Ok(())
+                })
+            })
             .before_acquire(|connection, metadata| {
                 Box::pin(async move {
                     Ok(metadata.idle_for < IDLE || sqlx::Connection::ping(connection).await.is_ok())
@@ -107,7 +122,6 @@ impl Postgres {
             })
             .connect_with(options.clone())
             .await?;
-        prepare(&pool).await?;
         let connections = usize::try_from(settings.max_connections).unwrap_or(usize::MAX);
         let shared = Shared {
             pool,
@@ -143,7 +157,7 @@ impl Postgres {
     pub(super) async fn claim(
         &self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
         let claimed = async {
             let mut connection = Connection::of(self.shared.session().await?);
@@ -154,7 +168,7 @@ impl Postgres {
             Ok(claimed) => Ok(claimed.remove(&webhook).unwrap_or_default()),
             Err(error) => Err(Error::unavailable(Arc::clone(error))),
         };
-        wanted.iter().map(|&(webhook, _)| (webhook, of(webhook))).collect()
+        wanted.iter().map(|&Wanted { webhook, .. }| (webhook, of(webhook))).collect()
     }
 
     /// A lock that one node has at a time, held by a transaction that does nothing else; `None` while another has it.
@@ -228,6 +242,11 @@ impl Shared {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "it ends with its calls, for which closing the pool waits")]
+fn spawn<T: Send + 'static>(task: impl Future<Output = T> + Send + 'static) -> JoinHandle<T> {
+    tokio::spawn(task)
+}
+
 /// The server's limits for a session, in milliseconds.
 fn limits(settings: &PostgresSettings) -> [(&'static str, u64); 3] {
     let PostgresSettings { statement_timeout_ms, lock_timeout_ms, .. } = *settings;
@@ -260,11 +279,14 @@ fn options(settings: &PostgresSettings, url: &str) -> Result<PgConnectOptions, S
     ]))
 }
 
-/// Prepares the schema. Fails while a copy into the database is in progress.
+/// Prepares the schema, and closes the pool that is there for it. Fails while a copy into the database is in progress.
 async fn prepare(pool: &PgPool) -> Result<(), DatabaseError> {
     let mut connection = pool.acquire().await?;
     if sqlx::query_scalar(TABLE_EXISTS).bind(COPY).fetch_one(&mut *connection).await? {
         return Err(DatabaseError::Copying);
     }
-    super::migrate::postgres(&mut connection).await
+    super::migrate::postgres(&mut connection).await?;
+    drop(connection);
+    pool.close().await;
+    Ok(())
 }

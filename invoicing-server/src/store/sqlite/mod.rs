@@ -18,7 +18,7 @@ use batch_loader::BatchLoader;
 use writer::Writer;
 
 use super::DatabaseError;
-use super::claims::{Claimant, Claimed};
+use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
 use super::migrate;
@@ -109,15 +109,13 @@ impl Sqlite {
     pub(super) async fn claim(
         &self,
         claimant: Claimant,
-        wanted: &[(WebhookId, usize)],
+        wanted: &[Wanted],
     ) -> Vec<(WebhookId, Result<Claimed, Error>)> {
-        let claims = wanted.iter().map(|&(webhook, room)| async move {
+        let claims = wanted.iter().map(|&wanted| async move {
             let claimed = self.writer.run(move |tx| {
-                Box::pin(
-                    async move { AllDeliveries(tx.connection()).claim_one(claimant, webhook, room).await },
-                )
+                Box::pin(async move { AllDeliveries(tx.connection()).claim_one(claimant, wanted).await })
             });
-            (webhook, claimed.await)
+            (wanted.webhook, claimed.await)
         });
         join_all(claims).await
     }
