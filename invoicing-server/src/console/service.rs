@@ -105,6 +105,9 @@ impl Console {
             error.log(&head, &context.request_id);
             self.0.error_page(&error, &head.headers)
         });
+        if reservation.is_none() {
+            reservation = self.0.reserve_unknown(&mut response);
+        }
         self.0.protect(response.headers_mut());
         Answer { response, reservation, reads_rest }.send(&context, head, body).await
     }
@@ -229,6 +232,17 @@ impl ConsoleContext {
             response.headers_mut().extend(error.header());
         }
         response
+    }
+
+    /// A reservation for the answer to someone who is not signed in. Where there is no room, the answer is one without a body.
+    fn reserve_unknown(&self, response: &mut Response<Bytes>) -> Option<ByteReservation> {
+        let owner = Owner { connection: None, holder: Holder::Unknown };
+        let reservation = self.api.capacity.bytes.admit(owner).ok();
+        if reservation.is_none() {
+            *response = Response::new(Bytes::new());
+            *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+        }
+        reservation
     }
 
     /// Adds the headers that protect a page.
