@@ -15,12 +15,16 @@ pub(crate) mod companies;
 mod company;
 mod connection;
 mod database_error;
+pub(crate) mod day_counts;
 mod deferred;
 pub(crate) mod deliveries;
+pub(crate) mod delivery_pages;
 pub(crate) mod documents;
 pub(crate) mod due;
 mod enqueue;
+pub(crate) mod event_pages;
 pub(crate) mod events;
+pub(crate) mod history;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 #[cfg(feature = "postgres")]
@@ -33,6 +37,7 @@ pub(crate) mod page;
 pub(crate) mod postgres;
 pub(crate) mod projects;
 mod query;
+pub(crate) mod quote_search;
 pub(crate) mod quotes;
 mod reader;
 pub(crate) mod rewrite;
@@ -55,6 +60,7 @@ pub(crate) mod webhooks;
 mod write_cache;
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary, WebhookId};
@@ -199,8 +205,22 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
+        self.write_company_as(company, None, operation).await
+    }
+
+    /// As [`Self::write_company`], where the changes are noted in the history as those of an actor, if there is one.
+    pub(crate) async fn write_company_as<T, F>(
+        &self,
+        company: CompanyId,
+        actor: Option<Arc<str>>,
+        operation: F,
+    ) -> Result<T, Error>
+    where
+        T: Send + 'static,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
         self.write(Some(company), move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?).await })
+            Box::pin(async move { operation(tx.company(company).await?.acting_as(actor)).await })
         })
         .await
     }
