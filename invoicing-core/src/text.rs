@@ -53,6 +53,9 @@ pub fn check_email(field: &str, email: &str) -> Result<(), Invalid> {
 
 /// The text as a search compares it: without accents, case, ligatures and control characters.
 pub fn fold_for_search(text: &str) -> String {
+    if text.is_ascii() {
+        return text.chars().filter(|c| !c.is_control()).map(|c| c.to_ascii_lowercase()).collect();
+    }
     let mut folded = String::with_capacity(text.len());
     let bare = |c: &char| !is_combining_mark(*c) && !c.is_control();
     for c in text.nfkd().filter(bare) {

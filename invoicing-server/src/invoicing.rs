@@ -219,6 +219,7 @@ impl Builder {
         let services = Arc::new(Services {
             store: Arc::clone(&store),
             env: env.clone(),
+            access: Arc::clone(&access),
             sealer,
             documents: Documents::new(renderer, document_store),
             url_signer: UrlSigner::new(&url_key),

@@ -31,7 +31,7 @@
 //!
 //! What a host's UI does, in the order in which it happens. Each noun has a type with further operations and an example:
 //! [`Companies`], [`CompanyHandle`], [`Clients`], [`Quotes`], [`SigningLinks`], [`Invoices`], [`Projects`], [`Webhooks`],
-//! [`Events`] and [`Keys`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; here they are called.
+//! [`Events`], [`Keys`] and [`History`]. A running host leaves the dispatcher and the sweep to [`Invoicing::run`]; here they are called.
 //! Its own routes answer an [`Error`] with [`Error::status`] and [`Error::body`], as the API does.
 //!
 //! ```
@@ -201,20 +201,26 @@ pub use invoicing::{Builder, Invoicing};
 pub use object_store;
 pub use open_error::OpenError;
 pub use operations::{
-    Clients, Companies, CompanyHandle, Creation, Events, Invoices, IssuedKey, Keys, NewPayment, NewProject,
-    NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook, ResealReport, Signature,
-    SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange, Webhooks,
+    Clients, Companies, CompanyHandle, Creation, Events, History, Invoices, IssuedKey, KeyUsage, Keys,
+    NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook,
+    ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange,
+    Webhooks,
 };
-pub use page::{ClientQuery, PageQuery, PageWindow};
+pub use page::{ClientQuery, DeliveryQuery, EventQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, serve};
 pub use store::DatabaseError;
+pub use store::day_counts::{DayCounts, WebhookDay};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
+pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
 pub use store::documents::DocumentRecord;
+pub use store::event_pages::{DeliveryCounts, EventItem, EventPage};
 pub use store::events::EventRecord;
+pub use store::history::{HistoryAction, HistoryRecord};
 pub use store::invoices::{Payment, PaymentMethod, PaymentSource};
 pub use store::keys::KeyRecord;
+pub use store::quote_search::QuotePage;
 pub use store::sealed::SealedWith;
 pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
@@ -226,8 +232,8 @@ pub use invoicing_core::{
     Conflict, Costing, DeliveryStatus, ErrorCode, EventId, EventKind, ExternalLink, Invalid, Invoice,
     InvoiceId, InvoiceItem, InvoiceStatus, KeyId, Line, Money, NewClient, NewCompany, NewLine, NewQuote,
     Page, PaymentId, Percent, Plan, Project, ProjectId, ProjectStatus, Quantity, Quote, QuoteId, QuoteImport,
-    QuoteItem, QuoteStatus, SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent, quantity,
-    unit_price,
+    QuoteItem, QuoteStatus, QuoteSummary, SignatureEvidence, Timestamp, UnitPrice, WebhookId, money, percent,
+    quantity, unit_price,
 };
 pub use rust_decimal::{self, Decimal};
 

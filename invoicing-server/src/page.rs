@@ -1,6 +1,12 @@
 //! What a list is asked for.
 
-use invoicing_core::{Timestamp, fold_for_search};
+use std::fmt;
+use std::str::FromStr;
+
+use invoicing_core::{
+    DeliveryStatus, Event, EventId, EventKind, Invalid, QuoteId, QuoteStatus, Timestamp, fold_for_search,
+};
+use uuid::Uuid;
 
 /// The part of a list that is asked for.
 #[must_use]
@@ -122,3 +128,169 @@ impl ClientQuery {
 
 /// A text that no record contains.
 pub(crate) const NOWHERE: &str = "\u{1}";
+
+/// A kind of recorded events: one that webhooks subscribe to, or the test of a webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RecordedKind {
+    /// `quote.created`, ….
+    Event(EventKind),
+    /// `ping`.
+    Ping,
+}
+
+impl RecordedKind {
+    /// Its text.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Event(kind) => kind.as_str(),
+            Self::Ping => Event::PING,
+        }
+    }
+}
+
+impl From<EventKind> for RecordedKind {
+    fn from(kind: EventKind) -> Self {
+        Self::Event(kind)
+    }
+}
+
+impl fmt::Display for RecordedKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for RecordedKind {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        if text == Event::PING { Ok(Self::Ping) } else { text.parse().map(Self::Event) }
+    }
+}
+
+/// A list of deliveries to a webhook. Filters combine with AND.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DeliveryQuery {
+    /// Only those in this state.
+    pub status: Option<DeliveryStatus>,
+    /// Only those of events of this kind.
+    pub kind: Option<RecordedKind>,
+    /// Only those of events from this instant on.
+    pub from: Option<Timestamp>,
+    /// Only those of events before this instant.
+    pub until: Option<Timestamp>,
+    /// Only those of events before this one: [`DeliveryPage::next`](crate::DeliveryPage::next) of the page before.
+    pub before: Option<EventId>,
+}
+
+impl DeliveryQuery {
+    /// Sets [`status`](Self#structfield.status).
+    pub fn status(mut self, status: DeliveryStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets [`kind`](Self#structfield.kind).
+    pub fn kind(mut self, kind: impl Into<RecordedKind>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Sets [`from`](Self#structfield.from).
+    pub fn from(mut self, at: Timestamp) -> Self {
+        self.from = Some(at);
+        self
+    }
+
+    /// Sets [`until`](Self#structfield.until).
+    pub fn until(mut self, at: Timestamp) -> Self {
+        self.until = Some(at);
+        self
+    }
+
+    /// Sets [`before`](Self#structfield.before).
+    pub fn before(mut self, event: EventId) -> Self {
+        self.before = Some(event);
+        self
+    }
+
+    /// The ids of its events are from the first one on and before the second: they begin with the timestamp.
+    pub(crate) fn ids(&self) -> (EventId, EventId) {
+        let from = self.from.map_or(EventId(Uuid::nil()), first_id);
+        let until = self.until.map_or(AFTER_ALL, first_id);
+        (from, self.before.map_or(until, |before| before.min(until)))
+    }
+}
+
+/// A list of events.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EventQuery {
+    /// Only those of this kind.
+    pub kind: Option<RecordedKind>,
+    /// Only those before this one: [`EventPage::next`](crate::EventPage::next) of the page before.
+    pub before: Option<EventId>,
+}
+
+impl EventQuery {
+    /// Sets [`kind`](Self#structfield.kind).
+    pub fn kind(mut self, kind: impl Into<RecordedKind>) -> Self {
+        self.kind = Some(kind.into());
+        self
+    }
+
+    /// Sets [`before`](Self#structfield.before).
+    pub fn before(mut self, event: EventId) -> Self {
+        self.before = Some(event);
+        self
+    }
+}
+
+/// A search for quotes. Filters combine with AND.
+#[must_use]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct QuoteSearch {
+    /// Looked for in number, name and e-mail of the client, and external id; blind to case and accents.
+    pub q: Option<String>,
+    /// Only quotes in this status.
+    pub status: Option<QuoteStatus>,
+    /// Only those behind this one: [`QuotePage::next`](crate::QuotePage::next) of the page before.
+    pub after: Option<QuoteId>,
+}
+
+impl QuoteSearch {
+    /// Sets [`q`](Self#structfield.q).
+    pub fn q(mut self, text: impl Into<String>) -> Self {
+        self.q = Some(text.into());
+        self
+    }
+
+    /// Sets [`status`](Self#structfield.status).
+    pub fn status(mut self, status: QuoteStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    /// Sets [`after`](Self#structfield.after).
+    pub fn after(mut self, quote: QuoteId) -> Self {
+        self.after = Some(quote);
+        self
+    }
+
+    /// `q` as folded texts are searched for it; `None` where it is empty.
+    pub(crate) fn folded(&self) -> Option<String> {
+        let text = self.q.as_deref().map(str::trim).filter(|text| !text.is_empty())?;
+        // Nothing but accents: must find nothing, not everything.
+        Some(fold_for_search(text)).map(|folded| if folded.is_empty() { NOWHERE.to_owned() } else { folded })
+    }
+}
+
+/// After the ids of all events.
+pub(crate) const AFTER_ALL: EventId = EventId(Uuid::max());
+
+/// Not after the id of any event with this timestamp, and after those of all earlier ones.
+fn first_id(at: Timestamp) -> EventId {
+    let millis = u64::try_from(at.as_millis()).unwrap_or(0);
+    EventId(uuid::Builder::from_unix_timestamp_millis(millis, &[0; 10]).into_uuid())
+}

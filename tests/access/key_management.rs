@@ -1,5 +1,7 @@
 //! API keys as the host manages them, plans, and the quota that a host may set.
 
+use std::time::Duration;
+
 use invoicing_core::Plan;
 use invoicing_server::{ContentHash, Error};
 use invoicing_tests::{World, on_each_database};
@@ -93,4 +95,47 @@ async fn a_host_may_set_another_quota() {
         world.advance(std::time::Duration::from_millis(300));
         assert_eq!(status(&world, &world.key).await, 200);
     }
+}
+
+/// Rules: KEY-9
+#[on_each_database]
+async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itself() {
+    let world = World::with(|settings| settings.quota = 5).await;
+    let keys = world.company.keys();
+    let idle = keys.issue("idle").await.unwrap().record.id;
+    let used = async || {
+        let usage = world.company.keys().usage().await.unwrap();
+        assert!(
+            usage.iter().all(|usage| usage.limit == Some(5) && (usage.record.id != idle || usage.used == 0))
+        );
+        usage.iter().map(|usage| usage.used).sum::<u32>()
+    };
+    assert_eq!(used().await, 0);
+    for accepted in 1..=5 {
+        assert_eq!(world.get("/api/v1/quotes").await.status, 200);
+        assert_eq!((used().await, used().await), (accepted, accepted));
+    }
+    assert_eq!(world.get("/api/v1/quotes").await.status, 429);
+    assert_eq!(used().await, 5);
+    world.advance(Duration::from_millis(60_000));
+    assert_eq!(used().await, 5);
+    world.advance(Duration::from_millis(1));
+    assert_eq!(used().await, 0);
+    assert_eq!(world.get("/api/v1/quotes").await.headers["ratelimit-remaining"], "4");
+    let unlimited = World::with(|settings| settings.quota = 0).await;
+    unlimited.get("/api/v1/quotes").await;
+    let usage = &unlimited.company.keys().usage().await.unwrap()[0];
+    assert_eq!((usage.used, usage.limit), (0, None));
+}
+
+/// Rules: KEY-9
+#[on_each_database]
+async fn the_usage_of_keys_outlives_a_restart() {
+    let world = World::new().await;
+    for _ in 0..3 {
+        world.get("/api/v1/quotes").await;
+    }
+    world.invoicing.close().await;
+    let world = world.reopen().await;
+    assert_eq!(world.company.keys().usage().await.unwrap()[0].used, 3);
 }

@@ -2,10 +2,12 @@
 
 mod batches;
 mod end_to_end;
+mod history;
 pub(crate) mod imports;
 mod invoices;
 mod numbers_and_money;
 mod projects;
+mod quote_search;
 mod quotes;
 mod reminders;
 mod schema;

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use explained::{Explained, explained};
-use invoicing_core::{ClientId, EventKind, NewCompany, Plan, QuoteStatus, WebhookId};
+use invoicing_core::{ClientId, DeliveryStatus, EventKind, NewCompany, Plan, QuoteStatus, WebhookId};
 use invoicing_server::{
-    ClientQuery, CompanyHandle, Env, Invoicing, ManualClock, MemoryStore, NewWebhook, PageQuery, PageWindow,
-    PostgresSettings, Settings, TargetPolicy,
+    ClientQuery, Clock, CompanyHandle, DeliveryQuery, Env, EventQuery, Invoicing, ManualClock, MemoryStore,
+    NewWebhook, PageQuery, PageWindow, PostgresSettings, QuoteSearch, Settings, TargetPolicy,
 };
 use invoicing_tests::postgres::{self, Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
@@ -19,7 +19,7 @@ use invoicing_tests::{Receiver, Reply, new_quote};
 use crate::support::client_of;
 
 /// The tables that grow with the business.
-const LARGE: [&str; 6] = ["delivery", "event", "attempt", "quote", "invoice", "client"];
+const LARGE: [&str; 7] = ["delivery", "event", "attempt", "quote", "invoice", "client", "history"];
 /// A statement that works on a batch may read this many rows, and none that does not belong to it. The queue has
 /// thousands of times as many.
 const MOST_ROWS: u64 = 3_000;
@@ -183,8 +183,34 @@ impl Shop {
             webhooks.disable(*webhook).await.unwrap();
             webhooks.enable(*webhook).await.unwrap();
         }
+        self.show_deliveries().await;
+        webhooks.replay_since(self.webhooks[1], self.clock.now().plus_millis(-60_000)).await.unwrap();
         webhooks.replay(self.webhooks[1], None).await.unwrap();
         webhooks.replay(self.webhooks[1], Some(events[0].id)).await.unwrap();
+    }
+
+    /// The host's pages, with each of their filters.
+    async fn show_deliveries(&self) {
+        let (webhooks, events) = (self.company.webhooks(), self.company.events());
+        webhooks.day_counts().await.unwrap();
+        for webhook in &self.webhooks {
+            for status in [None, Some(DeliveryStatus::Delivered), Some(DeliveryStatus::Failed)] {
+                for kind in [None, Some(EventKind::QuoteCreated.into())] {
+                    let query = DeliveryQuery { status, kind, ..DeliveryQuery::default() };
+                    webhooks.deliveries(*webhook, &query, 50).await.unwrap();
+                }
+            }
+        }
+        let page = events.page(&EventQuery::default(), 50).await.unwrap();
+        events.page(&EventQuery::default().kind(EventKind::QuoteCreated), 50).await.unwrap();
+        webhooks.delivery(self.webhooks[0], page.items[0].id).await.unwrap();
+        for search in [QuoteSearch::default(), QuoteSearch::default().status(QuoteStatus::Draft)] {
+            self.company.quotes().search(&search, 50).await.unwrap();
+            self.company.quotes().search(&search.q("lefevre"), 50).await.unwrap();
+        }
+        let company = self.company.acting_as("Léa Martin").unwrap();
+        company.keys().issue("CRM").await.unwrap();
+        company.history().list(None, 50).await.unwrap();
     }
 
     async fn read_pages(&self) {

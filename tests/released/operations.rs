@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use invoicing_core::{
-    ClientChange, ClientId, CompanyIdentity, EventKind, InvoiceId, InvoiceStatus, KeyId, NewClient,
-    NewCompany, Plan, ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus, WebhookId,
+    ClientChange, ClientId, CompanyIdentity, DeliveryStatus, EventKind, InvoiceId, InvoiceStatus, KeyId,
+    NewClient, NewCompany, Plan, ProjectId, ProjectStatus, QuoteId, QuoteImport, QuoteStatus, Timestamp,
+    WebhookId,
 };
 use invoicing_server::{
-    ClientQuery, NewProject, NewWebhook, PageQuery, PaymentSource, SealingKey, SealingKeys, WebhookChange,
+    ClientQuery, DeliveryQuery, EventQuery, NewProject, NewWebhook, PageQuery, PaymentSource, QuoteSearch,
+    SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -65,7 +67,19 @@ async fn deliveries_go_on(world: &World, release: &Release) {
     let bodies: Vec<String> =
         events.list(None, 1_000).await.unwrap().into_iter().map(|event| event.body).collect();
     assert!(receiver.take().iter().all(|delivery| bodies.iter().any(|body| *body == delivery.body)));
+    let page = webhooks.deliveries(active, &DeliveryQuery::default(), 100).await.unwrap();
+    let delivered = page.items.iter().filter(|item| item.delivery.status == DeliveryStatus::Delivered);
+    assert!(delivered.count() >= 3 && page.next.is_none(), "{page:?}");
+    let latest = &page.items[0].delivery;
+    let detail = webhooks.delivery(active, latest.event).await.unwrap();
+    assert_eq!(detail.attempts.len(), latest.attempts as usize);
+    assert_eq!(webhooks.count_replayable(active, Timestamp::EARLIEST).await.unwrap(), 0);
+    assert_eq!(webhooks.replay_since(active, Timestamp::EARLIEST).await.unwrap(), 0);
+    assert!(webhooks.day_counts().await.unwrap().webhooks.iter().any(|day| day.delivered > 0));
     assert!(webhooks.log(active, 100).await.unwrap().len() >= 8);
+    let newest = events.page(&EventQuery::default(), 100).await.unwrap();
+    assert_eq!(events.get(newest.items[0].id).await.unwrap().kind, newest.items[0].kind);
+    assert!(newest.items.iter().any(|event| event.deliveries.delivered > 0));
     let first = &events.list(None, 1).await.unwrap()[0];
     assert!(events.deliveries(first.id).await.unwrap().is_empty(), "{first:?} is older than any webhook");
 }
@@ -145,6 +159,8 @@ async fn quotes_are_shown(world: &World, release: &Release) {
     let quotes = world.company.quotes();
     let id: QuoteId = release.fact("/quotes/signed");
     let quote = quotes.get(id).await.unwrap();
+    let found = quotes.search(&QuoteSearch::default().q(&*quote.summary.number), 10).await.unwrap();
+    assert_eq!(found.items, [quote.summary.clone()]);
     let detail: Value = serde_json::from_slice(&quotes.detail(id).await.unwrap()).unwrap();
     assert_eq!(detail, serde_json::to_value(&quote).unwrap());
     let page: Value = serde_json::from_slice(&quotes.page(&PageQuery::default()).await.unwrap()).unwrap();
@@ -227,6 +243,10 @@ async fn companies_and_keys(world: &World, release: &Release) {
     }
     let issued = keys.issue("New").await.unwrap().record.id;
     keys.revoke(issued).await.unwrap();
+    assert_eq!(keys.usage().await.unwrap().len(), listed.len() + 1);
+    let actor = company.acting_as("Léa Martin").unwrap();
+    actor.keys().issue("Newer").await.unwrap();
+    assert_eq!(company.history().list(None, 10).await.unwrap().len(), 1);
 }
 
 async fn secrets_are_resealed(world: &World, release: &Release) {

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::Path;
 
 /// Whose methods a file of operations holds, by the names that callers give them.
-const CALLERS: [(&str, &[&str]); 10] = [
+const CALLERS: [(&str, &[&str]); 11] = [
     ("clients", &["clients"]),
     ("companies", &["companies", "company"]),
     ("documents", &["quotes"]),
     ("events", &["events"]),
+    ("history", &["history"]),
     ("invoices", &["invoices"]),
     ("keys", &["keys"]),
     ("projects", &["projects"]),

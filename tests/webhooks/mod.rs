@@ -4,5 +4,6 @@ mod bulk;
 mod deliveries;
 mod dispatcher;
 mod management;
+mod pages;
 mod rotation;
 mod target;

@@ -4,7 +4,9 @@
 //! are accepted. A process that dies leaves its blocks counted as used; a clean stop gives the rest back. The count is
 //! exact at every moment.
 
-use invoicing_core::{KeyId, QuotaDecision, QuotaWindow, Timestamp};
+use std::collections::HashMap;
+
+use invoicing_core::{CompanyId, KeyId, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, Counting, Key, KeyState};
 use crate::Error;
@@ -33,6 +35,13 @@ impl Reservations {
             window.record(count as usize, Timestamp::from_millis(at).min(now));
         }
         Ok(Self { window, reserved: 0 })
+    }
+
+    /// Requests that count at an instant.
+    fn used(&mut self, quota: u32, now: Timestamp) -> u32 {
+        // Drops what has left the window.
+        self.window.peek(quota, now);
+        u32::try_from(self.window.instants().count()).unwrap_or(u32::MAX)
     }
 
     /// The window as it is stored: pairs of an instant and how many requests were accepted by then; last, at the end of
@@ -82,6 +91,22 @@ impl Access {
             state.reservations.reserved += block;
             state.stored_at = Some(now);
         }
+    }
+
+    /// How many requests of each key of a company count: of those in use in memory, of the others as it is stored.
+    pub(super) async fn used_in_memory(&self, company: CompanyId) -> Result<HashMap<KeyId, u32>, Error> {
+        let logs = self.store.read(company, async |mut tx| tx.keys().quota_logs().await).await?;
+        let used = |(id, log): (KeyId, String)| {
+            if let Some(key) = self.keys.by_id(id) {
+                let mut state = key.state.lock();
+                return Ok((id, state.reservations.used(self.quota, self.env.now())));
+            }
+            let now = self.env.now();
+            let stored = Reservations::from_log(&log, now);
+            let mut stored = stored.map_err(|cause| Error::bad_row("api_key", "quota_log", id, cause))?;
+            Ok((id, stored.used(self.quota, now)))
+        };
+        logs.into_iter().map(used).collect()
     }
 
     /// Stores what the key has used, and `block` requests more that it may use.

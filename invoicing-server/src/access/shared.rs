@@ -1,6 +1,8 @@
 //! Counting where several nodes share the database: one statement decides and counts.
 
-use invoicing_core::{Plan, QuotaDecision, QuotaWindow, Timestamp};
+use std::collections::HashMap;
+
+use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, Timestamp};
 
 use super::{Access, IDLE_LIMIT_MS, Key, KeyState};
 use crate::Error;
@@ -54,6 +56,12 @@ impl Access {
                 Ok(None)
             }
         }
+    }
+
+    pub(super) async fn used_in_database(&self, company: CompanyId) -> Result<HashMap<KeyId, u32>, Error> {
+        let now = self.env.now();
+        let used = self.store.read(company, async move |mut tx| tx.keys().used(now).await).await?;
+        Ok(used.into_iter().collect())
     }
 
     /// Without a quota nothing is counted; the stored last use may lag.

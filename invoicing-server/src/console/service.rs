@@ -161,7 +161,8 @@ impl ConsoleContext {
         params: Params<'static, 'r>,
         form: Form,
     ) -> Result<PageRequest<'r>, PageError> {
-        let company = CompanyHandle::new(Arc::clone(&self.api.services), session.company);
+        let company =
+            CompanyHandle::new(Arc::clone(&self.api.services), session.company).acting_as(&session.name)?;
         let record = company.details().await?;
         let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
         Ok(PageRequest { company, record, session, language, prefix: &self.place.path, params, form })

@@ -57,7 +57,7 @@ const fn day(name: &'static str) -> Column {
 }
 
 /// In the order in which they are copied. What a column computes from others is left to PostgreSQL.
-pub(super) const TABLES: [Table; 19] = [
+pub(super) const TABLES: [Table; 20] = [
     Table { name: "setting", key: 1, columns: &[text("name"), bytes("value")] },
     Table {
         name: "company",
@@ -280,6 +280,19 @@ pub(super) const TABLES: [Table; 19] = [
             number("duration_ms"),
             number("status"),
             text("failure"),
+        ],
+    },
+    Table {
+        name: "history",
+        key: 2,
+        columns: &[
+            id("company_id"),
+            number("number"),
+            number("at"),
+            text("actor"),
+            text("action"),
+            id("subject"),
+            text("detail"),
         ],
     },
 ];

@@ -5,6 +5,7 @@ use invoicing_core::{Client, ClientChange, ClientId, Conflict, NewClient, Page};
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::ClientQuery;
+use crate::store::history::HistoryAction;
 use crate::store::rows::from_json;
 use crate::store::{Prefetch, Tables};
 
@@ -71,6 +72,7 @@ impl Clients<'_> {
                 let client = fields.create(ClientId(tx.env().uuid()), tx.change.at());
                 tx.clients().insert(&client).await?;
                 tx.finish(&[]).await?;
+                tx.note(HistoryAction::ClientCreated, client.id.0, &client.name).await?;
                 Ok(Creation { client, created: true })
             })
             .await
@@ -94,6 +96,7 @@ impl Clients<'_> {
                 let Some(changed) = fields.apply(&client, tx.change.stamp) else { return Ok(client) };
                 tx.clients().update(&changed).await?;
                 tx.finish(&[]).await?;
+                tx.note(HistoryAction::ClientChanged, id.0, &changed.name).await?;
                 Ok(changed)
             })
             .await

@@ -4,11 +4,14 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use chrono_tz::Tz;
-use invoicing_core::{Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan};
+use invoicing_core::{
+    Company, CompanyId, CompanyIdentity, Conflict, Invalid, NewCompany, Plan, SHORT_TEXT, required_text,
+};
 
 use super::Services;
 use crate::Error;
 use crate::env::Env;
+use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch, ServiceTables, Tables};
 
@@ -78,11 +81,23 @@ impl Companies {
 pub struct CompanyHandle {
     pub(super) services: Arc<Services>,
     pub(super) id: CompanyId,
+    /// Who makes the changes, where they are to be noted.
+    actor: Option<Arc<str>>,
 }
 
 impl CompanyHandle {
     pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self { services, id }
+        Self { services, id, actor: None }
+    }
+
+    /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
+    /// user who is signed in at the host, 1 to 255 characters. A handle without a name notes nothing.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] for a name that is not usable.
+    pub fn acting_as(&self, name: &str) -> Result<Self, Error> {
+        let actor = required_text("actor", name, SHORT_TEXT)?;
+        Ok(Self { actor: Some(actor.into()), ..self.clone() })
     }
 
     /// Which company.
@@ -102,13 +117,13 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
-        self.change(move |company| company.plan = plan).await
+        self.change(HistoryAction::CompanyPlanSet, plan.as_str(), move |company| company.plan = plan).await
     }
 
     /// Changes what documents say about the company. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.check()?;
-        self.change(move |company| company.identity = identity).await
+        self.change(HistoryAction::CompanyIdentitySet, "", move |company| company.identity = identity).await
     }
 
     /// Switches the automatic conversion of accepted quotes on or off.
@@ -116,11 +131,14 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the plan does not include it.
     pub async fn set_automatic_invoicing(&self, on: bool) -> Result<Company, Error> {
-        self.change(move |company| company.automatic_invoicing = on).await
+        let (action, detail) = (HistoryAction::CompanyAutomaticInvoicingSet, if on { "on" } else { "off" });
+        self.change(action, detail, move |company| company.automatic_invoicing = on).await
     }
 
     async fn change(
         &self,
+        action: HistoryAction,
+        detail: &'static str,
         change: impl FnOnce(&mut Company) + Clone + Send + 'static,
     ) -> Result<Company, Error> {
         self.write(async move |mut tx| {
@@ -134,6 +152,9 @@ impl CompanyHandle {
             tx.company_row().set_record(&company).await?;
             if plan != tx.change.company.plan {
                 tx.notify(Notification::Plan { company: company.id, plan });
+            }
+            if company != *tx.change.company {
+                tx.note(action, company.id.0, &detail).await?;
             }
             Ok(company)
         })
@@ -172,7 +193,8 @@ impl CompanyHandle {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let written = self.services.store.write_prefetched(self.id, records, operation).await;
+        let (store, actor) = (&self.services.store, self.actor.clone());
+        let written = store.write_company_as(self.id, actor, records, operation).await;
         self.services.remind().await;
         written
     }

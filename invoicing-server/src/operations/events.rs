@@ -5,8 +5,10 @@ use uuid::Uuid;
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::EventQuery;
 use crate::store::Tables;
 use crate::store::deliveries::DeliveryRecord;
+use crate::store::event_pages::EventPage;
 use crate::store::events::EventRecord;
 
 /// The recorded events of a company.
@@ -21,6 +23,8 @@ use crate::store::events::EventRecord;
 /// # let company = invoicing.company(company.id);
 /// # let client = company.clients().create(&NewClient::named("Claire Lefèvre")).await?;
 /// # company.quotes().create(&NewQuote::empty(client.id)).await?;
+/// use invoicing_server::{EventKind, EventQuery};
+///
 /// // The id of the last event that was read is a cursor that misses none.
 /// let mut last = None;
 /// for event in company.events().list(last, 100).await? {
@@ -31,6 +35,11 @@ use crate::store::events::EventRecord;
 ///     last = Some(event.id);
 /// }
 /// assert!(company.events().list(last, 100).await?.is_empty());
+///
+/// // A page of the host shows the newest first.
+/// let page = company.events().page(&EventQuery::default().kind(EventKind::QuoteCreated), 50).await?;
+/// println!("{} went to {} webhooks", page.items[0].id, page.items[0].deliveries.delivered);
+/// assert_eq!(company.events().get(page.items[0].id).await?.kind, "quote.created");
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +57,18 @@ impl Events<'_> {
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
         self.0.read(async move |mut tx| tx.events().list(after, limit).await).await
+    }
+
+    /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000 events at most, so it may be
+    /// shorter, also empty, and still name a [`next`](EventPage::next) page.
+    pub async fn page(&self, query: &EventQuery, limit: u32) -> Result<EventPage, Error> {
+        let (query, now) = (*query, self.0.env().now());
+        self.0.read(async move |mut tx| tx.event_page(&query, limit, now).await).await
+    }
+
+    /// One event.
+    pub async fn get(&self, id: EventId) -> Result<EventRecord, Error> {
+        self.0.read(async move |mut tx| tx.events().find(id).await).await
     }
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.

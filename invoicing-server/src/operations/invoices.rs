@@ -12,6 +12,7 @@ use serde::Deserialize;
 use super::CompanyHandle;
 use crate::Error;
 use crate::page::PageQuery;
+use crate::store::history::HistoryAction;
 use crate::store::invoices::{Payment, PaymentMethod, PaymentSource};
 use crate::store::page::Reserve;
 use crate::store::rows::from_json;
@@ -132,7 +133,9 @@ impl Invoices<'_> {
         self.0
             .write_prefetched(vec![Prefetch::Quote(quote)], async move |mut tx| {
                 let quote = tx.quotes().refresh(quote, known).await?;
-                convert(&mut tx, &quote).await
+                let invoice = convert(&mut tx, &quote).await?;
+                tx.note(HistoryAction::InvoiceCreated, invoice.summary.id.0, &quote.summary.number).await?;
+                Ok(invoice)
             })
             .await
     }
@@ -144,7 +147,9 @@ impl Invoices<'_> {
         let issued = self.0.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
             let draft = tx.invoices().refresh(id, known).await?;
             let issued = issue(&mut tx, &draft, due_date).await?;
-            Ok((update(&mut tx, issued).await?, tx.change.today()))
+            let invoice = update(&mut tx, issued).await?;
+            note(&mut tx, HistoryAction::InvoiceIssued, &invoice).await?;
+            Ok((invoice, tx.change.today()))
         });
         let (invoice, today) = issued.await?;
         self.0.services.held_dates.check(self.0.id, &invoice, today);
@@ -168,6 +173,7 @@ impl Invoices<'_> {
                 }
                 let paid = invoice.record_payment(new.amount, tx.change.at())?;
                 let payment = insert_payment(&mut tx, id, new).await?;
+                tx.note(HistoryAction::InvoicePaymentEntered, id.0, &payment.amount).await?;
                 let invoice = update(&mut tx, paid).await?;
                 Ok(Recorded { payment, invoice, created: true })
             })
@@ -185,7 +191,9 @@ impl Invoices<'_> {
                 let issued = issue(&mut tx, &invoice, None).await?;
                 // With nothing due it is paid already.
                 if issued.record.summary.status == InvoiceStatus::Paid {
-                    return Ok((update(&mut tx, issued).await?, issued_on));
+                    let invoice = update(&mut tx, issued).await?;
+                    note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
+                    return Ok((invoice, issued_on));
                 }
                 invoice = issued.record;
             }
@@ -194,7 +202,9 @@ impl Invoices<'_> {
             if !amount.is_zero() {
                 insert_payment(&mut tx, id, NewPayment::new(amount, PaymentSource::Manual)).await?;
             }
-            Ok((update(&mut tx, paid).await?, issued_on))
+            let invoice = update(&mut tx, paid).await?;
+            note(&mut tx, HistoryAction::InvoiceMarkedPaid, &invoice).await?;
+            Ok((invoice, issued_on))
         });
         let (invoice, issued_on) = paid.await?;
         if let Some(today) = issued_on {
@@ -219,6 +229,7 @@ impl Invoices<'_> {
                 let reversed = invoice.reverse_payment(payment.amount, tx.change.stamp, tx.change.today())?;
                 payment.reversed_at = Some(tx.change.now);
                 tx.invoices().reverse_payment(&payment).await?;
+                tx.note(HistoryAction::InvoicePaymentReversed, id.0, &payment.amount).await?;
                 update(&mut tx, reversed).await
             })
             .await
@@ -230,7 +241,9 @@ impl Invoices<'_> {
         self.0
             .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
-                update(&mut tx, canceled).await
+                let invoice = update(&mut tx, canceled).await?;
+                note(&mut tx, HistoryAction::InvoiceCanceled, &invoice).await?;
+                Ok(invoice)
             })
             .await
     }
@@ -325,6 +338,12 @@ async fn insert_payment(
         Payment { id, invoice_id, amount, source, method, reference, recorded_at, reversed_at: None };
     tx.invoices().insert_payment(&payment).await?;
     Ok(payment)
+}
+
+/// Notes what was done to an invoice.
+async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, invoice: &Invoice) -> Result<(), Error> {
+    let number = invoice.summary.number.as_deref().unwrap_or_default();
+    tx.note(action, invoice.summary.id.0, &number).await
 }
 
 /// Stores a changed invoice with its events.

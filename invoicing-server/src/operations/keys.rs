@@ -6,6 +6,7 @@ use super::CompanyHandle;
 use crate::Error;
 use crate::secret::{self, Secret};
 use crate::store::Tables;
+use crate::store::history::HistoryAction;
 use crate::store::keys::KeyRecord;
 
 /// The API keys of a company.
@@ -20,6 +21,9 @@ use crate::store::keys::KeyRecord;
 /// # let company = invoicing.company(company.id);
 /// let issued = company.keys().issue("CRM").await?;
 /// println!("Shown this once: {}", issued.key.reveal());
+///
+/// let usage = &company.keys().usage().await?[0];
+/// assert_eq!((usage.used, usage.limit), (0, Some(30)));
 ///
 /// company.keys().revoke(issued.record.id).await?;
 /// assert!(company.keys().list().await?[0].revoked_at.is_some());
@@ -36,6 +40,18 @@ pub struct IssuedKey {
     pub record: KeyRecord,
     /// `isk_` and 43 characters: what goes into the `Authorization` header. [`reveal`](Secret::reveal) gives the text.
     pub key: Secret,
+}
+
+/// A key, and how much of its quota it has used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct KeyUsage {
+    /// Its record.
+    pub record: KeyRecord,
+    /// Requests that were accepted within the last 60 s.
+    pub used: u32,
+    /// Most requests that are accepted within 60 s; `None` where the host has set no quota.
+    pub limit: Option<u32>,
 }
 
 impl CompanyHandle {
@@ -57,7 +73,11 @@ impl Keys<'_> {
         let (id, created_at) = (KeyId(env.uuid()), env.now());
         let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
         let stored = record.clone();
-        self.0.write(async move |mut tx| tx.issue_key(&stored, &hash).await).await?;
+        let issued = self.0.write(async move |mut tx| {
+            tx.issue_key(&stored, &hash).await?;
+            tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await
+        });
+        issued.await?;
         Ok(IssuedKey { record, key })
     }
 
@@ -66,8 +86,26 @@ impl Keys<'_> {
         self.0.read(async |mut tx| tx.keys().list().await).await
     }
 
-    /// Revokes a key for good.
+    /// All keys as in [`list`](Self::list), with what they have used of their quota now. Asking counts nothing. Where one
+    /// process owns the database, requests that it had reserved when it died count as used for a minute.
+    pub async fn usage(&self) -> Result<Vec<KeyUsage>, Error> {
+        let access = &self.0.services.access;
+        let (records, used) = (self.list().await?, access.used(self.0.id).await?);
+        let limit = Some(access.quota).filter(|quota| *quota > 0);
+        let usage = |record: KeyRecord| {
+            let used = used.get(&record.id).copied().unwrap_or(0);
+            KeyUsage { record, used, limit }
+        };
+        Ok(records.into_iter().map(usage).collect())
+    }
+
+    /// Revokes a key for good. Revoking it again changes nothing.
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
-        self.0.write(async move |mut tx| tx.revoke_key(id).await).await
+        self.0
+            .write(async move |mut tx| {
+                let Some(label) = tx.revoke_key(id).await? else { return Ok(()) };
+                tx.note(HistoryAction::KeyRevoked, id.0, &label).await
+            })
+            .await
     }
 }

@@ -7,6 +7,7 @@ mod clients;
 mod companies;
 mod documents;
 mod events;
+mod history;
 mod invoices;
 mod keys;
 mod projects;
@@ -26,8 +27,9 @@ pub use clients::{Clients, Creation};
 pub use companies::{Companies, CompanyHandle};
 pub use documents::OpenedDocument;
 pub use events::Events;
+pub use history::History;
 pub use invoices::{Invoices, NewPayment, Recorded};
-pub use keys::{IssuedKey, Keys};
+pub use keys::{IssuedKey, KeyUsage, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
 pub use sealing::ResealReport;
@@ -36,6 +38,7 @@ pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;
+use crate::access::Access;
 use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
 use crate::sealing::Sealer;
@@ -50,6 +53,8 @@ pub(crate) use webhooks::MAX_WEBHOOKS;
 pub(crate) struct Services {
     pub(crate) store: Arc<Store>,
     pub(crate) env: Env,
+    /// Knows how much of its quota a key has used.
+    pub(crate) access: Arc<Access>,
     pub(crate) sealer: Arc<Sealer>,
     pub(crate) documents: Documents,
     pub(crate) url_signer: UrlSigner,

@@ -5,6 +5,7 @@ use invoicing_core::{ClientId, Project, ProjectId, ProjectStatus, QuoteId};
 use super::{CompanyHandle, missing, missing_client};
 use crate::Error;
 use crate::store::Tables;
+use crate::store::history::HistoryAction;
 
 /// The projects of a company.
 ///
@@ -85,6 +86,7 @@ impl Projects<'_> {
                 let project = Project::open(id, &name, client.as_ref(), quote_ids, tx.change.at())?;
                 tx.projects().insert(&project).await?;
                 tx.finish(&[]).await?;
+                tx.note(HistoryAction::ProjectCreated, id.0, &project.name).await?;
                 Ok(project)
             })
             .await
@@ -98,6 +100,7 @@ impl Projects<'_> {
                 let Some(changed) = project.set_status(status, tx.change.at())? else { return Ok(project) };
                 tx.projects().update(&changed.record).await?;
                 tx.finish(&changed.events).await?;
+                tx.note(HistoryAction::ProjectMoved, id.0, &changed.record.status).await?;
                 Ok(changed.record)
             })
             .await

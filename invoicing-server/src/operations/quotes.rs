@@ -7,14 +7,16 @@ pub(super) mod links;
 use chrono::NaiveDate;
 use invoicing_core::{
     Changed, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
-    QuoteImport, QuoteItem, QuoteStatus, price_lines,
+    QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
 use super::{CompanyHandle, missing_client};
 use crate::Error;
-use crate::page::PageQuery;
+use crate::page::{PageQuery, QuoteSearch};
 use crate::store::documents::DocumentRecord;
+use crate::store::history::HistoryAction;
 use crate::store::page::Reserve;
+use crate::store::quote_search::QuotePage;
 use crate::store::quotes::InternalDetails;
 use crate::store::rows::from_json;
 use crate::store::signatures::ProofRecord;
@@ -27,7 +29,7 @@ pub(crate) use import::Numbering;
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewClient, NewCompany, Plan};
-/// use invoicing_server::{NewLine, NewQuote, PageQuery, PageWindow, QuoteStatus, unit_price};
+/// use invoicing_server::{NewLine, NewQuote, PageQuery, PageWindow, QuoteSearch, QuoteStatus, unit_price};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,6 +57,10 @@ pub(crate) use import::Numbering;
 /// let changed = quotes.list(&PageQuery::default().window(window)).await?.data;
 /// assert_eq!(changed[0].summary.number, draft.summary.number);
 /// assert_eq!(changed[0].summary.status, QuoteStatus::Rejected);
+///
+/// // A list of the host, which also searches.
+/// let found = quotes.search(&QuoteSearch::default().q("LEFEVRE").status(QuoteStatus::Sent), 50).await?;
+/// assert_eq!(found.items[0].number, sent.summary.number);
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -83,6 +89,11 @@ impl Quotes<'_> {
                 let quote = tx.quotes().refresh(id, known).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
                 let changed = quote.edit(&client, lines, retention_rate, valid_until, tx.change.stamp)?;
+                if tx.has_actor()
+                    && (changed.record != quote || tx.quotes().find_internal_details(id).await? != internal)
+                {
+                    note(&mut tx, HistoryAction::QuoteEdited, &quote.summary).await?;
+                }
                 tx.quotes().set_internal_details(id, &internal).await?;
                 // The record that the API shows is the same, so the company's stamp stays too.
                 if changed.record == quote {
@@ -103,6 +114,7 @@ impl Quotes<'_> {
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
             let valid_until = preview.summary.valid_until;
             Ok(FrozenChange {
+                action: Some(HistoryAction::QuoteSent),
                 document: Some(self.freeze(before.particulars(&preview), &preview).await?),
                 proof: None,
                 decide: move |quote: &Quote, change: &CompanyChange| {
@@ -125,7 +137,7 @@ impl Quotes<'_> {
                 Some(_) => None,
             };
             let decide = |quote: &Quote, change: &CompanyChange| Ok(quote.accept(change.at())?);
-            Ok(FrozenChange { document, proof: None, decide })
+            Ok(FrozenChange { action: Some(HistoryAction::QuoteAccepted), document, proof: None, decide })
         })
         .await
     }
@@ -141,7 +153,9 @@ impl Quotes<'_> {
                 }
                 let accepted = quote.accept(tx.change.at())?;
                 links::move_end(&mut tx, &accepted.record.summary).await?;
-                update(&mut tx, accepted).await.map(Some)
+                let accepted = update(&mut tx, accepted).await?;
+                note(&mut tx, HistoryAction::QuoteAccepted, &accepted.summary).await?;
+                Ok(Some(accepted))
             })
             .await
     }
@@ -154,7 +168,9 @@ impl Quotes<'_> {
             .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
                 let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
                 links::move_end(&mut tx, &rejected.record.summary).await?;
-                update(&mut tx, rejected).await
+                let rejected = update(&mut tx, rejected).await?;
+                note(&mut tx, HistoryAction::QuoteRejected, &rejected.summary).await?;
+                Ok(rejected)
             })
             .await
     }
@@ -169,6 +185,7 @@ impl Quotes<'_> {
             };
             tx.quotes().update_summary(&linked).await?;
             tx.finish(&[]).await?;
+            note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
             Ok(linked.external_id)
         });
         Ok(ExternalLink { id, external_id: external_id.await? })
@@ -221,6 +238,16 @@ impl Quotes<'_> {
         self.0.read(async move |mut tx| tx.quotes().page(&query, reserve).await).await
     }
 
+    /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q` it looks at 10,000 quotes at
+    /// most, so it may be shorter, also empty, and still name a [`next`](QuotePage::next) page.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for an [`after`](QuoteSearch::after) that is no quote of the company.
+    pub async fn search(&self, search: &QuoteSearch, limit: u32) -> Result<QuotePage, Error> {
+        let search = search.clone();
+        self.0.read(async move |mut tx| tx.quotes().search(&search, limit).await).await
+    }
+
     /// What the lines cost the company itself, in the order of the lines. For the host only.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
         self.0.read(async move |mut tx| tx.quotes().find_costings(id).await).await
@@ -256,6 +283,11 @@ impl Quotes<'_> {
 fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
     let PricedLines { lines, costings } = price_lines(&content.lines)?;
     Ok((lines, InternalDetails { costings, work_site: content.check_work_site()? }))
+}
+
+/// Notes what was done to a quote.
+async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, quote: &QuoteSummary) -> Result<(), Error> {
+    tx.note(action, quote.id.0, &quote.number).await
 }
 
 /// Stores a changed quote with its events; where it has just been accepted and the company wants it, also the invoice

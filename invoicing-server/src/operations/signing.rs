@@ -162,6 +162,7 @@ impl SigningLinks {
                 let document =
                     services.freeze_document(particulars, &preview, Some(sent), &mut store).await?;
                 Ok(FrozenChange {
+                    action: None,
                     document: Some(document),
                     proof: Some(proof(token, signature, &block, sha256)),
                     decide: move |quote: &Quote, change: &CompanyChange| {

@@ -8,8 +8,12 @@ use invoicing_core::{Conflict, EventId, EventKind, Invalid, Timestamp, WebhookId
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::DeliveryQuery;
 use crate::secret::{self, Secret, shown_url};
+use crate::store::day_counts::DayCounts;
 use crate::store::deliveries::AttemptRecord;
+use crate::store::delivery_pages::{DeliveryDetail, DeliveryPage};
+use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
 use crate::store::skipping::Skipping;
 use crate::store::webhooks::{DisabledReason, Webhook};
@@ -21,11 +25,14 @@ pub(crate) const MAX_WEBHOOKS: i64 = 20;
 /// Longest time for which two secrets of a webhook sign.
 const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 
+/// For how long successes and failures are counted, in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
 /// The webhooks of a company.
 ///
 /// ```
 /// # use invoicing_server::{Invoicing, NewClient, NewCompany, NewQuote, Plan};
-/// use invoicing_server::{EventKind, NewWebhook, WebhookChange};
+/// use invoicing_server::{DeliveryQuery, DeliveryStatus, EventKind, NewWebhook, WebhookChange};
 ///
 /// # #[tokio::main]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -48,6 +55,12 @@ const MAX_OVERLAP: Duration = Duration::from_hours(7 * 24);
 ///
 /// // A test delivery, as for any other event once a dispatcher runs.
 /// webhooks.ping(id).await?;
+///
+/// // What waits for an attempt, newest first, and one delivery with its attempts.
+/// let waiting = webhooks.deliveries(id, &DeliveryQuery::default().status(DeliveryStatus::Pending), 50).await?;
+/// assert_eq!((waiting.items.len(), &*waiting.items[0].kind, waiting.next), (2, "ping", None));
+/// let detail = webhooks.delivery(id, waiting.items[0].delivery.event).await?;
+/// assert!(detail.attempts.is_empty());
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone, Copy)]
@@ -177,6 +190,7 @@ impl Webhooks<'_> {
                     previous_secret_until: None,
                 };
                 tx.webhooks().insert(&sealer, &webhook, &key).await?;
+                note(&mut tx, HistoryAction::WebhookRegistered, &webhook).await?;
                 Ok(webhook)
             })
             .await?;
@@ -189,10 +203,14 @@ impl Webhooks<'_> {
         let events = change.events.as_deref().map(check_events).transpose()?;
         self.0
             .write(async move |mut tx| {
-                let mut webhook = tx.webhooks().find(id).await?;
+                let before = tx.webhooks().find(id).await?;
+                let mut webhook = before.clone();
                 webhook.url = url.unwrap_or(webhook.url);
                 webhook.events = events.unwrap_or(webhook.events);
                 tx.webhooks().set_target(&webhook).await?;
+                if webhook != before {
+                    note(&mut tx, HistoryAction::WebhookChanged, &webhook).await?;
+                }
                 changed(&mut tx, id).await
             })
             .await
@@ -211,6 +229,7 @@ impl Webhooks<'_> {
                 let (now, failures) = (tx.change.now, webhook.consecutive_failures);
                 tx.webhooks().disable(id, now, DisabledReason::Manual, failures).await?;
                 tx.skip_waiting(id).await?;
+                note(&mut tx, HistoryAction::WebhookDisabled, &webhook).await?;
                 changed(&mut tx, id).await
             })
             .await
@@ -255,7 +274,12 @@ impl Webhooks<'_> {
                     Some(counted) => tx.replay(id, &counted).await?,
                     None => 0,
                 };
-                Ok(Some((changed(&mut tx, id).await?, queued)))
+                let webhook = changed(&mut tx, id).await?;
+                if disabled_at.is_some() {
+                    note(&mut tx, HistoryAction::WebhookEnabled, &webhook).await?;
+                }
+                note_replay(&mut tx, id, queued).await?;
+                Ok(Some((webhook, queued)))
             });
             if let Some(enabled) = enabled.await? {
                 return Ok(enabled);
@@ -267,10 +291,11 @@ impl Webhooks<'_> {
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
         self.0
             .write(async move |mut tx| {
-                tx.webhooks().find(id).await?;
+                let webhook = tx.webhooks().find(id).await?;
                 let now = tx.change.now;
                 tx.webhooks().remove(id, now).await?;
                 tx.skip_waiting(id).await?;
+                note(&mut tx, HistoryAction::WebhookRemoved, &webhook).await?;
                 tx.notify(Notification::Webhook(id));
                 Ok(())
             })
@@ -318,6 +343,7 @@ impl Webhooks<'_> {
                 tx.webhooks().find(id).await?;
                 let keep_until = (millis > 0).then(|| tx.change.now.plus_millis(millis));
                 tx.webhooks().rotate(&sealer, id, &key, keep_until).await?;
+                tx.note(HistoryAction::WebhookRotated, id.0, &(millis / 1_000)).await?;
                 changed(&mut tx, id).await
             })
             .await?;
@@ -328,8 +354,11 @@ impl Webhooks<'_> {
     pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
         self.0
             .write(async move |mut tx| {
-                tx.webhooks().find(id).await?;
+                let webhook = tx.webhooks().find(id).await?;
                 tx.webhooks().wipe_previous_secret(id).await?;
+                if webhook.previous_secret_until.is_some() {
+                    note(&mut tx, HistoryAction::WebhookOverlapEnded, &webhook).await?;
+                }
                 changed(&mut tx, id).await
             })
             .await
@@ -340,7 +369,8 @@ impl Webhooks<'_> {
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
         self.0
             .write(async move |mut tx| {
-                tx.webhooks().find(id).await?;
+                let webhook = tx.webhooks().find(id).await?;
+                note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
                 tx.record_ping(id).await
             })
             .await
@@ -356,7 +386,9 @@ impl Webhooks<'_> {
         if let Some(event) = event {
             let queued = self.0.write(async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
-                tx.replay_one(id, event).await
+                let queued = tx.replay_one(id, event).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(queued)
             });
             return queued.await;
         }
@@ -372,12 +404,97 @@ impl Webhooks<'_> {
                 if !tx.is_current(id, &counted).await? {
                     return Ok(None);
                 }
-                Ok(Some(tx.replay(id, &counted).await?))
+                let queued = tx.replay(id, &counted).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(Some(queued))
             });
             if let Some(queued) = queued.await? {
                 return Ok(queued);
             }
         }
+    }
+
+    /// As [`replay`](Self::replay) of all, but only of what ended at or after an instant, when a receiver began to fail. First
+    /// carries out what an earlier replay has left, which takes a few seconds for 500,000 deliveries.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] while the webhook is disabled.
+    pub async fn replay_since(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        loop {
+            // A transaction per batch, so that other changes of the company do not wait for all of them.
+            let is_done = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                tx.continue_bulk_change(id).await
+            });
+            if !is_done.await? {
+                continue;
+            }
+            let now = self.0.env().now();
+            let counted =
+                self.0.read(async move |mut tx| tx.replayable_between(id, since, now).await).await?;
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                // Another replay was noted meanwhile.
+                if !tx.continue_bulk_change(id).await? {
+                    return Ok(None);
+                }
+                let queued = tx.replay(id, &counted).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(Some(queued))
+            });
+            if let Some(queued) = queued.await? {
+                return Ok(queued);
+            }
+        }
+    }
+
+    /// How many deliveries [`replay_since`](Self::replay_since) would queue now, without those that an earlier replay still
+    /// has to queue.
+    pub async fn count_replayable(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        self.0
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                Ok(tx.replayable_since(id, since).await?.count)
+            })
+            .await
+    }
+
+    /// A page of the deliveries to a webhook, newest event first, at most `limit` (1 to 1,000). What is noted for many of them
+    /// is shown as if it were carried out.
+    ///
+    /// It looks at 1,000 events at most, or at 1,000 deliveries that failed or were skipped where only these are asked for. So
+    /// it may be shorter, also empty, and still name a [`next`](DeliveryPage::next) page.
+    pub async fn deliveries(
+        &self,
+        id: WebhookId,
+        query: &DeliveryQuery,
+        limit: u32,
+    ) -> Result<DeliveryPage, Error> {
+        let (query, now) = (*query, self.0.env().now());
+        self.0
+            .read(async move |mut tx| {
+                let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
+                tx.deliveries().page(id, is_disabled, &query, limit, now).await
+            })
+            .await
+    }
+
+    /// The delivery of an event to a webhook, with its attempts and its body.
+    pub async fn delivery(&self, id: WebhookId, event: EventId) -> Result<DeliveryDetail, Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.deliveries().detail(id, event, now).await
+            })
+            .await
+    }
+
+    /// How many deliveries of each webhook succeeded and failed within 24 hours. Looks at a bounded number of attempts: see
+    /// [`DayCounts`].
+    pub async fn day_counts(&self) -> Result<DayCounts, Error> {
+        let since = self.0.env().now().plus_millis(-DAY_MS);
+        self.0.read(async move |mut tx| tx.deliveries().day_counts(since).await).await
     }
 
     /// One webhook.
@@ -410,6 +527,19 @@ impl Webhooks<'_> {
 async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
     tx.notify(Notification::Webhook(id));
     tx.webhooks().find(id).await
+}
+
+/// Notes what was done to a webhook. Path and query of its URL may carry a token of the receiver.
+async fn note(tx: &mut CompanyTx<'_>, action: HistoryAction, webhook: &Webhook) -> Result<(), Error> {
+    tx.note(action, webhook.id.0, &shown_url(&webhook.url)).await
+}
+
+/// Notes a replay, unless it queued nothing.
+async fn note_replay(tx: &mut CompanyTx<'_>, id: WebhookId, queued: u64) -> Result<(), Error> {
+    if queued > 0 {
+        tx.note(HistoryAction::DeliveriesReplayed, id.0, &queued).await?;
+    }
+    Ok(())
 }
 
 /// What is left to be done to the deliveries of a webhook.

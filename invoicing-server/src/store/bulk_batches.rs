@@ -39,7 +39,17 @@ impl CompanyReader<'_> {
         webhook: WebhookId,
         now: Timestamp,
     ) -> Result<Replayable, Error> {
-        let (counted, last_end) = self.count_replayable(webhook, ALWAYS).await?;
+        self.replayable_between(webhook, ALWAYS, now).await
+    }
+
+    /// What has failed or was skipped since an instant, by now.
+    pub(crate) async fn replayable_between(
+        &mut self,
+        webhook: WebhookId,
+        since: Timestamp,
+        now: Timestamp,
+    ) -> Result<Replayable, Error> {
+        let (counted, last_end) = self.count_replayable(webhook, since).await?;
         // A clock that ran ahead may have dated an end.
         Ok(Replayable { ended_until: now.max(last_end), ..counted })
     }

@@ -45,7 +45,7 @@ pub(super) const NEVER: Timestamp = Timestamp::from_millis(i64::MAX);
 pub(crate) struct Replayable {
     pub(crate) since: Timestamp,
     pub(super) ended_until: Timestamp,
-    pub(super) count: u64,
+    pub(crate) count: u64,
     /// The last event when it was counted.
     pub(super) last_event: EventId,
     /// What an earlier replay had left, which was not counted.

@@ -1,7 +1,11 @@
 //! Handles on the records of one company. Every table reached through them names the company in its statements, so an
 //! operation cannot forget to.
 
+use std::fmt::Display;
+use std::sync::Arc;
+
 use invoicing_core::{CompanyId, Event, EventId, KeyId, Timestamp, WebhookId};
+use uuid::Uuid;
 
 use super::bulk_changes::{BulkChangeTable, Replayable};
 use super::change::CompanyChange;
@@ -10,6 +14,7 @@ use super::companies::CompanyRow;
 use super::deliveries::DeliveryTable;
 use super::documents::{DocumentTable, UploadTable};
 use super::events::{self, EventTable};
+use super::history::{HistoryAction, HistoryTable, NewEntry};
 use super::invoices::InvoiceTable;
 use super::keys::{KeyRecord, KeyTable};
 use super::notification::Notification;
@@ -52,6 +57,10 @@ pub(crate) trait Tables {
 
     fn events(&mut self) -> EventTable<'_> {
         EventTable(self.scope())
+    }
+
+    fn history(&mut self) -> HistoryTable<'_> {
+        HistoryTable(self.scope())
     }
 
     fn invoices(&mut self) -> InvoiceTable<'_> {
@@ -107,6 +116,8 @@ pub(crate) struct CompanyTx<'t> {
     pub(super) tx: &'t mut Tx,
     /// The company and the instants of the change.
     pub(crate) change: CompanyChange,
+    /// Who makes the change, where that is to be noted.
+    actor: Option<Arc<str>>,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -116,13 +127,35 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
+    pub(super) fn acting_as(mut self, actor: Option<Arc<str>>) -> Self {
+        self.actor = actor;
+        self
+    }
+
+    /// Whether [`Self::note`] notes anything.
+    pub(crate) fn has_actor(&self) -> bool {
+        self.actor.is_some()
+    }
+
+    /// Notes in the history that the actor has made a change; without an actor, nothing.
+    pub(crate) async fn note(
+        &mut self,
+        action: HistoryAction,
+        subject: Uuid,
+        detail: &(impl Display + Sync),
+    ) -> Result<(), Error> {
+        let Some(actor) = self.actor.clone() else { return Ok(()) };
+        let (at, detail) = (self.change.now, detail.to_string());
+        self.history().insert(NewEntry { at, actor: &actor, action, subject, detail }).await
+    }
+
     pub(crate) fn env(&self) -> &Env {
         self.tx.env()
     }
 
     /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
-        let Self { tx, change } = self;
+        let Self { tx, change, .. } = self;
         tx.remember_stamp(change);
         if events.is_empty() {
             return tx.of_company(change.company.id).company_row().set_stamp(change.stamp).await;
@@ -137,12 +170,12 @@ impl CompanyTx<'_> {
         Ok(())
     }
 
-    /// Revokes a key for good.
-    pub(crate) async fn revoke_key(&mut self, id: KeyId) -> Result<(), Error> {
+    /// Revokes a key for good. Its label, unless it was revoked before.
+    pub(crate) async fn revoke_key(&mut self, id: KeyId) -> Result<Option<String>, Error> {
         let now = self.change.now;
-        self.keys().revoke(id, now).await?;
+        let revoked = self.keys().revoke(id, now).await?;
         self.notify(Notification::Key(id));
-        Ok(())
+        Ok(revoked)
     }
 
     /// Revokes a key for good if it was not used since that instant. Whether it was revoked.
@@ -194,7 +227,7 @@ impl Tx {
     /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
     pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
         let change = self.begin_change(company).await?;
-        Ok(CompanyTx { tx: self, change })
+        Ok(CompanyTx { tx: self, change, actor: None })
     }
 
     async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {

@@ -38,8 +38,9 @@ pub struct DeliveryRecord {
     pub ended_at: Option<Timestamp>,
 }
 
+/// A delivery as its row has it, with what its webhook and a replay that is noted make of it.
 #[derive(FromRow)]
-struct DeliveryRow {
+pub(super) struct DeliveryRow {
     event_id: Uuid,
     webhook_id: Uuid,
     status: String,
@@ -58,7 +59,7 @@ struct DeliveryRow {
 
 impl DeliveryRow {
     /// The delivery as it is once the [bulk changes](super::bulk_changes) noted for its webhook are carried out.
-    fn after_bulk_changes(mut self) -> Self {
+    pub(super) fn after_bulk_changes(mut self) -> Self {
         let can_be_replayed = ["failed", "skipped"].contains(&self.status.as_str());
         if let Some(at) = self.replayed_at.filter(|_| can_be_replayed) {
             DeliveryStatus::Pending.as_str().clone_into(&mut self.status);
@@ -71,6 +72,13 @@ impl DeliveryRow {
             (self.reason, self.ended_at) = (Some(skipping.reason.into()), Some(skipping.since.as_millis()));
         }
         self
+    }
+}
+
+impl DeliveryRow {
+    /// Whether an attempt is being made: a claim has not run out.
+    pub(super) fn is_in_flight(&self) -> bool {
+        self.held && self.status == DeliveryStatus::Pending.as_str()
     }
 }
 
@@ -115,7 +123,7 @@ pub struct AttemptRecord {
 }
 
 #[derive(FromRow)]
-struct AttemptLogRow {
+pub(super) struct AttemptLogRow {
     at: i64,
     event_id: Uuid,
     number: i64,

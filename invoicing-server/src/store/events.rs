@@ -93,11 +93,22 @@ async fn enqueue_event(
 pub(crate) struct EventTable<'c>(pub(super) Scope<'c>);
 
 #[derive(FromRow)]
-struct EventRow {
+pub(super) struct EventRow {
     id: Uuid,
     kind: String,
     timestamp: i64,
     body: String,
+}
+
+impl From<EventRow> for EventRecord {
+    fn from(row: EventRow) -> Self {
+        Self {
+            id: EventId(row.id),
+            kind: row.kind,
+            timestamp: Timestamp::from_millis(row.timestamp),
+            body: row.body,
+        }
+    }
 }
 
 impl EventTable<'_> {
@@ -113,12 +124,6 @@ impl EventTable<'_> {
         const LIST: &str = "
             SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
         let rows: Vec<EventRow> = self.0.query(LIST, &[&after, &limit]).fetch_all().await?;
-        let record = |row: EventRow| EventRecord {
-            id: EventId(row.id),
-            kind: row.kind,
-            timestamp: Timestamp::from_millis(row.timestamp),
-            body: row.body,
-        };
-        Ok(rows.into_iter().map(record).collect())
+        Ok(rows.into_iter().map(EventRecord::from).collect())
     }
 }

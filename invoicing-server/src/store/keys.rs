@@ -74,12 +74,21 @@ impl KeyTable<'_> {
         Ok(rows.into_iter().map(KeyRecord::from).collect())
     }
 
-    /// Revokes a key for good. Revoking it again changes nothing.
-    pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<(), Error> {
+    /// The quota windows of all keys, as they are stored. For a database that one process owns.
+    pub(crate) async fn quota_logs(&mut self) -> Result<Vec<(KeyId, String)>, Error> {
+        const QUOTA_LOGS: &str = "SELECT id, quota_log FROM api_key WHERE company_id = $1";
+        let rows: Vec<(Uuid, String)> = self.0.query(QUOTA_LOGS, &[]).fetch_all().await?;
+        Ok(rows.into_iter().map(|(id, log)| (KeyId(id), log)).collect())
+    }
+
+    /// Revokes a key for good. Its label, unless it was revoked before, which changes nothing.
+    pub(crate) async fn revoke(&mut self, id: KeyId, at: Timestamp) -> Result<Option<String>, Error> {
         const REVOKE: &str = "
-            UPDATE api_key SET revoked_at = coalesce(revoked_at, $3) WHERE company_id = $1 AND id = $2";
-        let done = self.0.query(REVOKE, &[&id, &at]).execute().await?;
-        if done == 0 { Err(Error::NotFound) } else { Ok(()) }
+            UPDATE api_key SET revoked_at = $3 WHERE company_id = $1 AND id = $2 AND revoked_at IS NULL";
+        const LABEL: &str = "SELECT label FROM api_key WHERE company_id = $1 AND id = $2";
+        let revoked = self.0.query(REVOKE, &[&id, &at]).execute().await? > 0;
+        let label: Option<String> = self.0.query(LABEL, &[&id]).optional_scalar().await?;
+        Ok(Some(label.ok_or(Error::NotFound)?).filter(|_| revoked))
     }
 
     /// Revokes a key that was last used, or issued, before `idle_since`. Whether it was.

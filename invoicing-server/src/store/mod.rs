@@ -15,12 +15,16 @@ pub(crate) mod companies;
 mod company;
 mod connection;
 mod database_error;
+pub(crate) mod day_counts;
 mod deferred;
 pub(crate) mod deliveries;
+pub(crate) mod delivery_pages;
 pub(crate) mod documents;
 pub(crate) mod due;
 mod enqueue;
+pub(crate) mod event_pages;
 pub(crate) mod events;
+pub(crate) mod history;
 pub(crate) mod invoices;
 pub(crate) mod keys;
 #[cfg(feature = "postgres")]
@@ -34,6 +38,7 @@ pub(crate) mod postgres;
 mod prefetch;
 pub(crate) mod projects;
 mod query;
+pub(crate) mod quote_search;
 pub(crate) mod quotes;
 mod reader;
 pub(crate) mod rewrite;
@@ -56,6 +61,7 @@ pub(crate) mod webhooks;
 mod write_cache;
 
 use std::fmt::Display;
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary, WebhookId};
@@ -201,13 +207,15 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_prefetched(company, Vec::new(), operation).await
+        self.write_company_as(company, None, Vec::new(), operation).await
     }
 
-    /// As [`Self::write_company`], for an operation that reads these records first.
-    pub(crate) async fn write_prefetched<T, F>(
+    /// As [`Self::write_company`], for an operation that reads these records first. The history notes its changes as those of
+    /// the actor, if there is one.
+    pub(crate) async fn write_company_as<T, F>(
         &self,
         company: CompanyId,
+        actor: Option<Arc<str>>,
         records: Vec<Prefetch>,
         operation: F,
     ) -> Result<T, Error>
@@ -216,7 +224,7 @@ impl Store {
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
         self.write(Some(company), records, move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?).await })
+            Box::pin(async move { operation(tx.company(company).await?.acting_as(actor)).await })
         })
         .await
     }

@@ -94,7 +94,7 @@ const PAGES: PageStatements = PageStatements {
 };
 
 /// What a quote has besides the record that the API shows.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct InternalDetails {
     /// What the lines cost the company itself, in the order of the lines.
     pub(crate) costings: Vec<Costing>,
@@ -276,6 +276,11 @@ impl QuoteTable<'_> {
         self.0.query(SET_COSTINGS, &[&id, &costings]).change_one("quote_costing").await?;
         let set_work_site = self.0.query(SET_WORK_SITE, &[&id, &internal.work_site, &Quote::VERSION]);
         set_work_site.replace_record::<Quote>().await
+    }
+
+    pub(crate) async fn find_internal_details(&mut self, id: QuoteId) -> Result<InternalDetails, Error> {
+        let (costings, work_site) = (self.find_costings(id).await?, self.find_work_site(id).await?);
+        Ok(InternalDetails { costings, work_site })
     }
 
     pub(crate) async fn find_costings(&mut self, id: QuoteId) -> Result<Vec<Costing>, Error> {

@@ -157,18 +157,22 @@ impl SignatureTable<'_> {
         self.0.write(&SET_END, &[&quote, &ends_at, &now]).await
     }
 
-    /// Revokes a link for good. Revoking it again changes nothing.
+    /// Revokes a link for good. Whether it did: revoking it again changes nothing.
     pub(crate) async fn revoke_link(
         &mut self,
         quote: QuoteId,
         token_hash: &[u8; 32],
         at: Timestamp,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         const REVOKE: &str = "
-            UPDATE signing_link SET revoked_at = coalesce(revoked_at, $4)
+            UPDATE signing_link SET revoked_at = $4
+            WHERE company_id = $1 AND quote_id = $2 AND token_hash = $3 AND revoked_at IS NULL";
+        const EXISTS: &str = "
+            SELECT CAST(1 AS BIGINT) FROM signing_link
             WHERE company_id = $1 AND quote_id = $2 AND token_hash = $3";
-        let done = self.0.query(REVOKE, &[&quote, token_hash, &at]).execute().await?;
-        if done == 0 { Err(Error::NotFound) } else { Ok(()) }
+        let revoked = self.0.query(REVOKE, &[&quote, token_hash, &at]).execute().await? > 0;
+        let found: Option<i64> = self.0.query(EXISTS, &[&quote, token_hash]).optional_scalar().await?;
+        found.map(|_| revoked).ok_or(Error::NotFound)
     }
 
     pub(crate) async fn insert_proof(&mut self, quote: QuoteId, proof: &ProofRecord) -> Result<(), Error> {

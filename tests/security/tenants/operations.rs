@@ -9,10 +9,11 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use invoicing_core::{
     ClientId, EventId, EventKind, InvoiceId, KeyId, NewClient, PaymentId, Plan, ProjectId, ProjectStatus,
-    QuoteId, QuoteImport, QuoteStatus, WebhookId,
+    QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, Error, NewPayment, NewProject, NewWebhook, PaymentSource, WebhookChange,
+    CompanyHandle, DeliveryQuery, Error, EventQuery, NewPayment, NewProject, NewWebhook, PaymentSource,
+    QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;
@@ -119,6 +120,7 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "quotes.proof" => company.quotes().proof(other.quote);
     "quotes.document" => company.quotes().document(other.quote);
     "quotes.open_document" => company.quotes().open_document(other.quote);
+    "quotes.search" => company.quotes().search(&QuoteSearch::default().after(other.quote), 10);
     "invoices.convert" => company.invoices().convert(other.quote);
     "invoices.issue" => company.invoices().issue(other.invoice, None);
     "invoices.pay" => company.invoices().pay(other.invoice, &payment());
@@ -155,13 +157,24 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "webhooks.replay" => company.webhooks().replay(other.webhook, Some(own.event));
     "webhooks.get" => company.webhooks().get(other.webhook);
     "webhooks.log" => company.webhooks().log(other.webhook, 10);
+    "webhooks.replay_since" => company.webhooks().replay_since(other.webhook, Timestamp::EARLIEST);
+    "webhooks.count_replayable" => company.webhooks().count_replayable(other.webhook, Timestamp::EARLIEST);
+    "webhooks.deliveries" => company.webhooks().deliveries(other.webhook, &DeliveryQuery::default(), 10);
+    "webhooks.deliveries" =>
+        company.webhooks().deliveries(own.webhook, &DeliveryQuery::default().before(other.event), 10);
+    "webhooks.delivery" => company.webhooks().delivery(other.webhook, other.event);
+    "webhooks.delivery" => company.webhooks().delivery(own.webhook, other.event);
+    "webhooks.delivery" => company.webhooks().delivery(other.webhook, own.event);
     "keys.revoke" => company.keys().revoke(other.key);
     "events.list" => company.events().list(Some(other.event), 1_000);
+    "events.page" => company.events().page(&EventQuery::default().before(other.event), 100);
+    "events.get" => company.events().get(other.event);
     "events.deliveries" => company.events().deliveries(other.event);
 };
 
 /// What does not refuse an id that it does not know: it filters by it, and finds nothing of it.
-const FILTERS: [&str; 3] = ["events.list", "events.deliveries", "webhooks.replay"];
+const FILTERS: [&str; 5] =
+    ["events.list", "events.page", "events.deliveries", "webhooks.replay", "webhooks.deliveries"];
 
 fn payment() -> NewPayment {
     NewPayment::new(1, PaymentSource::Bank)

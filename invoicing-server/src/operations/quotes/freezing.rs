@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use invoicing_core::{Changed, Client, Company, Conflict, Quote, QuoteId, QuoteSummary};
 
-use super::{Quotes, links, update};
+use super::{Quotes, links, note, update};
 use crate::Error;
 use crate::documents::{Frozen, Particulars};
 use crate::store::documents::DocumentRow;
+use crate::store::history::HistoryAction;
 use crate::store::rows::to_json;
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
@@ -51,6 +52,8 @@ pub(super) fn particulars(
 
 /// A change whose document is stored, and that is to be committed.
 pub(in crate::operations) struct FrozenChange<D> {
+    /// What the history notes. `None` for a signature, whose proof says who made it.
+    pub(in crate::operations) action: Option<HistoryAction>,
     pub(in crate::operations) document: Option<Frozen>,
     /// The evidence, where the change is a signature.
     pub(in crate::operations) proof: Option<ProofRecord>,
@@ -117,7 +120,7 @@ impl Quotes<'_> {
     where
         D: FnOnce(&Quote, &CompanyChange) -> Result<Changed<Quote>, Error> + Clone + Send + 'static,
     {
-        let FrozenChange { document, proof, decide } = change;
+        let FrozenChange { action, document, proof, decide } = change;
         let QuoteSummary { id, client_id, .. } = before.quote.summary;
         let records = vec![Prefetch::QuoteSummary(id), Prefetch::Client(client_id)];
         self.0
@@ -142,7 +145,11 @@ impl Quotes<'_> {
                     tx.signatures().insert_proof(id, proof).await?;
                 }
                 links::move_end(&mut tx, &changed.record.summary).await?;
-                update(&mut tx, changed).await.map(Some)
+                let changed = update(&mut tx, changed).await?;
+                if let Some(action) = action {
+                    note(&mut tx, action, &changed.summary).await?;
+                }
+                Ok(Some(changed))
             })
             .await
     }

@@ -13,10 +13,11 @@ use invoicing_core::{
 };
 
 use super::freezing::{ATTEMPTS, finish_upload, particulars, until_committed};
-use super::{Quotes, check, missing_client};
+use super::{Quotes, check, missing_client, note};
 use crate::Error;
 use crate::documents::Frozen;
 use crate::keyed_semaphore::KeyedSemaphore;
+use crate::store::history::HistoryAction;
 use crate::store::quotes::InternalDetails;
 use crate::store::{CompanyChange, CompanyTx, Prefetch, Tables};
 
@@ -123,7 +124,7 @@ impl Quotes<'_> {
                 let number = tx.quote_series(year).allocate().await?;
                 let id = QuoteId(tx.env().uuid());
                 let created = incoming.quote(id, &tx.change, &client, &number)?;
-                insert(&mut tx, created, &incoming.internal).await
+                insert(&mut tx, HistoryAction::QuoteCreated, created, &incoming.internal).await
             })
             .await
     }
@@ -155,7 +156,8 @@ impl Quotes<'_> {
                 for event in &mut events {
                     event.timestamp = tx.change.stamp;
                 }
-                insert(&mut tx, Changed { record, events }, &internal).await.map(Some)
+                let imported = Changed { record, events };
+                insert(&mut tx, HistoryAction::QuoteImported, imported, &internal).await.map(Some)
             })
             .await
     }
@@ -189,10 +191,12 @@ async fn is_current(
 /// Stores a new quote with its events.
 async fn insert(
     tx: &mut CompanyTx<'_>,
+    action: HistoryAction,
     created: Changed<Quote>,
     internal: &InternalDetails,
 ) -> Result<Quote, Error> {
     tx.quotes().insert(&created.record, internal).await?;
     tx.finish(&created.events).await?;
+    note(tx, action, &created.record.summary).await?;
     Ok(created.record)
 }

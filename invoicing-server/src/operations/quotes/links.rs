@@ -3,9 +3,10 @@
 use chrono::{Days, NaiveDate};
 use invoicing_core::{Conflict, QuoteId, QuoteStatus, QuoteSummary, Timestamp};
 
-use super::Quotes;
+use super::{Quotes, note};
 use crate::Error;
 use crate::secret::{SIGNING_LINK, Secret};
+use crate::store::history::HistoryAction;
 use crate::store::signatures::SigningLinkRecord;
 use crate::store::{CompanyChange, CompanyTx, Tables};
 
@@ -33,7 +34,8 @@ impl Quotes<'_> {
             if ends_at <= now {
                 return Err(Conflict::new("the signing links of the quote have ended").into());
             }
-            tx.signatures().insert_link(id, &hash, now, ends_at).await
+            tx.signatures().insert_link(id, &hash, now, ends_at).await?;
+            note(&mut tx, HistoryAction::SigningLinkMade, &quote).await
         });
         inserted.await?;
         Ok(token)
@@ -56,7 +58,11 @@ impl Quotes<'_> {
         self.0
             .write(async move |mut tx| {
                 let now = tx.change.now;
-                tx.signatures().revoke_link(id, &token_hash, now).await
+                if tx.signatures().revoke_link(id, &token_hash, now).await? && tx.has_actor() {
+                    let quote = tx.quotes().find_summary(id).await?;
+                    note(&mut tx, HistoryAction::SigningLinkRevoked, &quote).await?;
+                }
+                Ok(())
             })
             .await
     }

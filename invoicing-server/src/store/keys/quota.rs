@@ -2,7 +2,9 @@
 //! row.
 
 use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
+use uuid::Uuid;
 
+use super::super::deliveries::small;
 use super::super::rows::from_json;
 use super::KeyTable;
 use crate::Error;
@@ -67,6 +69,17 @@ impl KeyTable<'_> {
         accepted.map_or(Ok(Counted::Changed), |accepted| {
             Ok(Counted::Refused(from_json(accepted, "api_key", key)?))
         })
+    }
+
+    /// How many requests of each key count in the present window.
+    pub(crate) async fn used(&mut self, now: Timestamp) -> Result<Vec<(KeyId, u32)>, Error> {
+        const USED: &str = "
+            SELECT k.id, (
+                SELECT count(*) FROM unnest(k.accepted) a
+                WHERE a >= greatest($2, k.accepted[cardinality(k.accepted)]) - $3
+            ) FROM api_key k WHERE k.company_id = $1";
+        let rows: Vec<(Uuid, i64)> = self.0.query(USED, &[&now, &QUOTA_WINDOW_MS]).fetch_all().await?;
+        Ok(rows.into_iter().map(|(id, used)| (KeyId(id), small(used))).collect())
     }
 
     /// Stores that a key without a quota was used.

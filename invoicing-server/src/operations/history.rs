@@ -1,0 +1,48 @@
+//! Who did what: for the host's own pages.
+
+use super::CompanyHandle;
+use crate::Error;
+use crate::store::Tables;
+use crate::store::history::HistoryRecord;
+
+/// The changes of a company that were made through a handle [with a name](CompanyHandle::acting_as). Each is noted in the
+/// transaction of the change: what is refused, or changes nothing, leaves no note. Notes are kept like the records.
+///
+/// ```
+/// # use invoicing_server::{Invoicing, NewCompany, Plan};
+/// use invoicing_server::HistoryAction;
+///
+/// # #[tokio::main]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let invoicing = Invoicing::sqlite(folder.path().join("invoicing.db")).open().await?;
+/// # let company = invoicing.companies().create(&NewCompany::named("Martin Peinture", Plan::Team)).await?;
+/// # let company = invoicing.company(company.id);
+/// let issued = company.acting_as("Léa Martin")?.keys().issue("CRM").await?;
+///
+/// let latest = &company.history().list(None, 50).await?[0];
+/// assert_eq!((&*latest.actor, &*latest.detail), ("Léa Martin", "CRM"));
+/// assert_eq!(latest.action, HistoryAction::KeyIssued);
+/// assert_eq!(latest.subject, issued.record.id.0);
+///
+/// // The number of the last one that was read leads to the page before it.
+/// assert!(company.history().list(Some(latest.number), 50).await?.is_empty());
+/// # Ok(()) }
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct History<'a>(pub(super) &'a CompanyHandle);
+
+impl CompanyHandle {
+    /// Who changed what.
+    pub fn history(&self) -> History<'_> {
+        History(self)
+    }
+}
+
+impl History<'_> {
+    /// Changes before that of a number (or up to the last), latest first, at most `limit`.
+    pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
+        let before = before.unwrap_or(i64::MAX);
+        self.0.read(async move |mut tx| tx.history().list(before, limit).await).await
+    }
+}

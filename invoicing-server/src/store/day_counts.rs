@@ -1,0 +1,81 @@
+//! How the deliveries of the webhooks of a company went of late. Read from what is on record, as counters would cost every
+//! delivery; so the number of rows that are looked at is bounded.
+
+use invoicing_core::{Timestamp, WebhookId};
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::deliveries::DeliveryTable;
+use crate::Error;
+
+/// How many attempts of the company are looked at.
+const ATTEMPTS: i64 = 10_000;
+/// How many deliveries of each webhook that failed or were skipped are looked at.
+const FAILED_OR_SKIPPED: i64 = 500;
+
+/// How the deliveries of a company went of late.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DayCounts {
+    /// From when on successes are counted: 24 hours ago, or later where 10,000 attempts were made since.
+    pub since: Timestamp,
+    /// Those of each webhook, in the order of the list of webhooks.
+    pub webhooks: Vec<WebhookDay>,
+}
+
+/// How the deliveries of a webhook went of late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WebhookDay {
+    /// The webhook.
+    pub webhook: WebhookId,
+    /// Deliveries that its receiver took since then.
+    pub delivered: u64,
+    /// Deliveries that ended failed within 24 hours and stay so, of the last 500 that failed or were skipped.
+    pub failed: u64,
+}
+
+#[derive(FromRow)]
+struct DayRow {
+    webhook_id: Uuid,
+    delivered: i64,
+    failed: i64,
+    since: Option<i64>,
+}
+
+impl DeliveryTable<'_> {
+    /// What ended since an instant.
+    pub(crate) async fn day_counts(&mut self, since: Timestamp) -> Result<DayCounts, Error> {
+        // An attempt that is answered with 2xx ends its delivery.
+        const COUNT: &str = "
+            WITH latest AS MATERIALIZED (
+                SELECT webhook_id, at, status FROM attempt WHERE company_id = $1 AND at >= $2
+                ORDER BY at DESC LIMIT $3
+            )
+            SELECT w.id AS webhook_id, coalesce(a.delivered, 0) AS delivered,
+                (
+                    SELECT count(*) FROM (
+                        SELECT status, ended_at FROM delivery
+                        WHERE company_id = $1 AND webhook_id = w.id AND status IN ('failed', 'skipped')
+                        ORDER BY event_id DESC LIMIT $4
+                    ) d WHERE status = 'failed' AND ended_at >= $2
+                ) AS failed,
+                (SELECT CASE WHEN count(*) >= $3 THEN min(at) END FROM latest) AS since
+            FROM webhook w
+            LEFT JOIN (
+                SELECT webhook_id, count(*) AS delivered FROM latest WHERE status >= 200 AND status <= 299
+                GROUP BY webhook_id
+            ) a ON a.webhook_id = w.id
+            WHERE w.company_id = $1 AND w.removed_at IS NULL ORDER BY w.id";
+        let rows: Vec<DayRow> =
+            self.0.query(COUNT, &[&since, &ATTEMPTS, &FAILED_OR_SKIPPED]).fetch_all().await?;
+        let counted_since = rows.first().and_then(|row| row.since).map_or(since, Timestamp::from_millis);
+        let count = |count: i64| u64::try_from(count).unwrap_or(0);
+        let day = |row: DayRow| WebhookDay {
+            webhook: WebhookId(row.webhook_id),
+            delivered: count(row.delivered),
+            failed: count(row.failed),
+        };
+        Ok(DayCounts { since: counted_since, webhooks: rows.into_iter().map(day).collect() })
+    }
+}
