@@ -103,13 +103,11 @@ pub(super) fn find<'p>(
     let path = if path.is_empty() { "/" } else { path };
     let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
     let method = if method == Method::HEAD { &Method::GET } else { method };
-    match found.value.iter().find(|route| route.method == *method) {
-        Some(route) => Ok((route, found.params)),
-        None => {
-            let methods = found.value.iter().map(|route| route.method.as_str());
-            Err(ApiError::MethodNotAllowed { allow: methods.collect::<Vec<_>>().join(", ") })
-        }
+    if let Some(route) = found.value.iter().find(|route| route.method == *method) {
+        return Ok((route, found.params));
     }
+    let methods = found.value.iter().map(|route| route.method.as_str());
+    Err(ApiError::MethodNotAllowed { allow: methods.collect::<Vec<_>>().join(", ") })
 }
 
 #[cfg(test)]

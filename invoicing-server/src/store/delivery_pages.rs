@@ -11,7 +11,7 @@ use super::arguments::Argument;
 use super::deliveries::{AttemptLogRow, AttemptRecord, DeliveryRecord, DeliveryRow, DeliveryTable};
 use super::query::Sql;
 use crate::Error;
-use crate::page::DeliveryQuery;
+use crate::page::{DeliveryQuery, RecordedKind};
 
 /// How many events, or deliveries that failed or were skipped, a page looks at.
 const LOOKED_AT: u32 = 1_000;
@@ -219,7 +219,7 @@ impl DeliveryTable<'_> {
         let limit = limit.clamp(1, LOOKED_AT);
         let source = Source::of(query.status, is_disabled);
         let (from, before) = query.ids();
-        let kind = query.kind.map(|kind| kind.as_str());
+        let kind = query.kind.map(RecordedKind::as_str);
         // Rows in these states are shown as they are, or not at all. Any other row may be shown in any state.
         let stored = query
             .status

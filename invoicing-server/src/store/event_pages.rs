@@ -13,7 +13,7 @@ use super::events::{EventRecord, EventRow, EventTable};
 use super::query::Sql;
 use super::scope::Scope;
 use crate::Error;
-use crate::page::{AFTER_ALL, EventQuery};
+use crate::page::{AFTER_ALL, EventQuery, RecordedKind};
 
 /// How many events a page looks at, as no index holds them by kind.
 const LOOKED_AT: u32 = 2_000;
@@ -108,7 +108,7 @@ impl EventTable<'_> {
         const LAST: &str = "
             SELECT id FROM event WHERE company_id = $1 AND id < $2 ORDER BY id DESC LIMIT 1 OFFSET $3";
         let before = query.before.unwrap_or(AFTER_ALL);
-        let kind = query.kind.map(|kind| kind.as_str());
+        let kind = query.kind.map(RecordedKind::as_str);
         let (looked_at, taken) = if kind.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };
         let arguments: [&dyn Argument; 4] = [&before, &kind, &looked_at, &taken];
         let rows: Vec<ItemRow> = self.0.query(PAGE, &arguments).fetch_all().await?;
