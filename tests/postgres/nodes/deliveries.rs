@@ -111,13 +111,12 @@ async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the
     let event = emit_for(&nodes.company(0), 10).await[0];
     let running = RunningDispatcher::start(nodes.all[1].dispatcher());
     assert!(receiver.wait_for(10, LONG).await);
-    // Its table is where another node's deliveries come from.
-    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    // The run claims what comes from another node.
     emit_for(&nodes.company(2), 10).await;
     assert!(receiver.wait_for(20, TOLD).await);
     comes_within(LONG, "their end", async || nodes.world.count(PENDING).await == 0).await;
     let late = "UPDATE delivery SET status = 'pending', ended_at = NULL, due_at = 1 WHERE event_id = $1";
-    assert_eq!(nodes.world.run(late, &[event.into()]).await, 1);
+    assert_eq!(nodes.world.run(late, &[event.0.into()]).await, 1);
     emit_for(&nodes.company(2), 1).await;
     assert!(receiver.wait_for(22, LONG).await, "{}", receiver.received().len());
     assert_eq!(running.stop().await.delivered, 22);
