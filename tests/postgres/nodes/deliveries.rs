@@ -14,6 +14,7 @@ use webhook_verify::Verifier;
 use super::{MINUTE, Nodes, TOLD, WAITING, comes_to, comes_within};
 use crate::support::{delivery, emit_for, hook, hook_for};
 
+const PENDING: &str = "SELECT count(*) FROM delivery WHERE status = 'pending'";
 /// Long enough for anything.
 const LONG: Duration = Duration::from_secs(30);
 
@@ -98,6 +99,27 @@ async fn what_is_committed_where_no_dispatcher_runs_wakes_one_that_does() {
         assert!(receiver.wait_for(n, TOLD).await, "delivery {n} waited for a poll");
     }
     assert_eq!(running.stop().await.delivered, 10);
+    nodes.world.assert_all_ended().await;
+}
+
+/// As one whose transaction was committed very late: the claims of the run have passed its instant.
+#[on_postgres(worker_threads = 4)]
+async fn a_delivery_that_fell_due_before_those_that_were_claimed_is_found_by_the_next_poll() {
+    let nodes = nodes().await;
+    let receiver = Receiver::start().await;
+    hook(&nodes.world, &receiver.url).await;
+    let event = emit_for(&nodes.company(0), 10).await[0];
+    let running = RunningDispatcher::start(nodes.all[1].dispatcher());
+    assert!(receiver.wait_for(10, LONG).await);
+    // The run claims what comes from another node.
+    emit_for(&nodes.company(2), 10).await;
+    assert!(receiver.wait_for(20, TOLD).await);
+    comes_within(LONG, "their end", async || nodes.world.count(PENDING).await == 0).await;
+    let late = "UPDATE delivery SET status = 'pending', ended_at = NULL, due_at = 1 WHERE event_id = $1";
+    assert_eq!(nodes.world.run(late, &[event.0.into()]).await, 1);
+    emit_for(&nodes.company(2), 1).await;
+    assert!(receiver.wait_for(22, LONG).await, "{}", receiver.received().len());
+    assert_eq!(running.stop().await.delivered, 22);
     nodes.world.assert_all_ended().await;
 }
 
