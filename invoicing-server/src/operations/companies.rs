@@ -173,13 +173,13 @@ impl CompanyHandle {
     }
 
     /// Changes records of the company in one transaction.
-    pub(super) async fn write<T, F>(&self, operation: F) -> Result<T, Error>
+    pub(super) fn write<T, F>(&self, operation: F) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_prefetched(Vec::new(), operation).await
+        self.write_prefetched(Vec::new(), operation)
     }
 
     /// As [`Self::write`], for an operation that reads these records first.

@@ -202,12 +202,16 @@ impl Store {
     /// is on disk. Dropping the future before the operation has run cancels it; after that the operation completes.
     ///
     /// On PostgreSQL an operation that fails transiently is run again, on a copy.
-    pub(crate) async fn write_company<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    pub(crate) fn write_company<T, F>(
+        &self,
+        company: CompanyId,
+        operation: F,
+    ) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_company_as(company, None, Vec::new(), operation).await
+        self.write_company_as(company, None, Vec::new(), operation)
     }
 
     /// As [`Self::write_company`], for an operation that reads these records first. The history notes its changes as those of
