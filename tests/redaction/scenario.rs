@@ -11,10 +11,11 @@ use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
-    Builder, ClientQuery, CompanyHandle, ContentHash, DocumentFile, DocumentInput, DocumentKey,
-    DocumentRenderer, Env, Error, Invoicing, MemoryStore, NewPayment, NewProject, NewWebhook, ObjectStorage,
-    OpenError, PageQuery, PaymentSource, PdfRenderer, RenderError, SealingKey, SealingKeys, SentCopy,
-    ServeLimits, Settings, Signature, StoreError, TargetPolicy, WebhookChange, serve,
+    Builder, ClientQuery, CompanyHandle, ContentHash, DeliveryQuery, DocumentFile, DocumentInput,
+    DocumentKey, DocumentRenderer, Env, Error, EventQuery, Invoicing, MemoryStore, NewPayment, NewProject,
+    NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError,
+    SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy,
+    WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -130,6 +131,7 @@ pub(crate) async fn play(capture: &LogCapture, secrets: &mut Secrets) -> Printed
     let quote = documents(&invoicing, &owner, &renderer, secrets, &mut printed).await;
     api(&invoicing, &owner, quote, secrets, &mut printed).await;
     records(&invoicing, &owner, quote, &mut printed).await;
+    pages(&owner, &mut printed).await;
     keys(&invoicing, &place, &memory, &mut printed).await;
     printed.types.extend(renderer.seen.lock().unwrap().drain(..).map(|(name, text)| (name.to_owned(), text)));
     broken_database(&invoicing, &owner, &place, &mut printed).await;
@@ -397,6 +399,34 @@ async fn api(
         drop(stream.read_to_end(&mut Vec::new()).await);
     }
     printed.value("Keys", &owner.keys());
+}
+
+/// What the pages of a host read.
+async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
+    let owner = owner.acting_as("Anna").unwrap();
+    let (webhooks, events) = (owner.webhooks(), owner.events());
+    let hook = webhooks.list().await.unwrap()[0].id;
+    webhooks.ping(hook).await.unwrap();
+    printed.value("History", &owner.history());
+    printed.value("HistoryRecord", &owner.history().list(None, 10).await.unwrap()[0]);
+    let query = DeliveryQuery::default();
+    printed.value("DeliveryQuery", &query);
+    let page = webhooks.deliveries(hook, &query, 10).await.unwrap();
+    printed.value("DeliveryPage", &page);
+    printed.value("DeliveryItem", &page.items[0]);
+    printed.value("DeliveryDetail", &webhooks.delivery(hook, page.items[0].delivery.event).await.unwrap());
+    let counts = webhooks.day_counts().await.unwrap();
+    printed.value("DayCounts", &counts);
+    printed.value("WebhookDay", &counts.webhooks[0]);
+    let query = EventQuery::default();
+    printed.value("EventQuery", &query);
+    let page = events.page(&query, 10).await.unwrap();
+    printed.value("EventPage", &page);
+    printed.value("EventItem", &page.items[0]);
+    let search = QuoteSearch::default();
+    printed.value("QuoteSearch", &search);
+    printed.value("QuotePage", &owner.quotes().search(&search, 10).await.unwrap());
+    printed.value("KeyUsage", &owner.keys().usage().await.unwrap()[0]);
 }
 
 /// The types that hold no secrets by themselves, of records that exist.

@@ -160,7 +160,7 @@ async fn quotes_are_shown(world: &World, release: &Release) {
     let id: QuoteId = release.fact("/quotes/signed");
     let quote = quotes.get(id).await.unwrap();
     let found = quotes.search(&QuoteSearch::default().q(&*quote.summary.number), 10).await.unwrap();
-    assert_eq!(found.items, [quote.summary.clone()]);
+    assert_eq!(found.items, std::slice::from_ref(&quote.summary));
     let detail: Value = serde_json::from_slice(&quotes.detail(id).await.unwrap()).unwrap();
     assert_eq!(detail, serde_json::to_value(&quote).unwrap());
     let page: Value = serde_json::from_slice(&quotes.page(&PageQuery::default()).await.unwrap()).unwrap();
@@ -246,7 +246,8 @@ async fn companies_and_keys(world: &World, release: &Release) {
     assert_eq!(keys.usage().await.unwrap().len(), listed.len() + 1);
     let actor = company.acting_as("Léa Martin").unwrap();
     actor.keys().issue("Newer").await.unwrap();
-    assert_eq!(company.history().list(None, 10).await.unwrap().len(), 1);
+    let history = company.history();
+    assert_eq!(history.list(None, 10).await.unwrap().len(), 1);
 }
 
 async fn secrets_are_resealed(world: &World, release: &Release) {

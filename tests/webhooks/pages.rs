@@ -356,6 +356,6 @@ async fn replays_at_once_queue_each_delivery_once() {
     let webhooks = world.company.webhooks();
     let replays = join_all((0..4).map(|_| webhooks.replay_since(id, Timestamp::EARLIEST))).await;
     let queued: Result<Vec<u64>, Error> = replays.into_iter().collect();
-    assert!(queued.unwrap().iter().any(|queued| *queued == 5));
+    assert!(queued.unwrap().contains(&5));
     assert_eq!(world.count("SELECT count(*) FROM delivery WHERE status = 'pending'").await, 5);
 }

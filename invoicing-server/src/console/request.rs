@@ -10,6 +10,7 @@ use maud::{DOCTYPE, Markup};
 
 use super::error::PageError;
 use super::form::Form;
+use super::layout::Content;
 use super::time::Clock;
 use super::{Action, Language, Session};
 use crate::Error;
@@ -19,6 +20,14 @@ use crate::operations::CompanyHandle;
 const HTML: HeaderValue = HeaderValue::from_static("text/html; charset=utf-8");
 
 pub(super) type PageResult = Result<Response<Bytes>, PageError>;
+
+/// What a form leads to.
+pub(super) enum FormOutcome {
+    /// A page that cannot be loaded again, such as one with a secret, or the form with what is wrong in it.
+    Page(StatusCode, Content),
+    /// A page of the console.
+    See(String),
+}
 
 /// A request to the console.
 pub(super) struct PageRequest<'r> {

@@ -17,7 +17,7 @@ use super::assets::Assets;
 use super::error::PageError;
 use super::form::Form;
 use super::layout::{Content, Frame};
-use super::request::{PageRequest, PageResult, page, see_other};
+use super::request::{FormOutcome, PageRequest, PageResult, page, see_other};
 use super::routes::{self, Endpoint, Needs, Route};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
@@ -253,14 +253,6 @@ impl ConsoleContext {
         headers.insert(header::REFERRER_POLICY, STRICT_ORIGIN);
         headers.insert(X_ROBOTS_TAG, NO_INDEX);
     }
-}
-
-/// What a form leads to.
-pub(super) enum FormOutcome {
-    /// A page that cannot be loaded again, such as one with a secret, or the form with what is wrong in it.
-    Page(StatusCode, Content),
-    /// A page of the console.
-    See(String),
 }
 
 /// Nothing but the console's own style, script and pictures, and forms to the console alone.

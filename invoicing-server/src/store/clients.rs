@@ -4,7 +4,7 @@ use invoicing_core::{Client, ClientId};
 
 use super::arguments::Cell;
 use super::deferred::{Reads, Write};
-use super::prefetch::Find;
+use super::prefetch;
 use super::query::Sql;
 use super::rows::to_json;
 use super::scope::Scope;
@@ -68,19 +68,12 @@ const PAGE_BY_EXTERNAL_ID: Sql = Sql {
         ) items",
 };
 
-pub(super) static FIND: Find = Find {
-    name: "find_client",
-    table: "client",
-    sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
-    comes_along: "",
-};
-
 /// The clients of a company.
 pub(crate) struct ClientTable<'c>(pub(super) Scope<'c>);
 
 impl ClientTable<'_> {
     pub(crate) async fn find(&mut self, id: ClientId) -> Result<Client, Error> {
-        let row: Option<RecordRow> = self.0.find(&FIND, id.0).await?;
+        let row: Option<RecordRow> = self.0.find(&prefetch::CLIENT, id.0).await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 

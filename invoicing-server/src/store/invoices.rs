@@ -11,7 +11,7 @@ use super::arguments::Cell;
 use super::deferred::{Reads, Write};
 use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
-use super::prefetch::Find;
+use super::prefetch::{self, Find};
 use super::query::Sql;
 #[cfg(feature = "postgres")]
 use super::rows::Detail;
@@ -20,19 +20,6 @@ use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageQuery;
-
-pub(super) static FIND: Find = Find {
-    name: "find_invoice",
-    table: "invoice",
-    sql: Sql {
-        sqlite: "
-            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
-            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-            WHERE d.company_id = $1 AND d.id = $2",
-        postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
-    },
-    comes_along: " AND octet_length(lines) <= 8192",
-};
 
 static FIND_SUMMARY: Find = Find {
     name: "find_invoice_summary",
@@ -209,7 +196,7 @@ impl InvoiceTable<'_> {
     }
 
     async fn parts(&mut self, id: InvoiceId) -> Result<JsonParts, Error> {
-        let parts: Option<JsonParts> = self.0.find(&FIND, id.0).await?;
+        let parts: Option<JsonParts> = self.0.find(&prefetch::INVOICE, id.0).await?;
         parts.ok_or(Error::NotFound)
     }
 

@@ -52,6 +52,7 @@ mod session;
 pub(crate) mod settings;
 pub(crate) mod signatures;
 pub(crate) mod skipping;
+mod sql;
 pub(crate) mod sqlite;
 mod subscriber;
 mod tx;

@@ -6,8 +6,7 @@
 use invoicing_core::{ClientId, InvoiceId, QuoteId};
 use uuid::Uuid;
 
-use super::query::Sql;
-use super::{clients, invoices, quotes};
+use super::sql::Sql;
 
 /// A statement that finds a record by `$1`, the company, and `$2`, its id.
 #[derive(Debug)]
@@ -25,8 +24,7 @@ pub(super) struct Find {
 
 impl Find {
     #[cfg(feature = "postgres")]
-    pub(super) const ALL: [&Self; 4] =
-        [&clients::FIND, &invoices::FIND, &quotes::FIND, &quotes::FIND_SUMMARY];
+    pub(super) const ALL: [&Self; 4] = [&CLIENT, &INVOICE, &QUOTE, &QUOTE_SUMMARY];
 }
 
 /// See the module's text.
@@ -44,10 +42,50 @@ impl Prefetch {
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "nothing comes along on SQLite"))]
     pub(super) fn find(self) -> (&'static Find, Uuid) {
         match self {
-            Self::Client(id) => (&clients::FIND, id.0),
-            Self::Invoice(id) => (&invoices::FIND, id.0),
-            Self::Quote(id) => (&quotes::FIND, id.0),
-            Self::QuoteSummary(id) => (&quotes::FIND_SUMMARY, id.0),
+            Self::Client(id) => (&CLIENT, id.0),
+            Self::Invoice(id) => (&INVOICE, id.0),
+            Self::Quote(id) => (&QUOTE, id.0),
+            Self::QuoteSummary(id) => (&QUOTE_SUMMARY, id.0),
         }
     }
 }
+
+pub(super) static CLIENT: Find = Find {
+    name: "find_client",
+    table: "client",
+    sql: Sql::both("SELECT record, version FROM client WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
+};
+
+pub(super) static INVOICE: Find = Find {
+    name: "find_invoice",
+    table: "invoice",
+    sql: Sql {
+        sqlite: "
+            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM invoice d
+            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+            WHERE d.company_id = $1 AND d.id = $2",
+        postgres: "SELECT summary, lines, detail, version FROM invoice WHERE company_id = $1 AND id = $2",
+    },
+    comes_along: " AND octet_length(lines) <= 8192",
+};
+
+pub(super) static QUOTE: Find = Find {
+    name: "find_quote",
+    table: "quote",
+    sql: Sql {
+        sqlite: "
+            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM quote d
+            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
+            WHERE d.company_id = $1 AND d.id = $2",
+        postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
+    },
+    comes_along: " AND octet_length(lines) <= 8192",
+};
+
+pub(super) static QUOTE_SUMMARY: Find = Find {
+    name: "find_quote_summary",
+    table: "quote",
+    sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),
+    comes_along: "",
+};

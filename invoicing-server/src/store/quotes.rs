@@ -7,7 +7,7 @@ use super::arguments::Cell;
 use super::deferred::{Reads, Write};
 use super::due::DueRecord;
 use super::page::{PageStatements, Reserve};
-use super::prefetch::Find;
+use super::prefetch;
 use super::query::Sql;
 #[cfg(feature = "postgres")]
 use super::rows::Detail;
@@ -16,26 +16,6 @@ use super::scope::Scope;
 use super::versions::{self, RecordRow, StoredRecord, in_todays_shape};
 use crate::Error;
 use crate::page::PageQuery;
-
-pub(super) static FIND: Find = Find {
-    name: "find_quote",
-    table: "quote",
-    sql: Sql {
-        sqlite: "
-            SELECT d.summary, coalesce(l.lines, d.lines) AS lines, d.detail, d.version FROM quote d
-            LEFT JOIN large_lines l ON l.company_id = d.company_id AND l.document_id = d.id
-            WHERE d.company_id = $1 AND d.id = $2",
-        postgres: "SELECT summary, lines, detail, version FROM quote WHERE company_id = $1 AND id = $2",
-    },
-    comes_along: " AND octet_length(lines) <= 8192",
-};
-
-pub(super) static FIND_SUMMARY: Find = Find {
-    name: "find_quote_summary",
-    table: "quote",
-    sql: Sql::both("SELECT summary || '}' AS record, version FROM quote WHERE company_id = $1 AND id = $2"),
-    comes_along: "",
-};
 
 /// The lines of a record, where they are large.
 const LARGE_LINES: Sql = Sql {
@@ -129,13 +109,13 @@ impl QuoteTable<'_> {
     }
 
     async fn parts(&mut self, id: QuoteId) -> Result<JsonParts, Error> {
-        let parts: Option<JsonParts> = self.0.find(&FIND, id.0).await?;
+        let parts: Option<JsonParts> = self.0.find(&prefetch::QUOTE, id.0).await?;
         parts.ok_or(Error::NotFound)
     }
 
     /// The quote without lines and detail.
     pub(crate) async fn find_summary(&mut self, id: QuoteId) -> Result<QuoteSummary, Error> {
-        let row: Option<RecordRow> = self.0.find(&FIND_SUMMARY, id.0).await?;
+        let row: Option<RecordRow> = self.0.find(&prefetch::QUOTE_SUMMARY, id.0).await?;
         row.ok_or(Error::NotFound)?.read(id)
     }
 

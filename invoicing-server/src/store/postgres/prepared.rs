@@ -74,12 +74,12 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::clients;
+    use super::super::super::prefetch;
     use super::*;
 
     #[test]
     fn a_statement_is_sent_by_its_name_or_as_its_text() {
-        let find = Prepared::Find(&clients::FIND);
+        let find = Prepared::Find(&prefetch::CLIENT);
         assert_eq!(find.with(&["c", "7"], true), "EXECUTE find_client ('c', '7')");
         assert_eq!(
             find.with(&["c", "7"], false),
