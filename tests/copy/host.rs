@@ -145,7 +145,7 @@ pub(super) async fn live(host: &Host, invoicing: &Invoicing, receiver: &Receiver
     let (company, key) = company(invoicing).await;
     quotes(&company, invoicing).await;
     invoices(&company).await;
-    let revoked = company.keys().issue("old one").await.unwrap();
+    let revoked = company.acting_as("Anna").unwrap().keys().issue("old one").await.unwrap();
     company.keys().revoke(revoked.record.id).await.unwrap();
     // What has run out of time.
     draft_and_send(&company).await;
