@@ -299,7 +299,8 @@ fn in_the_sources() -> Vec<String> {
                 let signature = function.split(" {\n").next().unwrap();
                 let (name, parameters) = signature.split_once('(').unwrap();
                 let parameters = parameters.rsplit_once("->").unwrap().0;
-                let names_a_record = ["Id,", "Id)", "Id>", "NewQuote", "NewProject"];
+                let names_a_record =
+                    ["Id,", "Id)", "Id>", "NewQuote", "NewProject", "EventQuery", "QuoteSearch"];
                 if names_a_record.iter().any(|part| parameters.contains(part)) {
                     found.push(format!("{}.{name}", noun.to_lowercase()));
                 }
