@@ -19,7 +19,7 @@ fn pages(id: WebhookId) -> Vec<String> {
 }
 
 fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
-    let target = vec![("url", "http://127.0.0.1:9/other"), ("events", "quote.created")];
+    let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
     let of_webhook = |verb: &str, fields| (format!("/webhooks/{id}{verb}"), fields);
     vec![
         ("/webhooks".to_owned(), target.clone()),

@@ -134,7 +134,7 @@ async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_sho
     assert!(detail.body.starts_with(&detail.attempts[0].payload));
 
     // Replayed a week later, and refused in another way. Another delivery has attempts of its own.
-    let gone = hook(&world, "http://127.0.0.1:9/").await.webhook.id;
+    let gone = hook(&world, "http://127.0.0.1:8/").await.webhook.id;
     let other = emit(&world, 1).await[0];
     dispatch_to_the_end(&world).await;
     world.advance(7 * DAY);
