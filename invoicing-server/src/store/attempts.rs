@@ -17,20 +17,19 @@ use super::rows::to_json;
 use crate::Error;
 use crate::queue::Job;
 
-/// An attempt as its row: delivery, number, start, duration in milliseconds, and status or failure class. SQLite finds the
-/// rest by the delivery, PostgreSQL is told.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(crate) struct AttemptRow(
-    i64,
-    i64,
-    i64,
-    i64,
-    Option<u16>,
-    Option<&'static str>,
-    #[serde(skip)] CompanyId,
-    #[serde(skip)] EventId,
-    #[serde(skip)] WebhookId,
-);
+/// An attempt as its row, with status or failure class. SQLite finds the company, the event and the webhook by the delivery.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AttemptRow {
+    delivery: i64,
+    company: CompanyId,
+    event: EventId,
+    webhook: WebhookId,
+    number: i64,
+    at: i64,
+    duration_ms: i64,
+    status: Option<u16>,
+    failure: Option<&'static str>,
+}
 
 impl AttemptRow {
     pub(crate) fn new(job: &Job, at: Timestamp, duration_ms: i64, outcome: AttemptOutcome) -> Self {
@@ -39,7 +38,13 @@ impl AttemptRow {
             AttemptOutcome::Failed(class) => (None, Some(class.as_str())),
         };
         let Job { delivery, company, event, webhook, number, .. } = *job;
-        Self(delivery, number.into(), at.as_millis(), duration_ms, status, failure, company, event, webhook)
+        let (number, at) = (number.into(), at.as_millis());
+        Self { delivery, company, event, webhook, number, at, duration_ms, status, failure }
+    }
+
+    /// What SQLite reads, in the order in which it does.
+    fn json_array(&self) -> impl Serialize {
+        (self.delivery, self.number, self.at, self.duration_ms, self.status, self.failure)
     }
 }
 
@@ -125,7 +130,8 @@ impl AllDeliveries<'_> {
         let inserted = if self.0.is_shared() {
             self.insert_attempts_shared(attempts).await?
         } else {
-            self.0.query(SQLITE, &[&to_json(&attempts)?]).execute().await?
+            let rows: Vec<_> = attempts.iter().map(AttemptRow::json_array).collect();
+            self.0.query(SQLITE, &[&to_json(&rows)?]).execute().await?
         };
         match inserted {
             0 => Ok(false),
@@ -152,10 +158,12 @@ impl AllDeliveries<'_> {
             ON CONFLICT DO NOTHING";
         let column = |of: fn(&AttemptRow) -> i64| attempts.iter().map(of).collect::<Vec<i64>>();
         let ids = |of: fn(&AttemptRow) -> Uuid| attempts.iter().map(of).collect::<Vec<Uuid>>();
-        let (companies, events, webhooks) = (ids(|row| row.6.0), ids(|row| row.7.0), ids(|row| row.8.0));
-        let (numbers, starts, durations) = (column(|row| row.1), column(|row| row.2), column(|row| row.3));
-        let statuses = column(|row| row.4.map_or(0, i64::from));
-        let failures: Vec<Option<String>> = attempts.iter().map(|row| row.5.map(str::to_owned)).collect();
+        let (companies, events) = (ids(|row| row.company.0), ids(|row| row.event.0));
+        let (webhooks, numbers) = (ids(|row| row.webhook.0), column(|row| row.number));
+        let (starts, durations) = (column(|row| row.at), column(|row| row.duration_ms));
+        let statuses = column(|row| row.status.map_or(0, i64::from));
+        let failures: Vec<Option<String>> =
+            attempts.iter().map(|row| row.failure.map(str::to_owned)).collect();
         let arguments: [&dyn Argument; 8] =
             [&companies, &events, &webhooks, &numbers, &starts, &durations, &statuses, &failures];
         let insert = if attempts.len() == 1 { INSERT_ONE } else { INSERT };
