@@ -1,0 +1,155 @@
+//! The deliveries of a webhook: shown, counted, and sent again.
+
+use invoicing_core::{Conflict, EventId, Timestamp, WebhookId};
+
+use super::{Webhooks, lock, note_replay};
+use crate::Error;
+use crate::page::DeliveryQuery;
+use crate::store::day_counts::DayCounts;
+use crate::store::deliveries::AttemptRecord;
+use crate::store::delivery_pages::{DeliveryDetail, DeliveryPage};
+use crate::store::{CompanyTx, Tables};
+
+/// For how long successes and failures are counted, in milliseconds.
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+impl Webhooks<'_> {
+    /// Queues skipped and failed deliveries again, with the same bytes: that of one event, or all. How many it queues.
+    /// Many follow in batches, by the dispatchers, and are shown as pending at once. A delivery that ends after the call
+    /// began is not queued, and one that an earlier replay still has to queue is not queued twice.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] while the webhook is disabled.
+    pub async fn replay(&self, id: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
+        if let Some(event) = event {
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                let queued = tx.replay_one(id, event).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(queued)
+            });
+            return queued.await;
+        }
+        loop {
+            let now = self.0.env().now();
+            let counted = self.0.read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.replayable(id, now).await
+            });
+            let counted = counted.await?;
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                if !tx.is_current(id, &counted).await? {
+                    return Ok(None);
+                }
+                let queued = tx.replay(id, &counted).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(Some(queued))
+            });
+            if let Some(queued) = queued.await? {
+                return Ok(queued);
+            }
+        }
+    }
+
+    /// As [`replay`](Self::replay) of all, but only of what ended at or after an instant, when a receiver began to fail. First
+    /// carries out what an earlier replay has left, which takes a few seconds for 500,000 deliveries.
+    ///
+    /// # Errors
+    /// [`Error::Conflict`] while the webhook is disabled.
+    pub async fn replay_since(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        loop {
+            // A transaction per batch, so that other changes of the company do not wait for all of them.
+            let is_done = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                tx.continue_bulk_change(id).await
+            });
+            if !is_done.await? {
+                continue;
+            }
+            let now = self.0.env().now();
+            let counted =
+                self.0.read(async move |mut tx| tx.replayable_between(id, since, now).await).await?;
+            let queued = self.0.write(async move |mut tx| {
+                lock_enabled(&mut tx, id).await?;
+                // Another replay was noted meanwhile.
+                if !tx.continue_bulk_change(id).await? {
+                    return Ok(None);
+                }
+                let queued = tx.replay(id, &counted).await?;
+                note_replay(&mut tx, id, queued).await?;
+                Ok(Some(queued))
+            });
+            if let Some(queued) = queued.await? {
+                return Ok(queued);
+            }
+        }
+    }
+
+    /// How many deliveries [`replay_since`](Self::replay_since) would queue now, without those that an earlier replay still
+    /// has to queue.
+    pub async fn count_replayable(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        self.0
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                Ok(tx.replayable_since(id, since).await?.count)
+            })
+            .await
+    }
+
+    /// A page of the deliveries to a webhook, newest event first, at most `limit` (1 to 1,000). What is noted for many of them
+    /// is shown as if it were carried out.
+    ///
+    /// It looks at 1,000 events at most, or at 1,000 deliveries that failed or were skipped where only these are asked for. So
+    /// it may be shorter, also empty, and still name a [`next`](DeliveryPage::next) page.
+    pub async fn deliveries(
+        &self,
+        id: WebhookId,
+        query: &DeliveryQuery,
+        limit: u32,
+    ) -> Result<DeliveryPage, Error> {
+        let (query, now) = (*query, self.0.env().now());
+        self.0
+            .read(async move |mut tx| {
+                let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
+                tx.deliveries().page(id, is_disabled, &query, limit, now).await
+            })
+            .await
+    }
+
+    /// The delivery of an event to a webhook, with its attempts and its body.
+    pub async fn delivery(&self, id: WebhookId, event: EventId) -> Result<DeliveryDetail, Error> {
+        let now = self.0.env().now();
+        self.0
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.deliveries().detail(id, event, now).await
+            })
+            .await
+    }
+
+    /// How many deliveries of each webhook succeeded and failed within 24 hours. Looks at a bounded number of attempts: see
+    /// [`DayCounts`].
+    pub async fn day_counts(&self) -> Result<DayCounts, Error> {
+        let since = self.0.env().now().plus_millis(-DAY_MS);
+        self.0.read(async move |mut tx| tx.deliveries().day_counts(since).await).await
+    }
+
+    /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
+    pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
+        self.0
+            .read(async move |mut tx| {
+                tx.webhooks().find(id).await?;
+                tx.deliveries().log(id, limit).await
+            })
+            .await
+    }
+}
+
+/// Checks that a webhook is enabled, and locks it.
+async fn lock_enabled(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<(), Error> {
+    if lock(tx, id).await?.is_some() {
+        return Err(Conflict::new("the webhook is disabled; enable it first").into());
+    }
+    Ok(())
+}
