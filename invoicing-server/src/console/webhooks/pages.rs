@@ -10,7 +10,7 @@ use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, notice};
 use crate::console::request::PageRequest;
-use crate::store::deliveries::DeliveryRecord;
+use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::{DisabledReason, Webhook};
 
 /// Seconds between two looks at a test that is under way.
@@ -117,8 +117,8 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     let test = tested(request, id).await?;
     let mut content = page(request, &webhook, &Fields::of(&webhook), None);
     if let Some(test) = test {
-        content.refresh = (test.status == DeliveryStatus::Pending).then_some(TEST_REFRESH);
-        let outcome = outcome(request, &test).await?;
+        content.refresh = (test.item.delivery.status == DeliveryStatus::Pending).then_some(TEST_REFRESH);
+        let outcome = outcome(request, &test);
         content.body = html! { (content.body) (outcome) };
     }
     Ok(content)
@@ -190,22 +190,24 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
 }
 
 /// The test that the query names.
-async fn tested(request: &PageRequest<'_>, id: WebhookId) -> Result<Option<DeliveryRecord>, PageError> {
+async fn tested(request: &PageRequest<'_>, id: WebhookId) -> Result<Option<DeliveryDetail>, PageError> {
     let Some(event) = request.form.given("test").and_then(|event| event.parse::<EventId>().ok()) else {
         return Ok(None);
     };
-    let deliveries = request.company.events().deliveries(event).await?;
-    Ok(deliveries.into_iter().find(|delivery| delivery.webhook == id))
+    match request.company.webhooks().delivery(id, event).await {
+        Ok(test) => Ok(Some(test)),
+        Err(Error::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The outcome of a test, in words.
-async fn outcome(request: &PageRequest<'_>, test: &DeliveryRecord) -> Result<Markup, PageError> {
-    let attempts = request.company.webhooks().log(test.webhook, 20).await?;
-    let last = attempts.iter().find(|attempt| attempt.event == test.event);
+fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
+    let (status, last) = (test.item.delivery.status, test.attempts.last());
     let answer = last.map(|attempt| failure::outcome(request.language, attempt)).unwrap_or_default();
     let body = html! {
         h2 #test { (request.pick("Test", "Test")) }
-        @match test.status {
+        @match status {
             DeliveryStatus::Delivered => {
                 p {
                     span.state.good { (request.pick("Arrived.", "Arrivé.")) } " "
@@ -223,8 +225,8 @@ async fn outcome(request: &PageRequest<'_>, test: &DeliveryRecord) -> Result<Mar
             _ => { p { span.state.bad { (request.pick("Failed.", "Échec.")) } " " (answer) } }
         }
     };
-    let kind = if test.status == DeliveryStatus::Delivered { "done" } else { "info" };
-    Ok(notice(kind, &body))
+    let kind = if status == DeliveryStatus::Delivered { "done" } else { "info" };
+    notice(kind, &body)
 }
 
 /// `GET /webhooks/{id}/rotate`.
