@@ -99,8 +99,6 @@ pub(super) fn find<'p>(
     method: &Method,
     path: &'p str,
 ) -> Result<(&'static Route, Params<'static, 'p>), ApiError> {
-    // The root of a prefix that the host has stripped.
-    let path = if path.is_empty() { "/" } else { path };
     let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
     let method = if method == Method::HEAD { &Method::GET } else { method };
     if let Some(route) = found.value.iter().find(|route| route.method == *method) {

@@ -1,7 +1,7 @@
 //! Where the console is, and how it looks.
 
 use bytes::Bytes;
-use http::Uri;
+use url::Url;
 
 use crate::config::SettingError;
 
@@ -61,21 +61,21 @@ impl ConsoleSettings {
     pub(super) fn place(&self) -> Result<Place, SettingError> {
         let rule = "must be an http or https URL without a query, such as https://app.example.com/settings";
         let wrong = || SettingError::new("console.baseUrl", rule);
-        let uri: Uri = self.base_url.parse().map_err(|_| wrong())?;
-        let path = uri.path().trim_end_matches('/');
+        let url = Url::parse(&self.base_url).map_err(|_| wrong())?;
+        let path = url.path().trim_end_matches('/');
         // What stands in links and in a header.
         let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte));
-        if uri.query().is_some() || !is_plain || path.contains("//") {
+        if url.query().is_some() || url.fragment().is_some() || !is_plain || path.contains("//") {
             return Err(wrong());
         }
-        let origin = origin(&uri).ok_or_else(wrong)?;
+        let origin = origin(&url).ok_or_else(wrong)?;
         Ok(Place { origin, path: path.to_owned() })
     }
 
     /// Checks what [`place`](Self::place) does not.
     pub(super) fn check(&self) -> Result<(), SettingError> {
         for text in &self.trusted_origins {
-            let is_origin = text.parse().is_ok_and(|uri| origin(&uri).as_deref() == Some(text.as_str()));
+            let is_origin = Url::parse(text).is_ok_and(|url| origin(&url).as_deref() == Some(text.as_str()));
             if !is_origin {
                 let rule = "must be origins without a path, such as https://admin.example.com";
                 return Err(SettingError::new("console.trustedOrigins", rule));
@@ -94,22 +94,11 @@ impl ConsoleSettings {
     }
 }
 
-/// Scheme, host and port, as browsers write them in `Origin`.
-fn origin(uri: &Uri) -> Option<String> {
-    let (scheme, authority) = (uri.scheme_str()?, uri.authority()?);
-    let default_port = match scheme {
-        "https" => 443,
-        "http" => 80,
-        _ => return None,
-    };
-    if authority.as_str().contains('@') {
-        return None;
-    }
-    let host = authority.host().to_ascii_lowercase();
-    Some(match authority.port_u16() {
-        Some(port) if port != default_port => format!("{scheme}://{host}:{port}"),
-        _ => format!("{scheme}://{host}"),
-    })
+/// Scheme, host and port, as browsers write them in `Origin`. `None` for another scheme and for a URL with a user.
+fn origin(url: &Url) -> Option<String> {
+    let is_web = matches!(url.scheme(), "http" | "https");
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    (is_web && !has_user).then(|| url.origin().ascii_serialization())
 }
 
 /// Where browsers reach the console.
