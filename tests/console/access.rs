@@ -69,10 +69,10 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
     let world = World::new().await;
     let id = hook(&world, URL).await.webhook.id;
     let before = state(&world).await;
-    let nobody = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
+    let signed_out = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
     let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
     for path in pages(id) {
-        let shown = nobody.get(&path).await;
+        let shown = signed_out.get(&path).await;
         assert_eq!(
             (shown.status, &shown.headers[header::LOCATION]),
             (StatusCode::SEE_OTHER, &"/login".parse().unwrap())
@@ -82,7 +82,7 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
         assert!(!shown.html.contains(URL));
     }
     for (path, fields) in forms(id) {
-        assert_eq!(nobody.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
+        assert_eq!(signed_out.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
         assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
     }
     assert_eq!(state(&world).await, before);
@@ -163,15 +163,12 @@ async fn links_and_forms_stay_below_the_prefix() {
                 );
             }
         }
-        assert!(
-            !shown.html.contains("style=")
-                && !shown.html.contains("<style")
-                && !shown.html.contains(" onclick"),
-            "{path}"
-        );
+        assert!(!shown.html.contains("style=") && !shown.html.contains("<style"), "{path}");
+        for part in shown.html.split(" on").skip(1) {
+            let name = part.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+            assert!(!name.starts_with('='), "{path}: on{part}");
+        }
     }
-    // The host strips the prefix, with or without the slash after it.
-    assert_eq!(browser.get("/").await.status, StatusCode::OK);
 }
 
 #[on_each_database]

@@ -82,8 +82,9 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
     assert!(bad.is_empty(), "{bad}");
 }
 
-/// The statement that counts attempts of a day: it reads up to 10,000 of one company, from an index.
+/// The statement that counts attempts of a day, and how many of one company it reads at most, from an index.
 const COUNTS_OF_A_DAY: &str = "WITH latest AS MATERIALIZED";
+const MOST_OF_A_DAY: u64 = 10_000;
 
 /// Everything that is run is explained in the log. No table is analysed automatically.
 fn settings() -> Vec<String> {
@@ -120,8 +121,8 @@ async fn check(cluster: &Cluster, shop: &Shop, when: &str) -> String {
 }
 
 fn is_bad(explained: &Explained) -> bool {
-    let is_bounded = explained.query.contains(COUNTS_OF_A_DAY);
-    LARGE.iter().any(|table| explained.scans(table)) || !is_bounded && explained.most_rows() > MOST_ROWS
+    let most_rows = if explained.query.contains(COUNTS_OF_A_DAY) { MOST_OF_A_DAY } else { MOST_ROWS };
+    LARGE.iter().any(|table| explained.scans(table)) || explained.most_rows() > most_rows
 }
 
 /// A service with one company that does all there is to do, on a clock moved by hand.

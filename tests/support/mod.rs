@@ -24,6 +24,16 @@ use serde_json::Value;
 
 pub(crate) const DAY: Duration = Duration::from_hours(24);
 
+/// For a statement that inserts copies: a table of the numbers from 1 to `$1` in the column `i`, and the id with such a number.
+pub(crate) fn numbered(world: &World) -> (&'static str, &'static str) {
+    let numbers = world.database().either(
+        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n)",
+        "(SELECT generate_series(1, $1) AS i)",
+    );
+    let id = world.database().either("unhex(printf('%032x', i))", "lpad(to_hex(i), 32, '0')::uuid");
+    (numbers, id)
+}
+
 pub(crate) fn date(text: &str) -> NaiveDate {
     text.parse().unwrap()
 }

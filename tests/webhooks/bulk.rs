@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use crate::support::proptest_runner::{for_all, runtime};
-use crate::support::{delivery, emit, hook};
+use crate::support::{delivery, emit, hook, numbered};
 
 /// Most deliveries that a transaction changes.
 const BATCH: i64 = 1_000;
@@ -21,11 +21,7 @@ async fn fill(world: &World, count: i64) {
     let event = "company_id, kind, timestamp, body";
     let delivery = "company_id, webhook_id, status, reason, due_at, held_until, claim, claims, attempts,
         claims_in_all, attempts_in_all, ended_at";
-    let numbers = world.database().either(
-        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n)",
-        "(SELECT generate_series(1, $1) AS i)",
-    );
-    let id = world.database().either("unhex(printf('%032x', i))", "lpad(to_hex(i), 32, '0')::uuid");
+    let (numbers, id) = numbered(world);
     for statement in [
         format!(
             "INSERT INTO event (id, {event}) SELECT {id}, {event} FROM {numbers} n, (SELECT * FROM event LIMIT 1) e"

@@ -9,7 +9,7 @@ use invoicing_server::{
 };
 use invoicing_tests::{Receiver, Reply, World, on_each_database};
 
-use crate::support::{DAY, conflict, dispatch_to_the_end, emit, hook, hook_for, not_found};
+use crate::support::{DAY, conflict, dispatch_to_the_end, emit, hook, hook_for, not_found, numbered};
 
 const ALL: DeliveryQuery = DeliveryQuery { status: None, kind: None, from: None, until: None, before: None };
 
@@ -179,11 +179,7 @@ async fn deliveries_are_found_by_kind_and_by_the_time_of_their_event() {
 
 /// Copies of the first event and its deliveries behind all others, as they stand. No dispatcher may run.
 async fn fill(world: &World, count: i64) {
-    let numbers = world.database().either(
-        "(WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n)",
-        "(SELECT generate_series(1, $1) AS i)",
-    );
-    let id = world.database().either("unhex(printf('%032x', i))", "lpad(to_hex(i), 32, '0')::uuid");
+    let (numbers, id) = numbered(world);
     for statement in [
         format!(
             "INSERT INTO event (id, company_id, kind, timestamp, body)
