@@ -14,12 +14,13 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
-use axum::{Json, Router};
+use axum::http::request::Parts;
+use axum::{Extension, Json, Router};
 use invoicing_client::InvoicingClient;
 use invoicing_examples::Failure;
 use invoicing_server::{
-    ApiErrorBody, ClientQuery, CompanyId, Error, Invoicing, NewClient, NewCompany, Plan, RequestLimits,
-    Settings,
+    ApiErrorBody, ClientQuery, CompanyId, ConsoleSettings, Error, Invoicing, NewClient, NewCompany, Plan,
+    RequestLimits, Role, Session, Settings, SignInDecision,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -36,7 +37,8 @@ struct Host {
 async fn main() -> Result<(), Failure> {
     let address = std::env::args().nth(1);
     let listener = TcpListener::bind(address.as_deref().unwrap_or("127.0.0.1:0")).await?;
-    let base_url = format!("http://{}/billing", listener.local_addr()?);
+    let origin = format!("http://{}", listener.local_addr()?);
+    let base_url = format!("{origin}/billing");
     let folder = tempfile::tempdir()?;
     // Half of the default: the host's own routes need memory and processors too.
     let requests = RequestLimits { in_flight: 128, buffered_bytes: 32 << 20, ..RequestLimits::default() };
@@ -47,10 +49,14 @@ async fn main() -> Result<(), Failure> {
     let key = invoicing.company(company).keys().issue("embed_axum").await?.key;
     invoicing.company(company).clients().create(&NewClient::named("Claire Lefèvre")).await?;
 
+    // The company's own pages. `layer` stands for the middleware that knows who is signed in.
+    let console = invoicing.console(ConsoleSettings::at(format!("{origin}/settings")), sign_in)?;
+    let settings = Router::new().fallback_service(console).layer(Extension(User { company, name: "Claire" }));
     let router = Router::new()
         .route("/clients", get(names))
         .with_state(Host { invoicing: invoicing.clone(), company })
-        .nest_service("/billing", invoicing.service());
+        .nest_service("/billing", invoicing.service())
+        .nest_service("/settings", settings);
 
     let (stop, stopped) = watch::channel(());
     let until = |mut stopped: watch::Receiver<()>| async move { _ = stopped.changed().await };
@@ -64,6 +70,7 @@ async fn main() -> Result<(), Failure> {
     let done = match address {
         Some(_) => {
             println!("{base_url}/api/v1/clients with the key {}", key.reveal());
+            println!("{origin}/settings/ in a browser");
             tokio::signal::ctrl_c().await.map_err(Failure::from)
         }
         None => ask(&base_url, key.reveal()).await,
@@ -74,6 +81,20 @@ async fn main() -> Result<(), Failure> {
     }
     invoicing.close().await;
     done
+}
+
+/// Who is signed in, as a middleware of the host says.
+#[derive(Clone)]
+struct User {
+    company: CompanyId,
+    name: &'static str,
+}
+
+fn sign_in(request: &Parts) -> SignInDecision {
+    match request.extensions.get::<User>() {
+        Some(user) => SignInDecision::Granted(Session::new(user.company, user.name, Role::Full)),
+        None => SignInDecision::Redirect("/login".to_owned()),
+    }
 }
 
 /// A page of the host's own: it calls operations, not the API.

@@ -37,9 +37,11 @@ Standard output is JSON lines: first the companies with their keys and the webho
 connections are accepted; then one line per business operation with the events of its records since the last one. Logs
 go to standard error. Ctrl-C and SIGTERM stop it cleanly.
 
-The first line, broken for reading. All activity is in the first company; docsUrl is the reference of the API:
+The first line, broken for reading. All activity is in the first company; docsUrl is the reference of the API;
+consoleUrl opens the company's pages in a browser, once, and the log has a link for the next one:
 
 {"baseUrl": "http://127.0.0.1:8080", "docsUrl": "http://127.0.0.1:8080/api/v1/docs",
+ "consoleUrl": "http://127.0.0.1:8080/?signIn=…",
  "companies": [{"id": "…", "name": "Martin Peinture", "plan": "Team", "apiKey": "isk_…"}],
  "webhooks": [{"id": "…", "companyId": "…", "url": "http://127.0.0.1:9000/hook", "secret": "whsec_…",
                "events": ["quote.signed"]}]}

@@ -14,6 +14,7 @@ mod demo;
 mod home;
 mod output;
 mod recovery;
+mod sign_in;
 mod steps;
 mod stop;
 
@@ -22,9 +23,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use http::request::Parts;
 use invoicing_core::CompanyId;
 use invoicing_examples::{Failure, explain};
-use invoicing_server::{Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, serve};
+use invoicing_server::{
+    ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, Site, Theme, serve,
+};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -36,6 +40,7 @@ use crate::demo::Credentials;
 use crate::home::Home;
 use crate::output::Output;
 use crate::recovery::Recovery;
+use crate::sign_in::Door;
 use crate::stop::Stop;
 
 /// Exit code after a wrong flag.
@@ -57,6 +62,8 @@ struct Hello<'a> {
     base_url: &'a str,
     /// The reference of the API, for people.
     docs_url: String,
+    /// Signs in to the console, once.
+    console_url: String,
     #[serde(flatten)]
     credentials: &'a Credentials,
 }
@@ -105,12 +112,16 @@ async fn run(args: Args) -> Result<(), Failure> {
     let credentials = demo::open(&invoicing, &home.credentials, &args.webhooks).await?;
     drop(turn);
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
-    tracing::info!(base_url, docs = format!("{base_url}/api/v1/docs"), db = home.shown(), seed, "ready");
+    let company = credentials.companies[0].id;
+    let (door, docs_url) = (Door::new(&base_url, company), format!("{base_url}/api/v1/docs"));
+    let console_url = door.link();
+    tracing::info!(base_url, docs = docs_url, console = console_url, db = home.shown(), seed, "ready");
+    let settings = ConsoleSettings::at(&base_url).theme(Theme::default().name("Sandbox"));
+    let console = invoicing.console(settings, move |request: &Parts| door.decide(request))?;
 
     let mut output = Output::new(stop.clone());
     let mut tasks = Tasks::new();
-    let company = credentials.companies[0].id;
-    spawn_service(&mut tasks, &stop, listener, &invoicing, company);
+    spawn_service(&mut tasks, &stop, listener, (invoicing.service(), console).into(), &invoicing, company);
     let stopped = stop.clone();
     tasks.spawn(async move {
         tokio::select! {
@@ -122,8 +133,7 @@ async fn run(args: Args) -> Result<(), Failure> {
     let business = Business::new(invoicing.clone(), company, seed);
     let (rate, stopped, hello_url) = (args.activity, stop.clone(), base_url);
     tasks.spawn(async move {
-        let docs_url = format!("{hello_url}/api/v1/docs");
-        let hello = Hello { base_url: &hello_url, docs_url, credentials: &credentials };
+        let hello = Hello { base_url: &hello_url, docs_url, console_url, credentials: &credentials };
         let went = match output.line(&hello).await {
             Ok(()) => business.go_on(rate, &mut output, &stopped).await,
             Err(error) => Err(error.into()),
@@ -141,17 +151,17 @@ async fn run(args: Args) -> Result<(), Failure> {
     ended
 }
 
-/// Serves the API, delivers events, and looks after the webhooks of the company that has the activity.
+/// Serves the API and the console, delivers events, and looks after the webhooks of the company that has the activity.
 fn spawn_service(
     tasks: &mut Tasks,
     stop: &Stop,
     listener: TcpListener,
+    site: Site,
     invoicing: &Invoicing,
     company: CompanyId,
 ) {
-    let (service, running) = (invoicing.service(), invoicing.clone());
-    let stopped = stop.clone();
-    tasks.spawn(async move { Ok(serve(listener, service, ServeLimits::default(), stopped.wait()).await?) });
+    let (running, stopped) = (invoicing.clone(), stop.clone());
+    tasks.spawn(async move { Ok(serve(listener, site, ServeLimits::default(), stopped.wait()).await?) });
     let stopped = stop.clone();
     tasks.spawn(async move { Ok(running.run(stopped.wait()).await.map(drop)?) });
     let recovery = Recovery::new(invoicing.company(company), invoicing.env().clone());

@@ -209,7 +209,7 @@ pub use operations::{
 pub use page::{ClientQuery, DeliveryQuery, EventQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
-pub use serve::{ServeLimits, serve};
+pub use serve::{ServeLimits, Site, serve};
 pub use store::DatabaseError;
 pub use store::day_counts::{DayCounts, WebhookDay};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};

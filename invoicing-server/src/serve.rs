@@ -14,6 +14,7 @@ mod framing;
 mod head_timeout;
 mod http2_tasks;
 mod limits;
+mod site;
 mod stream;
 
 use std::io;
@@ -31,12 +32,12 @@ use self::acceptor::Acceptor;
 use self::connection::Server;
 use self::connection_table::ConnectionTable;
 pub use self::limits::ServeLimits;
-use crate::api::service::ApiService;
+pub use self::site::Site;
 
 /// Interval of the check for responses past their deadline.
 const OVERDUE_CHECK: Duration = Duration::from_secs(1);
 
-/// Serves the API on a listener until `stop` is ready. It then stops accepting, waits for the requests in progress, and
+/// Serves the API, and a console beside it, on a listener until `stop` is ready. It then stops accepting, waits for the requests in progress, and
 /// returns. Connections that have not ended within [`ServeLimits::grace`] are dropped.
 ///
 /// Dropping the returned future drops every connection at once.
@@ -45,7 +46,7 @@ const OVERDUE_CHECK: Duration = Duration::from_secs(1);
 /// None at present: a failed accept is logged and retried.
 pub async fn serve(
     listener: TcpListener,
-    service: ApiService,
+    site: impl Into<Site>,
     limits: ServeLimits,
     stop: impl Future<Output = ()>,
 ) -> io::Result<()> {
@@ -55,7 +56,7 @@ pub async fn serve(
     let next = |mut acceptor: Acceptor| async move { Some((acceptor.next().await, acceptor)) };
     let mut accepted = Box::pin(unfold(acceptor, next));
     let (stopping, stopped) = watch::channel(());
-    let server = Arc::new(Server { service, limits });
+    let server = Arc::new(Server { site: site.into(), limits });
     let mut connections = JoinSet::new();
     let mut overdue_check = interval(OVERDUE_CHECK);
     overdue_check.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -66,7 +67,7 @@ pub async fn serve(
             Some(_) = connections.join_next() => {}
             now = overdue_check.tick() => {
                 table.close_overdue(now);
-                server.service.end_overdue(now);
+                server.site.end_overdue(now);
             }
             Some((stream, guard)) = accepted.next() => {
                 connections.spawn(Arc::clone(&server).serve_connection(stream, guard, stopped.clone()));

@@ -176,7 +176,7 @@ class Sandbox:
         if not first:
             raise AssertionError(f"the sandbox said nothing: {self.process.stderr.read().decode()}")
         self.hello = json.loads(first)
-        check(list(self.hello) == ["baseUrl", "docsUrl", "companies", "webhooks"], "first line: shape")
+        check(list(self.hello) == ["baseUrl", "docsUrl", "consoleUrl", "companies", "webhooks"], "first line: shape")
         self.address = urllib.parse.urlsplit(self.hello["baseUrl"]).netloc
         self.threads = [
             threading.Thread(target=self.read_operations, daemon=True),

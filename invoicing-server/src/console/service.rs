@@ -24,7 +24,7 @@ use super::sign_in::{Session, SignIn, SignInDecision};
 use super::{Language, origin, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
-use crate::api::byte_budget::{ByteReservation, Holder, Owner};
+use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
 use crate::api::error::ApiError;
 use crate::api::request_id::request_id;
 use crate::api::response::ResponseContext;
@@ -84,18 +84,41 @@ impl Console {
         })))
     }
 
+    /// The path that is left of one below the base URL; `None` for any other path.
+    pub(crate) fn below<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let below = path.strip_prefix(&*self.0.place.path)?;
+        match below {
+            "" => Some("/"),
+            below => below.starts_with('/').then_some(below),
+        }
+    }
+
     /// Answers one request. Needs a tokio runtime with time enabled.
     pub async fn answer<B>(self, request: Request<B>) -> Response<Body>
     where
         B: http_body::Body<Data: Buf, Error: Into<BoxError>>,
     {
+        self.answer_on(None, request, Ok(())).await
+    }
+
+    /// Answers one request that has arrived on a connection, with the error of a check that the caller has made if it
+    /// failed.
+    pub(crate) async fn answer_on(
+        &self,
+        connection: Option<&ConnectionHandle>,
+        request: Request<impl ReadableBody>,
+        checked: Result<(), ApiError>,
+    ) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = RequestBody::new(body);
         let request_id = request_id(&head.headers, || self.0.api.services.env.uuid());
         let context = ResponseContext { request_id, rate_limit: None };
         let mut reservation = None;
-        let serving = self.0.serve(&head, &mut body, &mut reservation);
+        let serving = async {
+            checked?;
+            self.0.serve(connection, &head, &mut body, &mut reservation).await
+        };
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await;
         let result = result.unwrap_or(Err(PageError::Api(ApiError::Panicked)));
@@ -106,7 +129,7 @@ impl Console {
             self.0.error_page(&error, &head.headers)
         });
         if reservation.is_none() {
-            reservation = self.0.reserve_unknown(&mut response);
+            reservation = self.0.reserve_unknown(connection, &mut response);
         }
         self.0.protect(response.headers_mut());
         Answer { response, reservation, reads_rest }.send(&context, head, body).await
@@ -116,6 +139,7 @@ impl Console {
 impl ConsoleContext {
     async fn serve(
         &self,
+        connection: Option<&ConnectionHandle>,
         head: &Parts,
         body: &mut RequestBody<impl ReadableBody + Unpin>,
         reservation: &mut Option<ByteReservation>,
@@ -132,6 +156,7 @@ impl ConsoleContext {
         let session = match self.sign_in.decide(head).await {
             SignInDecision::Granted(session) => session,
             SignInDecision::Redirect(address) => return see_other(&address),
+            SignInDecision::Answer(response) => return Ok(*response),
             SignInDecision::Forbidden => return Err(PageError::Forbidden),
         };
         if let Needs::To(action) = route.needs
@@ -140,7 +165,7 @@ impl ConsoleContext {
             return Err(PageError::Forbidden);
         }
         let capacity = &self.api.capacity;
-        let owner = Owner { connection: None, holder: Holder::Company(session.company) };
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Company(session.company) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
         let form = if head.method == Method::POST {
             reservation.grow(head_size(head))?;
@@ -236,8 +261,12 @@ impl ConsoleContext {
     }
 
     /// A reservation for the answer to someone who is not signed in. Where there is no room, the answer is one without a body.
-    fn reserve_unknown(&self, response: &mut Response<Bytes>) -> Option<ByteReservation> {
-        let owner = Owner { connection: None, holder: Holder::Unknown };
+    fn reserve_unknown(
+        &self,
+        connection: Option<&ConnectionHandle>,
+        response: &mut Response<Bytes>,
+    ) -> Option<ByteReservation> {
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Unknown };
         let reservation = self.api.capacity.bytes.admit(owner).ok();
         if reservation.is_none() {
             *response = Response::new(Bytes::new());

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use http::Response;
 use http::request::Parts;
 use invoicing_core::CompanyId;
 
@@ -51,7 +53,7 @@ where
 }
 
 /// Whether a request may see the console.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum SignInDecision {
     /// It may, as this session says.
@@ -60,6 +62,8 @@ pub enum SignInDecision {
     Redirect(String),
     /// It may not: 403.
     Forbidden,
+    /// The host answers itself: with a cookie of its own, a sign-in page, or a challenge such as `WWW-Authenticate`.
+    Answer(Box<Response<Bytes>>),
 }
 
 /// Who is signed in.

@@ -19,16 +19,16 @@ use super::connection_table::{ChangeGuard, ConnectionGuard};
 use super::framing;
 use super::head_timeout::{no_first_request, send_timeout};
 use super::limits::ServeLimits;
+use super::site::Site;
 use super::stream::Stream;
 use crate::api::body::ReadableBody;
 use crate::api::byte_budget::ConnectionHandle;
 use crate::api::response_body::Body;
-use crate::api::service::ApiService;
 use crate::log::ErrorChain;
 
-/// The service with its limits, shared by all connections.
+/// What is served with its limits, shared by all connections.
 pub(super) struct Server {
-    pub(super) service: ApiService,
+    pub(super) site: Site,
     pub(super) limits: ServeLimits,
 }
 
@@ -127,7 +127,7 @@ impl Connection {
     async fn answer_well_framed(&self, request: Request<impl ReadableBody>) -> Response<Body> {
         let checked = framing::check(&request);
         let closes = checked.is_err() && request.version() < Version::HTTP_2;
-        let mut response = self.server.service.answer_on(Some(&self.handle), request, checked).await;
+        let mut response = self.server.site.answer_on(Some(&self.handle), request, checked).await;
         if closes {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
