@@ -1,5 +1,7 @@
-//! Runs every example as a user would, and the check of the sandbox in another language.
+//! Runs every example as a user would, the check of the sandbox in another language, and the console in a browser.
 
+#[cfg(unix)]
+mod browser;
 #[cfg(unix)]
 mod languages;
 #[cfg(unix)]

@@ -12,5 +12,5 @@ mod schemathesis;
 mod sender;
 mod snippets;
 mod stripe;
-mod tools;
+pub(crate) mod tools;
 mod typescript;

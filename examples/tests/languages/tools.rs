@@ -1,8 +1,8 @@
-//! Python with its packages, Node with its, and PHP.
+//! Python with its packages, Node with its, PHP, and a browser.
 //!
 //! Packages are installed once into the target folder, from lock files with hashes. A test whose tool is missing says
-//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1`, `REQUIRE_PHP=1` or `REQUIRE_CURL=1` says that it must be
-//! there.
+//! so and passes, unless `REQUIRE_PYTHON=1`, `REQUIRE_NODE=1`, `REQUIRE_PHP=1`, `REQUIRE_CURL=1` or `REQUIRE_BROWSER=1` says
+//! that it must be there.
 
 #![expect(clippy::unwrap_used, reason = "a helper that fails its test is what a helper is for")]
 
@@ -59,6 +59,20 @@ pub(crate) fn shell() -> Option<Command> {
     let checked = succeed(Command::new("bash").args(["-c", needed]))
         .map_err(|why| format!("{why}; bash needs curl and openssl"));
     checked.inspect_err(|why| did_not_run(&SAID[3], "curl", why)).ok().map(|_| Command::new("bash"))
+}
+
+/// Chromium, and the packages that drive it; `None` where one of them is missing.
+pub(crate) fn browser() -> Option<(&'static Node, &'static Path)> {
+    static CHROMIUM: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
+        let found = succeed(Command::new("sh").args(["-c", "command -v chromium || command -v chromium-browser"]));
+        found.map(|path| PathBuf::from(path.trim())).map_err(|_| "there is no chromium".to_owned())
+    });
+    let both = match (CHROMIUM.as_deref(), node()) {
+        (Ok(chromium), Some(node)) => Ok((node, chromium)),
+        (Err(why), _) => Err(why.as_str()),
+        (_, None) => Err("Node is missing, which drives it"),
+    };
+    both.inspect_err(|why| did_not_run(&SAID[4], "Browser", why)).ok()
 }
 
 impl Python {
@@ -169,7 +183,7 @@ pub(crate) fn succeed_with(command: &mut Command, input: &[u8]) -> Result<String
     Err(format!("{program}: {}\n{stdout}\n{stderr}", output.status))
 }
 
-static SAID: [Once; 4] = [const { Once::new() }; 4];
+static SAID: [Once; 5] = [const { Once::new() }; 5];
 
 /// Says, once, that what needs a tool did not run, past what the test harness holds back.
 fn did_not_run(said: &Once, tool: &str, why: &str) {

@@ -1,0 +1,103 @@
+// The whole journey: a webhook is registered, its test fails and says why, the receiver is mended, what failed is sent
+// again; a quote is sent, and signed on a phone.
+
+import { createServer } from "node:http";
+import { axe, check, end, given, open, PHONE, picture, staysInView, step } from "./pages.mjs";
+
+const script = given.script ?? true;
+const receiver = { status: 500, received: [] };
+const server = createServer(async (request, response) => {
+  for await (const _ of request);
+  receiver.received.push({ event: request.headers["x-service-event"], status: receiver.status });
+  response.writeHead(receiver.status, { "content-type": "text/html" });
+  response.end("<script>alert(1)</script>");
+});
+await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+const url = `http://127.0.0.1:${server.address().port}/hook`;
+
+/** Loads the page again until it shows a text, as a person without a script would. */
+async function shows(page, text) {
+  const limit = Date.now() + 30_000;
+  while (!(await page.locator("main").innerText()).includes(text)) {
+    if (Date.now() > limit) throw new Error(`${page.url()} does not show ${text}: ${await page.locator("main").innerText()}`);
+    await page.waitForTimeout(300);
+    await page.goto(page.url());
+  }
+}
+
+const page = await open({ javaScriptEnabled: script });
+await page.goto(given.base);
+await page.getByRole("link", { name: "Register a webhook" }).click();
+await page.getByLabel("Address of the receiver").fill(url);
+await page.getByLabel(/^quote\.created/).check();
+await page.getByLabel(/^quote\.signed/).check();
+await page.getByRole("button", { name: "Register" }).click();
+await page.getByText("Show the secret").click();
+const secret = await page.locator("#secret").innerText();
+check(secret.startsWith("whsec_"), `the secret: ${secret}`);
+if (script) await axe(page, "the secret");
+await picture(page, `secret${script ? "" : "-without-script"}`);
+step("registered, and the secret is shown");
+
+await page.getByRole("link", { name: "I have kept it" }).click();
+await page.getByRole("button", { name: "Send a test" }).click();
+await shows(page, "HTTP 500");
+if (script) await axe(page, "a test that failed");
+await picture(page, `failed-test${script ? "" : "-without-script"}`);
+step("the test failed, and the page says why: HTTP 500");
+
+receiver.status = 204;
+await page.getByRole("button", { name: "Send a test" }).click();
+await shows(page, "HTTP 204");
+step("the receiver is mended, and the test arrived");
+
+await page.getByRole("link", { name: "Deliveries", exact: true }).first().click();
+await page.getByRole("link", { name: /since/ }).first().click();
+await page.getByRole("button").first().click();
+await shows(page, "1");
+if (script) await axe(page, "how many are sent again");
+await page.getByRole("button", { name: /again|Replay|Send/ }).first().click();
+await page.waitForLoadState();
+const limit = Date.now() + 30_000;
+while (receiver.received.filter(({ status }) => status === 204).length < 2 && Date.now() < limit) await page.waitForTimeout(100);
+check(receiver.received.filter(({ status }) => status === 204).length === 2, JSON.stringify(receiver.received));
+step("what failed was sent again, and arrived");
+
+// A quote, from the draft to the signature on a phone.
+await page.goto(new URL(given.draft, given.base).href);
+await page.getByRole("link", { name: /^Send/ }).first().click();
+await page.getByRole("button", { name: /^Send/ }).first().click();
+let link = page.locator("#link");
+if (!(await link.count())) {
+  await page.getByRole("button", { name: /signing link/ }).first().click();
+  link = page.locator("#link");
+}
+const summary = page.locator("details summary").first();
+if (await summary.count()) await summary.click();
+const address = await link.innerText();
+if (script) await axe(page, "a signing link");
+await picture(page, `signing-link${script ? "" : "-without-script"}`);
+step("the quote is sent, with a link to sign");
+
+const phone = await open({ viewport: PHONE, isMobile: true, hasTouch: true, javaScriptEnabled: script });
+await phone.goto(address);
+await staysInView(phone, phone.locator("[data-sign]"), "the quote on a phone");
+await phone.setViewportSize(PHONE);
+await phone.getByLabel(/name/i).first().fill("Claire Lefèvre");
+await phone.getByLabel(/e-mail/i).first().fill("claire@example.com");
+const box = phone.getByRole("checkbox");
+for (let at = 0; at < (await box.count()); at++) await box.nth(at).check();
+await phone.locator("[data-sign]").click();
+await phone.waitForLoadState();
+const signed = await phone.locator("main").innerText();
+check(/signed/i.test(signed) && /[0-9a-f]{64}/.test(signed.replaceAll(/\s/g, "")), `after signing: ${signed}`);
+if (script) await axe(phone, "after signing");
+await picture(phone, `after-signing${script ? "" : "-without-script"}`);
+step("signed on a phone, and the fingerprint is shown");
+
+await page.goto(new URL(given.draft, given.base).href);
+check(/accepted/i.test(await page.locator("main").innerText()), "the quote is accepted");
+step("the console shows that it is accepted");
+server.close();
+server.closeAllConnections();
+await end();
