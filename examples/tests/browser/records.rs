@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use invoicing_core::{EventKind, QuoteId, WebhookId};
+use invoicing_core::{EventKind, QuoteId, SignatureEvidence, WebhookId};
 use invoicing_server::{NewLine, NewQuote, NewWebhook, Signature, quantity, unit_price};
 use invoicing_tests::{Receiver, Reply, World};
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ impl Records {
         let open = link(world, sent(world).await).await;
         let long = link(world, long_quote(world).await).await;
         let (signed, declined) = (link(world, sent(world).await).await, link(world, sent(world).await).await);
-        let signature = Signature::new("Claire Lefèvre", "claire@example.com");
+        let signature = Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.com", "Bon pour accord"));
         world.invoicing.signing().sign(&signed, &signature).await.unwrap();
         world.invoicing.signing().decline(&declined).await.unwrap();
         world.draft().await;
