@@ -23,7 +23,7 @@ async function look(page, address, name, pictured) {
   check((await page.locator("h1").count()) === 1, `${address}: one heading of the first level`);
   await axe(page, `${address} (${name})`);
   await fits(page, address);
-  const sign = page.locator("[data-sign]");
+  const sign = page.locator(".sign-bar button");
   if (await sign.count()) await staysInView(page, sign, address);
   if (pictured) await picture(page, name);
 }

@@ -12,7 +12,7 @@ async function tabTo(page, matches, what) {
       const box = element.getBoundingClientRect();
       return {
         id: element.id, name: element.getAttribute("name"), value: element.getAttribute("value"), type: element.type,
-        text: element.innerText ?? "", href: element.getAttribute("href"), sign: element.hasAttribute("data-sign"),
+        text: element.innerText ?? "", href: element.getAttribute("href"), sign: element.matches(".sign-bar button"),
         // A check box has the outline itself; what is out of the window is not seen.
         seen: style.outlineStyle !== "none" && box.width > 0 && box.bottom > 0 && box.top < innerHeight,
         covered: element === document.body,
@@ -43,10 +43,6 @@ await tabTo(signing, ({ name }) => name === "name", "the name");
 await signing.keyboard.type("Claire Lefèvre");
 await tabTo(signing, ({ name }) => name === "email", "the e-mail");
 await signing.keyboard.type("claire@example.com");
-if (await signing.getByRole("checkbox").count()) {
-  await tabTo(signing, ({ type }) => type === "checkbox", "the consent");
-  await signing.keyboard.press("Space");
-}
 await tabTo(signing, ({ sign }) => sign, "the sign button");
 await signing.keyboard.press("Enter");
 await signing.waitForLoadState();
