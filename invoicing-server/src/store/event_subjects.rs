@@ -45,7 +45,7 @@ struct BodyRow {
 
 impl EventSubject {
     /// `None` where the body of another version names no record like this.
-    pub(super) fn read(body: &str) -> Option<Self> {
+    pub(crate) fn read(body: &str) -> Option<Self> {
         let Body { data } = serde_json::from_str(body).ok()?;
         Some(Self { id: data.id, name: data.number.or(data.name), client: data.client_name })
     }

@@ -7,7 +7,7 @@ use webhook_verify::Signer;
 
 use super::content::{Page, heading};
 use super::document::{Operation, example_of, schema_of};
-use super::snippets::Language;
+use crate::api::snippets::Language;
 use super::{code, records};
 
 /// What the deliveries of this page are signed with. Made up: it has signed nothing else.

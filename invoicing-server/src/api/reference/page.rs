@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
-use super::snippets::{LANGUAGES, Language};
+use crate::api::snippets::{LANGUAGES, Language};
 use super::{STYLE, code, errors, events, operations, records};
 
 /// What changed for integrators.

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use self::html::{Element, Html};
 use super::document::{Document, Operation, members};
-use super::snippets::LANGUAGES;
+use crate::api::snippets::LANGUAGES;
 use super::{STYLE, errors, events, headers, page, records};
 use crate::api::openapi;
 use crate::config::Settings;

@@ -3,13 +3,15 @@
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use maud::{Markup, html};
 
+use super::delivery::attempts;
 use super::fields::Fields;
-use super::{failure, problem};
+use super::problem;
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, notice};
 use crate::console::request::PageRequest;
+use crate::store::day_counts::{DayCounts, MOST_FAILED};
 use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::{DisabledReason, Webhook};
 
@@ -52,6 +54,7 @@ pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Conten
 /// `GET /webhooks`.
 pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let webhooks = request.company.webhooks().list().await?;
+    let counts = request.company.webhooks().day_counts().await?;
     let body = html! {
         h1 { "Webhooks" }
         (done(request))
@@ -63,9 +66,15 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
                 thead { tr {
                     th scope="col" { (request.pick("Address", "Adresse")) }
                     th scope="col" { (request.pick("State", "État")) }
+                    th.figure scope="col" { (request.pick("Delivered", "Livrés")) }
+                    th.figure scope="col" { (request.pick("Failed", "Échecs")) }
                     th scope="col" { (request.pick("Events", "Événements")) }
                 } }
-                tbody { @for webhook in &webhooks { (row(request, webhook)) } }
+                tbody { @for webhook in &webhooks { (row(request, webhook, &counts)) } }
+            }
+            p.hint {
+                (request.pick("Delivered and failed are counted since", "Les envois livrés et échoués sont comptés depuis le")) " "
+                (request.clock().show(counts.since)) "."
             }
         }
         @if request.allows(Action::ManageWebhooks) {
@@ -77,7 +86,11 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
     Ok(Content::new("Webhooks", Chapter::Webhooks, body))
 }
 
-fn row(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
+fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Markup {
+    // One that was registered between the two reads has no counts yet.
+    let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
+    let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
+    let failed_ones = request.link(format!("/webhooks/{}/deliveries?status=failed", webhook.id));
     let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
     html! {
         tr {
@@ -85,6 +98,12 @@ fn row(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
                 a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
             }
             td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
+            td.figure data-name=(request.pick("Delivered", "Livrés")) { (delivered) }
+            td.figure data-name=(request.pick("Failed", "Échecs")) {
+                @if failed == 0 { "0" } @else {
+                    a href=(failed_ones) { (failed) @if failed >= MOST_FAILED { "+" } }
+                }
+            }
             td data-name=(request.pick("Events", "Événements")) { (events) }
         }
     }
@@ -151,6 +170,8 @@ pub(super) fn page(
                     button { (request.pick("Send a test", "Envoyer un test")) }
                 }
             }
+            a.button.plain href=(request.link(format!("/webhooks/{id}/deliveries"))) { (request.pick("Deliveries", "Envois")) }
+            a.button.plain href=(request.link(format!("/history?record={id}"))) { (request.pick("History", "Historique")) }
             @if may_manage { (switches(request, webhook)) }
         }
         @if may_manage {
@@ -201,32 +222,21 @@ async fn tested(request: &PageRequest<'_>, id: WebhookId) -> Result<Option<Deliv
     }
 }
 
-/// The outcome of a test, in words.
+/// The outcome of a test: in words, and its attempts.
 fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
-    let (status, last) = (test.item.delivery.status, test.attempts.last());
-    let answer = last.map(|attempt| failure::outcome(request.language, attempt)).unwrap_or_default();
-    let body = html! {
-        h2 #test { (request.pick("Test", "Test")) }
-        @match status {
-            DeliveryStatus::Delivered => {
-                p {
-                    span.state.good { (request.pick("Arrived.", "Arrivé.")) } " "
-                    (request.pick("The receiver answered", "Le récepteur a répondu")) " " (answer) "."
-                }
-            }
-            DeliveryStatus::Pending => {
-                p {
-                    span.state.wait { (request.pick("Under way.", "En cours.")) }
-                    @if last.is_some() {
-                        " " (request.pick("The last attempt failed", "La dernière tentative a échoué")) ": " (answer) "."
-                    }
-                }
-            }
-            _ => { p { span.state.bad { (request.pick("Failed.", "Échec.")) } " " (answer) } }
-        }
+    let delivery = &test.item.delivery;
+    let (kind, class, text) = match delivery.status {
+        DeliveryStatus::Delivered => ("done", "good", request.pick("Arrived.", "Arrivé.")),
+        DeliveryStatus::Pending => ("info", "wait", request.pick("Under way.", "En cours.")),
+        _ => ("info", "bad", request.pick("Failed.", "Échec.")),
     };
-    let kind = if status == DeliveryStatus::Delivered { "done" } else { "info" };
-    notice(kind, &body)
+    let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
+    html! {
+        h2 #test { (request.pick("Test", "Test")) }
+        (notice(kind, &html! { p { span class={ "state " (class) } { (text) } } }))
+        (attempts(request, test))
+        p { a href=(request.link(address)) { (request.pick("What was sent", "Ce qui a été envoyé")) } }
+    }
 }
 
 /// `GET /webhooks/{id}/rotate`.
@@ -280,7 +290,7 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
 }
 
 /// What the form before this page has done.
-fn done(request: &PageRequest<'_>) -> Markup {
+pub(super) fn done(request: &PageRequest<'_>) -> Markup {
     let text = match request.form.text("done") {
         "changed" => request.pick("Saved.", "Enregistré."),
         "disabled" => request.pick(
@@ -289,6 +299,7 @@ fn done(request: &PageRequest<'_>) -> Markup {
         ),
         "enabled" => request.pick("Enabled.", "Activé."),
         "replayed" => request.pick("Enabled. Queued to be sent again:", "Activé. Remis en file d’envoi :"),
+        "queued" => request.pick("Queued to be sent again:", "Remis en file d’envoi :"),
         "removed" => request.pick("Removed.", "Supprimé."),
         "overlap-ended" => request.pick("The old secret has ended.", "L’ancien secret est révoqué."),
         _ => return Markup::default(),
