@@ -19,7 +19,11 @@ pub(super) fn chosen<T: FromStr<Err = Invalid>>(
     request: &PageRequest<'_>,
     name: &'static str,
 ) -> Result<Option<T>, Invalid> {
-    request.form.given(name).map(|text| text.parse().map_err(|wrong: Invalid| wrong.in_field(name))).transpose()
+    request
+        .form
+        .given(name)
+        .map(|text| text.parse().map_err(|wrong: Invalid| wrong.in_field(name)))
+        .transpose()
 }
 
 /// A field with the kinds of events.

@@ -78,7 +78,9 @@ mod tests {
         ] {
             assert_eq!(clock.read_local(text).unwrap().to_string(), instant, "{text}");
         }
-        for text in ["", "2026-09-14", "09:41", "2026-02-30T09:41", "+26026-09-14T09:41", "-1-09-14T09:41", "x"] {
+        for text in
+            ["", "2026-09-14", "09:41", "2026-02-30T09:41", "+26026-09-14T09:41", "-1-09-14T09:41", "x"]
+        {
             clock.read_local(text).unwrap_err();
         }
     }

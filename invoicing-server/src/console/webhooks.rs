@@ -2,6 +2,7 @@
 
 mod deliveries;
 mod delivery;
+mod done;
 mod failure;
 mod fields;
 mod pages;

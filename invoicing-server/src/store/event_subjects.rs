@@ -62,7 +62,8 @@ impl EventTable<'_> {
                 SELECT e.id, e.body FROM json_each($2) j
                 CROSS JOIN event e ON e.company_id = $1 AND e.id = unhex(j.value)",
             // The limit makes the planner look the events up one by one.
-            postgres: "
+            postgres:
+                "
                 SELECT e.id, e.body FROM unnest($2::uuid[]) AS j(id)
                 CROSS JOIN LATERAL (SELECT id, body FROM event WHERE company_id = $1 AND id = j.id LIMIT 1) e",
         };

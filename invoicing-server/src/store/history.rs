@@ -231,7 +231,8 @@ impl HistoryTable<'_> {
             SELECT number FROM history WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT 1 OFFSET $3";
         let limit = limit.clamp(1, MOST);
         let before = query.before.unwrap_or(i64::MAX);
-        let (looked_at, taken) = if query.subject.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };
+        let (looked_at, taken) =
+            if query.subject.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };
         let arguments: [&dyn Argument; 4] = [&before, &query.subject, &looked_at, &taken];
         let rows: Vec<HistoryRow> = self.0.query(PAGE, &arguments).fetch_all().await?;
         let mut items: Vec<HistoryRecord> = rows.into_iter().map(HistoryRecord::from).collect();

@@ -3,7 +3,7 @@
 use invoicing_core::{DeliveryStatus, Invalid, Timestamp, WebhookId};
 use maud::{Markup, html};
 
-use super::pages::done;
+use super::done::done;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content};
@@ -18,7 +18,8 @@ use crate::store::webhooks::Webhook;
 pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<Content, PageError> {
     let id: WebhookId = request.id()?;
     let webhook = request.company.webhooks().get(id).await?;
-    let list = List { path: format!("/webhooks/{id}/deliveries"), filters: &["status", "kind", "from", "until"] };
+    let list =
+        List { path: format!("/webhooks/{id}/deliveries"), filters: &["status", "kind", "from", "until"] };
     let page = request.company.webhooks().deliveries(id, &query(request)?, ITEMS).await?;
     let title = request.pick("Deliveries", "Envois");
     let body = html! {

@@ -4,8 +4,8 @@ use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use maud::{Markup, html};
 
 use super::deliveries::next_attempt;
+use super::done::done;
 use super::failure;
-use super::pages::done;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content};
@@ -66,10 +66,10 @@ pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> Pa
 pub(super) fn attempts(request: &PageRequest<'_>, detail: &DeliveryDetail) -> Markup {
     let next = detail.item.next_attempt;
     if detail.attempts.is_empty() && next.is_none() {
-        let (none, past) = (detail.item.delivery.attempts == 0, request.pick(
-            "Attempts are kept for 30 days.",
-            "Les tentatives sont conservées 30 jours.",
-        ));
+        let (none, past) = (
+            detail.item.delivery.attempts == 0,
+            request.pick("Attempts are kept for 30 days.", "Les tentatives sont conservées 30 jours."),
+        );
         return html! { p { (if none { request.pick("There was none.", "Il n’y en a pas eu.") } else { past }) } };
     }
     html! {

@@ -116,10 +116,8 @@ fn counted(request: &PageRequest<'_>, count: u64) -> String {
         0 => request.pick("No delivery has failed or was not sent since", "Aucun envoi n’a échoué depuis le"),
         1 => request.pick("1 delivery has failed or was not sent since", "1 envoi n’a pas abouti depuis le"),
         _ => {
-            let text = request.pick(
-                "deliveries have failed or were not sent since",
-                "envois n’ont pas abouti depuis le",
-            );
+            let text = request
+                .pick("deliveries have failed or were not sent since", "envois n’ont pas abouti depuis le");
             return format!("{count} {text}");
         }
     };
