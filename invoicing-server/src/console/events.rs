@@ -24,11 +24,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
         h1 { (title) }
         (filter(request, &list))
         @if page.items.is_empty() {
-            p { (if page.next.is_some() {
-                request.pick("None in this part. There may be some further back.", "Aucun dans cette partie. Il peut y en avoir plus loin.")
-            } else {
-                request.pick("Nothing has happened yet.", "Il ne s’est encore rien passé.")
-            }) }
+            (list.nothing(request, page.next.is_some()))
         } @else {
             table.cards {
                 caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }

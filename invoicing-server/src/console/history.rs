@@ -34,11 +34,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
             }
         }
         @if page.items.is_empty() {
-            p { (if page.next.is_some() {
-                request.pick("None in this part. There may be some further back.", "Rien dans cette partie. Il peut y en avoir plus loin.")
-            } else {
-                request.pick("Nothing was done yet.", "Rien n’a encore été fait.")
-            }) }
+            (list.nothing(request, page.next.is_some()))
         } @else {
             table.cards {
                 caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }

@@ -49,10 +49,12 @@ fn says_more(action: HistoryAction) -> bool {
 
 /// How long both secrets sign, from the seconds of a detail.
 fn overlap(language: Language, detail: &str) -> Option<String> {
-    let hours = detail.parse::<u64>().ok()? / 3_600;
-    Some(match hours {
+    let seconds: u64 = detail.parse().ok()?;
+    let name = language.pick("overlap:", "recouvrement :");
+    Some(match seconds {
         0 => language.pick("without an overlap", "sans recouvrement").to_owned(),
-        hours => format!("{} {hours} h", language.pick("overlap:", "recouvrement :")),
+        seconds if seconds % 3_600 == 0 => format!("{name} {} h", seconds / 3_600),
+        seconds => format!("{name} {seconds} s"),
     })
 }
 
@@ -125,6 +127,7 @@ mod tests {
     #[test]
     fn an_overlap_is_given_in_hours() {
         assert_eq!(overlap(Language::English, "86400").unwrap(), "overlap: 24 h");
+        assert_eq!(overlap(Language::English, "5400").unwrap(), "overlap: 5400 s");
         assert_eq!(overlap(Language::French, "0").unwrap(), "sans recouvrement");
         assert_eq!(overlap(Language::English, "x"), None);
     }

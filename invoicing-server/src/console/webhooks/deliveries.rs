@@ -29,11 +29,7 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
         @if request.allows(Action::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }
         (filters(request, &list))
         @if page.items.is_empty() {
-            p { (if page.next.is_some() {
-                request.pick("None in this part. There may be some further back.", "Aucun dans cette partie. Il peut y en avoir plus loin.")
-            } else {
-                request.pick("No delivery.", "Aucun envoi.")
-            }) }
+            (list.nothing(request, page.next.is_some()))
         } @else {
             table.cards {
                 caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }

@@ -18,6 +18,8 @@ use crate::store::webhooks::{DisabledReason, Webhook};
 
 /// Seconds between two looks at a test that is under way.
 const TEST_REFRESH: u32 = 2;
+const MINUTE_MS: i64 = 60 * 1_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 
 /// `GET /`: how to receive a first webhook, in three steps.
 pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Content, PageError> {
@@ -73,10 +75,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
                 } }
                 tbody { @for webhook in &webhooks { (row(request, webhook, &counts)) } }
             }
-            p.hint {
-                (request.pick("Delivered and failed are counted since", "Les envois livrés et échoués sont comptés depuis le")) " "
-                (request.clock().show(counts.since)) "."
-            }
+            (counted(request, &counts))
         }
         @if request.allows(Action::ManageWebhooks) {
             p.actions {
@@ -85,6 +84,20 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
         }
     };
     Ok(Content::new("Webhooks", Chapter::Webhooks, body))
+}
+
+/// From when on deliveries are counted.
+fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
+    let is_shorter = counts.since > request.now.plus_millis(MINUTE_MS - DAY_MS);
+    html! {
+        p.hint {
+            (request.pick("Counted is what ended within 24 hours.", "Sont comptés les envois terminés depuis 24 heures."))
+            @if is_shorter {
+                " " (request.pick("Of those delivered, only what was delivered since", "Pour les envois livrés, seulement depuis le"))
+                " " (request.clock().show(counts.since)) "."
+            }
+        }
+    }
 }
 
 fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Markup {
