@@ -93,7 +93,9 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
     }
     assert_eq!(state(&world).await, before);
     // A browser on a site without TLS says where the form is from in `Origin` alone.
-    let own = browser.post_from(&format!("/webhooks/{}/disable", records.webhook), &[], &[("origin", ORIGIN)]).await;
+    let own = browser
+        .post_from(&format!("/webhooks/{}/disable", records.webhook), &[], &[("origin", ORIGIN)])
+        .await;
     assert_eq!(own.status, StatusCode::SEE_OTHER);
 }
 
@@ -176,7 +178,10 @@ async fn a_page_changes_nothing() {
         assert_eq!((head.status, &*head.html), (StatusCode::OK, ""), "{path}");
     }
     // A form is sent, not opened.
-    assert_eq!(browser.get(&format!("/webhooks/{}/disable", records.webhook)).await.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(
+        browser.get(&format!("/webhooks/{}/disable", records.webhook)).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
     assert_eq!(state(&world).await, before);
 }
 

@@ -40,9 +40,15 @@ async fn what_failed_is_seen_with_its_reason_sent_again_and_arrives() {
     assert!(shown.html.contains("HTTP 404") && shown.html.contains("Send it again"), "{}", shown.html);
     receiver.reply_always(Reply::status(204));
     let sent = browser.post(&format!("{one}/replay"), &[]).await;
-    assert_eq!((sent.status, sent.location()), (StatusCode::SEE_OTHER, &*format!("{one}?done=queued&count=1")));
+    assert_eq!(
+        (sent.status, sent.location()),
+        (StatusCode::SEE_OTHER, &*format!("{one}?done=queued&count=1"))
+    );
     let queued = browser.get(sent.location()).await.html;
-    assert!(queued.contains("Queued to be sent again: 1") && queued.contains("state wait\">Waiting"), "{queued}");
+    assert!(
+        queued.contains("Queued to be sent again: 1") && queued.contains("state wait\">Waiting"),
+        "{queued}"
+    );
     assert!(queued.contains(">next</td>") && !queued.contains("Send it again"), "{queued}");
     dispatch_to_the_end(&world).await;
     let arrived = browser.get(&one).await.html;
@@ -111,8 +117,10 @@ async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page() {
     let pages = browser.pages(&format!("/webhooks/{id}/deliveries?kind=quote.created")).await;
     assert!(pages.len() >= 3 && pages.iter().all(|page| page.html.len() < 100 * 1024));
     assert!(pages[1].html.contains("Back to the newest"));
-    let counts: Vec<_> =
-        pages.iter().map(|page| page.linked::<EventId>(&format!("/webhooks/{id}/deliveries/")).len()).collect();
+    let counts: Vec<_> = pages
+        .iter()
+        .map(|page| page.linked::<EventId>(&format!("/webhooks/{id}/deliveries/")).len())
+        .collect();
     assert_eq!((counts[0], counts.iter().sum::<usize>()), (50, 120));
 
     assert_eq!(found(&browser, id, "?kind=ping").await, [ping]);
@@ -124,7 +132,8 @@ async fn pages_hold_each_delivery_once_and_filters_stay_from_page_to_page() {
     let local = between.plus_millis(60_000).to_chrono().with_timezone(&zone).format("%Y-%m-%dT%H:%M");
     assert_eq!(found(&browser, id, &format!("?from={local}")).await.len(), 117);
     assert_eq!(found(&browser, id, &format!("?until={local}")).await.len(), failed.len());
-    for wrong in ["status=eaten", "kind=quote.eaten", "from=yesterday", "until=2026-13-01T00:00", "before=1"] {
+    for wrong in ["status=eaten", "kind=quote.eaten", "from=yesterday", "until=2026-13-01T00:00", "before=1"]
+    {
         let shown = browser.get(&format!("/webhooks/{id}/deliveries?{wrong}")).await;
         assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{wrong}");
     }
@@ -202,6 +211,9 @@ async fn who_may_send_again_is_offered_it_while_the_webhook_is_enabled() {
     let absent = "018f0000-0000-7000-8000-000000000000";
     for path in [format!("{list}/{absent}"), format!("/webhooks/{absent}/deliveries")] {
         assert_eq!(replayer.get(&path).await.status, StatusCode::NOT_FOUND);
-        assert_eq!(replayer.post(&format!("{list}/{absent}/replay"), &[]).await.status, StatusCode::NOT_FOUND);
+        assert_eq!(
+            replayer.post(&format!("{list}/{absent}/replay"), &[]).await.status,
+            StatusCode::NOT_FOUND
+        );
     }
 }
