@@ -94,12 +94,12 @@ pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError
     let event = request.company.events().get(id).await?;
     let deliveries = request.company.events().deliveries(id).await?;
     let webhooks = request.company.webhooks().list().await?;
-    let subject = EventSubject::read(&event.body);
+    let about = recorded::subject(request, &event.kind, EventSubject::read(&event.body).as_ref());
     let body = html! {
         p { a href=(request.link("/events")) { "← " (request.pick("Events", "Événements")) } }
         h1 { (event.kind) }
         dl.facts {
-            div { dt { (request.pick("About", "Objet")) } dd { (recorded::subject(request, &event.kind, subject.as_ref())) } }
+            div { dt { (request.pick("About", "Objet")) } dd { (about) } }
             div { dt { (request.pick("When", "Quand")) } dd { (request.clock().show(event.timestamp)) } }
             div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (id) } } }
         }

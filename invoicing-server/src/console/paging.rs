@@ -60,7 +60,9 @@ impl List<'_> {
                     }
                 }
                 @if !is_first {
-                    a href=(self.address(request, None)) { (request.pick("Back to the newest", "Revenir aux plus récents")) }
+                    a href=(self.address(request, None)) {
+                        (request.pick("Back to the newest", "Revenir aux plus récents"))
+                    }
                 }
             }
         }

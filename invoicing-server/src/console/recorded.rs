@@ -1,4 +1,5 @@
-//! What pages show of recorded events: their kind, the record that each is about, the payload, and what became of a delivery.
+//! What pages show of recorded events: their kind, the record that each is about, the payload, and what became of a
+//! delivery.
 
 use std::str::FromStr;
 

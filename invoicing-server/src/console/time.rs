@@ -46,8 +46,8 @@ impl Clock {
         self.zone.name()
     }
 
-    /// Reads what a field of the type `datetime-local` holds, in the zone. Of a time that comes twice the first is meant, and of
-    /// one that is left out in spring the same after the hour.
+    /// Reads what a field of the type `datetime-local` holds, in the zone. Of a time that comes twice the first is meant,
+    /// and of one that is left out in spring the one an hour later.
     pub(super) fn read_local(self, text: &str) -> Result<Timestamp, Invalid> {
         let local = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"]
             .iter()

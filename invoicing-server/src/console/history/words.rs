@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn no_two_actions_read_alike() {
-        for text in [|action| texts(action).0, |action| texts(action).1] {
+        for text in [|action: HistoryAction| texts(action).0, |action: HistoryAction| texts(action).1] {
             let mut all: Vec<_> = HistoryAction::ALL.iter().map(|action| text(*action)).collect();
             all.sort_unstable();
             assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");

@@ -89,7 +89,7 @@ fn query(request: &PageRequest<'_>) -> Result<DeliveryQuery, Invalid> {
 
 /// The time that a field holds.
 pub(super) fn instant(request: &PageRequest<'_>, field: &'static str) -> Result<Option<Timestamp>, Invalid> {
-    let read = |text| request.clock().read_local(text).map_err(|wrong| wrong.in_field(field));
+    let read = |text: &str| request.clock().read_local(text).map_err(|wrong| wrong.in_field(field));
     request.form.given(field).map(read).transpose()
 }
 
@@ -98,7 +98,8 @@ fn filters(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
         html! {
             div {
                 label for=(name) { (label) }
-                input id=(name) name=(name) type="datetime-local" value=(request.form.text(name)) aria-describedby="zone";
+                input id=(name) name=(name) type="datetime-local" value=(request.form.text(name))
+                    aria-describedby="zone";
             }
         }
     };

@@ -20,17 +20,22 @@ pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Co
     let webhook = request.company.webhooks().get(id).await?;
     let detail = request.company.webhooks().delivery(id, event).await?;
     let (item, delivery) = (&detail.item, &detail.item.delivery);
+    let about = recorded::subject(request, &item.kind, item.subject.as_ref());
     let title = format!("{} {}", request.pick("Delivery of", "Envoi de"), item.kind);
     let can_be_sent_again = matches!(delivery.status, DeliveryStatus::Failed | DeliveryStatus::Skipped)
         && webhook.disabled.is_none()
         && request.allows(Action::ReplayDeliveries);
     let body = html! {
-        p { a href=(request.link(format!("/webhooks/{id}/deliveries"))) { "← " (request.pick("Deliveries", "Envois")) } }
+        p {
+            a href=(request.link(format!("/webhooks/{id}/deliveries"))) {
+                "← " (request.pick("Deliveries", "Envois"))
+            }
+        }
         h1 { (title) }
         (done(request))
         dl.facts {
             div { dt { (request.pick("State", "État")) } dd { (recorded::state(request, delivery)) } }
-            div { dt { (request.pick("About", "Objet")) } dd { (recorded::subject(request, &item.kind, item.subject.as_ref())) } }
+            div { dt { (request.pick("About", "Objet")) } dd { (about) } }
             div { dt { (request.pick("Created", "Créé")) } dd { (request.clock().show(item.timestamp)) } }
             div { dt { (request.pick("Receiver", "Récepteur")) } dd { (webhook.url) } }
             div {
@@ -66,11 +71,12 @@ pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> Pa
 pub(super) fn attempts(request: &PageRequest<'_>, detail: &DeliveryDetail) -> Markup {
     let next = detail.item.next_attempt;
     if detail.attempts.is_empty() && next.is_none() {
-        let (none, past) = (
-            detail.item.delivery.attempts == 0,
-            request.pick("Attempts are kept for 30 days.", "Les tentatives sont conservées 30 jours."),
-        );
-        return html! { p { (if none { request.pick("There was none.", "Il n’y en a pas eu.") } else { past }) } };
+        let text = if detail.item.delivery.attempts == 0 {
+            request.pick("There was none.", "Il n’y en a pas eu.")
+        } else {
+            request.pick("Attempts are kept for 30 days.", "Les tentatives sont conservées 30 jours.")
+        };
+        return html! { p { (text) } };
     }
     html! {
         table.cards {

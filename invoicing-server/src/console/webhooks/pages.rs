@@ -91,9 +91,12 @@ fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
     let is_shorter = counts.since > request.now.plus_millis(MINUTE_MS - DAY_MS);
     html! {
         p.hint {
-            (request.pick("Counted is what ended within 24 hours.", "Sont comptés les envois terminés depuis 24 heures."))
+            (request.pick(
+                "Counted is what ended within 24 hours.",
+                "Sont comptés les envois terminés depuis 24 heures.",
+            ))
             @if is_shorter {
-                " " (request.pick("Of those delivered, only what was delivered since", "Pour les envois livrés, seulement depuis le"))
+                " " (request.pick("Those delivered are counted since", "Ceux qui ont été livrés le sont depuis le"))
                 " " (request.clock().show(counts.since)) "."
             }
         }
@@ -184,8 +187,12 @@ pub(super) fn page(
                     button { (request.pick("Send a test", "Envoyer un test")) }
                 }
             }
-            a.button.plain href=(request.link(format!("/webhooks/{id}/deliveries"))) { (request.pick("Deliveries", "Envois")) }
-            a.button.plain href=(request.link(format!("/history?record={id}"))) { (request.pick("History", "Historique")) }
+            a.button.plain href=(request.link(format!("/webhooks/{id}/deliveries"))) {
+                (request.pick("Deliveries", "Envois"))
+            }
+            a.button.plain href=(request.link(format!("/history?record={id}"))) {
+                (request.pick("History", "Historique"))
+            }
             @if may_manage { (switches(request, webhook)) }
         }
         @if may_manage {

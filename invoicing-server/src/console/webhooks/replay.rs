@@ -12,7 +12,7 @@ use crate::store::webhooks::Webhook;
 const HOUR_MS: i64 = 60 * 60 * 1_000;
 /// How far back the choices reach, in hours.
 const CHOICES: [(i64, &str, &str); 3] =
-    [(1, "the last hour", "la dernière heure"), (24, "24 hours", "24 heures"), (24 * 7, "7 days", "7 jours")];
+    [(1, "the last hour", "une heure"), (24, "24 hours", "24 heures"), (24 * 7, "7 days", "7 jours")];
 
 /// `GET /webhooks/{id}/replay`: asks since when, or says how many it would be.
 pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Result<Content, PageError> {
@@ -27,7 +27,11 @@ pub(in crate::console) async fn confirm_replay(request: &PageRequest<'_>) -> Res
         Err(wrong) => choice(request, &webhook, Some(&wrong)),
     };
     let body = html! {
-        p { a href=(request.link(format!("/webhooks/{}/deliveries", webhook.id))) { "← " (request.pick("Deliveries", "Envois")) } }
+        p {
+            a href=(request.link(format!("/webhooks/{}/deliveries", webhook.id))) {
+                "← " (request.pick("Deliveries", "Envois"))
+            }
+        }
         h1 { (title) }
         p { code { (webhook.url) } }
         (question)
@@ -60,15 +64,16 @@ fn choice(request: &PageRequest<'_>, webhook: &Webhook, wrong: Option<&Invalid>)
         @if let Some(wrong) = wrong { (notice("error", &html! { p { (wrong) } })) }
         form method="get" action=(request.link(format!("/webhooks/{}/replay", webhook.id))) {
             fieldset {
-                legend { (request.pick("What failed or was not sent", "Ce qui n’a pas abouti")) }
+                legend { (request.pick("What failed or was not sent within", "Ce qui n’a pas abouti depuis")) }
                 @for (hours, english, french) in CHOICES {
                     label.choice {
                         input type="radio" name="last" value=(hours) checked[hours == 24];
                         span { (request.pick(english, french)) }
                     }
                 }
-                label for="since" { (request.pick("or since", "ou depuis")) }
-                input #since name="since" type="datetime-local" value=(request.form.text("since")) aria-describedby="zone";
+                label for="since" { (request.pick("or since", "ou depuis le")) }
+                input #since name="since" type="datetime-local" value=(request.form.text("since"))
+                    aria-describedby="zone";
                 p.hint #zone {
                     (request.pick(
                         "Where it is filled in, it counts. In the zone",

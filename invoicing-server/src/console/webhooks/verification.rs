@@ -19,7 +19,10 @@ pub(super) fn snippets(request: &PageRequest<'_>) -> Markup {
                 "Donnez-lui le secret, tiré de la configuration du récepteur, l’en-tête",
             ))
             " " code { "X-Service-Signature" } " "
-            (request.pick("and the body as it came, before any parser.", "et le corps tel qu’il est arrivé, avant toute analyse."))
+            (request.pick(
+                "and the body as it came, before any parser.",
+                "et le corps tel qu’il est arrivé, avant toute analyse.",
+            ))
         }
         @for (language, code) in languages.filter_map(|language| Some((language.name, language.verification()?))) {
             details {
