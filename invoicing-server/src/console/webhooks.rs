@@ -5,6 +5,7 @@ mod delivery;
 mod done;
 mod failure;
 mod fields;
+mod list;
 mod pages;
 mod replay;
 mod verification;
@@ -17,7 +18,8 @@ use maud::{Markup, html};
 
 pub(super) use self::deliveries::deliveries;
 pub(super) use self::delivery::{delivery, replay_delivery};
-pub(super) use self::pages::{confirm_removal, confirm_rotation, home, list, show};
+pub(super) use self::list::list;
+pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
 pub(super) use self::replay::{confirm_replay, replay};
 use super::error::PageError;
 use super::layout::{Chapter, Content, notice, secret};
