@@ -206,7 +206,9 @@ pub use operations::{
     ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange,
     Webhooks,
 };
-pub use page::{ClientQuery, DeliveryQuery, EventQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind};
+pub use page::{
+    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,
+};
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, Site, serve};
@@ -216,8 +218,9 @@ pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
 pub use store::documents::DocumentRecord;
 pub use store::event_pages::{DeliveryCounts, EventItem, EventPage};
+pub use store::event_subjects::EventSubject;
 pub use store::events::EventRecord;
-pub use store::history::{HistoryAction, HistoryRecord};
+pub use store::history::{HistoryAction, HistoryPage, HistoryRecord};
 pub use store::invoices::{Payment, PaymentMethod, PaymentSource};
 pub use store::keys::KeyRecord;
 pub use store::quote_search::QuotePage;

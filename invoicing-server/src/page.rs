@@ -247,6 +247,30 @@ impl EventQuery {
     }
 }
 
+/// A list of changes.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct HistoryQuery {
+    /// Only those of the record with this identifier.
+    pub subject: Option<Uuid>,
+    /// Only those before the change of this number: [`HistoryPage::next`](crate::HistoryPage::next) of the page before.
+    pub before: Option<i64>,
+}
+
+impl HistoryQuery {
+    /// Sets [`subject`](Self#structfield.subject).
+    pub fn subject(mut self, id: Uuid) -> Self {
+        self.subject = Some(id);
+        self
+    }
+
+    /// Sets [`before`](Self#structfield.before).
+    pub fn before(mut self, number: i64) -> Self {
+        self.before = Some(number);
+        self
+    }
+}
+
 /// A search for quotes. Filters combine with AND.
 #[must_use]
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -3,28 +3,58 @@
 use std::collections::BTreeSet;
 
 use http::{Request, StatusCode, header};
-use invoicing_core::{Plan, WebhookId};
-use invoicing_server::{Action, ConsoleSettings, Language, Role, Session, SignInDecision, Theme, Webhook};
+use invoicing_core::{EventId, Plan, WebhookId};
+use invoicing_server::{
+    Action, ConsoleSettings, DeliveryRecord, Language, Role, Session, SignInDecision, Theme, Webhook,
+};
 use invoicing_tests::{World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX};
-use crate::support::hook;
+use crate::support::{emit, events, hook};
 
 const URL: &str = "http://127.0.0.1:8/hook";
 
-/// Every page, and every form with fields that it takes, for a webhook.
-fn pages(id: WebhookId) -> Vec<String> {
-    let of_webhook = ["", "/rotate", "/remove"].map(|page| format!("/webhooks/{id}{page}"));
-    ["/", "/webhooks", "/webhooks/new"].map(str::to_owned).into_iter().chain(of_webhook).collect()
+/// The records that the pages show.
+struct Records {
+    webhook: WebhookId,
+    /// One whose delivery to the webhook was skipped, so that it can be sent again.
+    event: EventId,
 }
 
-fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
+impl Records {
+    async fn of(world: &World) -> Self {
+        let webhook = hook(world, URL).await.webhook.id;
+        world.company.webhooks().disable(webhook).await.unwrap();
+        let event = emit(world, 1).await[0];
+        world.company.webhooks().enable(webhook).await.unwrap();
+        Self { webhook, event }
+    }
+
+    fn are_in(&self, path: &str) -> bool {
+        [self.webhook.to_string(), self.event.to_string()].iter().any(|id| path.contains(id))
+    }
+}
+
+/// Every page, and every form with fields that it takes.
+fn pages(records: &Records) -> Vec<String> {
+    let Records { webhook, event } = records;
+    let general = ["/", "/webhooks", "/webhooks/new", "/events", "/history"].map(str::to_owned);
+    let delivery = format!("/deliveries/{event}");
+    let of_webhook = ["", "/rotate", "/remove", "/deliveries", &delivery, "/replay", "/replay?last=24"]
+        .map(|page| format!("/webhooks/{webhook}{page}"));
+    general.into_iter().chain(of_webhook).chain([format!("/events/{event}")]).collect()
+}
+
+fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
+    let Records { webhook, event } = records;
     let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
-    let of_webhook = |verb: &str, fields| (format!("/webhooks/{id}{verb}"), fields);
+    let of_webhook = |verb: &str, fields| (format!("/webhooks/{webhook}{verb}"), fields);
     vec![
         ("/webhooks".to_owned(), target.clone()),
         of_webhook("", target),
         of_webhook("/test", Vec::new()),
+        of_webhook(&format!("/deliveries/{event}/replay"), Vec::new()),
+        of_webhook("/replay", vec![("since", "2026-01-01T00:00:00.000Z")]),
         of_webhook("/disable", Vec::new()),
         of_webhook("/enable", vec![("replay", "1")]),
         of_webhook("/rotate", vec![("overlap", "24")]),
@@ -34,15 +64,18 @@ fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
 }
 
 /// What the forms could change.
-async fn state(world: &World) -> (Vec<Webhook>, usize) {
-    let events = world.company.events().list(None, 1_000).await.unwrap();
-    (world.company.webhooks().list().await.unwrap(), events.len())
+async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>) {
+    let mut deliveries = Vec::new();
+    for event in events(&world.company).await {
+        deliveries.extend(world.company.events().deliveries(event.id).await.unwrap());
+    }
+    (world.company.webhooks().list().await.unwrap(), deliveries)
 }
 
 #[on_each_database]
 async fn a_form_of_another_site_is_refused_and_changes_nothing() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
     let foreign: [&[(&str, &str)]; 5] = [
@@ -52,7 +85,7 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
         &[("origin", "https://evil.example")],
         &[("origin", "null")],
     ];
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         for headers in foreign {
             let shown = browser.post_from(&path, &fields, headers).await;
             assert_eq!(shown.status, StatusCode::FORBIDDEN, "{path} {headers:?}");
@@ -60,18 +93,20 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
     }
     assert_eq!(state(&world).await, before);
     // A browser on a site without TLS says where the form is from in `Origin` alone.
-    let own = browser.post_from(&format!("/webhooks/{id}/disable"), &[], &[("origin", ORIGIN)]).await;
+    let own = browser
+        .post_from(&format!("/webhooks/{}/disable", records.webhook), &[], &[("origin", ORIGIN)])
+        .await;
     assert_eq!(own.status, StatusCode::SEE_OTHER);
 }
 
 #[on_each_database]
 async fn without_a_session_there_is_nothing_to_see_or_to_change() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let before = state(&world).await;
     let signed_out = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
     let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
-    for path in pages(id) {
+    for path in pages(&records) {
         let shown = signed_out.get(&path).await;
         assert_eq!(
             (shown.status, &shown.headers[header::LOCATION]),
@@ -81,7 +116,7 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
         assert_eq!(shown.status, StatusCode::FORBIDDEN);
         assert!(!shown.html.contains(URL));
     }
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         assert_eq!(signed_out.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
         assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
     }
@@ -91,20 +126,20 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
 #[on_each_database]
 async fn a_role_sees_everything_and_does_what_it_includes() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let before = state(&world).await;
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
-    let shown = reader.get(&format!("/webhooks/{id}")).await;
+    let shown = reader.get(&format!("/webhooks/{}", records.webhook)).await;
     assert_eq!(shown.status, StatusCode::OK);
     assert!(shown.html.contains(URL) && !shown.html.contains("<form"), "{}", shown.html);
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         assert_eq!(reader.post(&path, &fields).await.status, StatusCode::FORBIDDEN, "{path}");
     }
     assert_eq!(state(&world).await, before);
 
     let tester = Role::Actions(BTreeSet::from([Action::TestWebhooks]));
     let tester = Browser::of(&world.invoicing, world.company.id(), tester);
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         let expected = if path.ends_with("/test") { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
         assert_eq!(tester.post(&path, &fields).await.status, expected, "{path}");
     }
@@ -113,18 +148,18 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
 #[on_each_database]
 async fn another_company_s_records_are_not_found() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let (other, _) = world.another("Other", Plan::Team).await;
     let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(id) {
+    for path in pages(&records) {
         let shown = browser.get(&path).await;
-        let expected = if path.contains(&id.to_string()) { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        let expected = if records.are_in(&path) { StatusCode::NOT_FOUND } else { StatusCode::OK };
         assert_eq!(shown.status, expected, "{path}");
         assert!(!shown.html.contains(URL), "{path}");
     }
-    for (path, fields) in forms(id) {
-        if path.contains(&id.to_string()) {
+    for (path, fields) in forms(&records) {
+        if records.are_in(&path) {
             assert_eq!(browser.post(&path, &fields).await.status, StatusCode::NOT_FOUND, "{path}");
         }
     }
@@ -134,25 +169,28 @@ async fn another_company_s_records_are_not_found() {
 #[on_each_database]
 async fn a_page_changes_nothing() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(id) {
+    for path in pages(&records) {
         assert_eq!(browser.get(&path).await.status, StatusCode::OK, "{path}");
         let head = browser.ask(Request::head(&path).body(String::new()).unwrap()).await;
         assert_eq!((head.status, &*head.html), (StatusCode::OK, ""), "{path}");
     }
     // A form is sent, not opened.
-    assert_eq!(browser.get(&format!("/webhooks/{id}/disable")).await.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(
+        browser.get(&format!("/webhooks/{}/disable", records.webhook)).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
     assert_eq!(state(&world).await, before);
 }
 
 #[on_each_database]
 async fn links_and_forms_stay_below_the_prefix() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    for path in pages(id) {
+    for path in pages(&records) {
         let shown = browser.get(&path).await;
         for attribute in ["href=\"", "action=\"", "src=\""] {
             for part in shown.html.split(attribute).skip(1) {

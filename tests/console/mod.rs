@@ -1,7 +1,13 @@
 //! The settings console: who may see and change what, and the journey of a first webhook.
 
 mod access;
+mod deliveries;
+mod events;
+mod history;
 mod webhooks;
+
+use std::fmt::Debug;
+use std::str::FromStr;
 
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
@@ -31,6 +37,19 @@ impl Shown {
         location.strip_prefix(PREFIX).unwrap()
     }
 
+    /// The address of the next page, as the browser asks for it.
+    fn next_page(&self) -> Option<String> {
+        let (_, rest) = self.html.split_once("rel=\"next\" href=\"")?;
+        let address = rest.split('"').next().unwrap().replace("&amp;", "&");
+        Some(address.strip_prefix(PREFIX).unwrap().to_owned())
+    }
+
+    /// The ids in the links that begin with a path, in the order of the page.
+    fn linked<T: FromStr<Err: Debug>>(&self, path: &str) -> Vec<T> {
+        let ids = self.html.split(&format!("href=\"{PREFIX}{path}")).skip(1);
+        ids.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
+    }
+
     /// The text between two others.
     fn between(&self, start: &str, end: &str) -> &str {
         let (_, rest) =
@@ -52,6 +71,15 @@ impl Browser {
     ) -> Self {
         let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
         Self { console: invoicing.console(settings, sign_in).unwrap() }
+    }
+
+    /// A list with all its pages.
+    async fn pages(&self, path: &str) -> Vec<Shown> {
+        let mut pages = vec![self.get(path).await];
+        while let Some(next) = pages.last().and_then(Shown::next_page) {
+            pages.push(self.get(&next).await);
+        }
+        pages
     }
 
     async fn get(&self, path: &str) -> Shown {

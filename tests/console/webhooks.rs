@@ -22,6 +22,12 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
     assert_eq!(shown.status, StatusCode::OK);
     let secret = shown.between("<code id=\"secret\">", "</code>").to_owned();
     assert!(secret.starts_with("whsec_"));
+    // With code for four languages, which does not hold it.
+    for code in ["Verifier::new(secret)", "hmac.compare_digest(", "timingSafeEqual(", "hash_equals("] {
+        assert!(shown.html.contains(code), "{code}: {}", shown.html);
+    }
+    assert_eq!(shown.html.matches(&secret).count(), 1);
+    assert!(shown.html.len() < 100 * 1024);
     let webhook = world.company.webhooks().list().await.unwrap().remove(0);
     assert_eq!(webhook.events, [EventKind::QuoteCreated, EventKind::InvoicePaid]);
     let page = format!("/webhooks/{}", webhook.id);

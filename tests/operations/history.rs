@@ -8,12 +8,12 @@ use invoicing_core::{
     ClientChange, CompanyIdentity, EventKind, NewClient, Plan, ProjectStatus, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
-    CompanyHandle, Error, HistoryAction, HistoryRecord, NewProject, NewWebhook, WebhookChange,
+    CompanyHandle, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook, WebhookChange,
 };
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use uuid::Uuid;
 
-use crate::support::{conflict, emit, invalid, issued_over, not_found, nothing_happens, payment};
+use crate::support::{conflict, emit, invalid, issued_over, not_found, nothing_happens, numbered, payment};
 
 const NAME: &str = "Léa Martin";
 const URL: &str = "https://crm.example.com/token-of-the-receiver?key=4711";
@@ -206,4 +206,38 @@ async fn what_a_later_version_has_noted_is_read_as_it_is() {
     world.run("UPDATE history SET action = 'key.painted'", &[]).await;
     let record = history(&company).await.remove(0);
     assert_eq!((record.action.known(), record.action.to_string()), (None, "key.painted".to_owned()));
+}
+
+/// Rules: HISTORY-3
+#[on_each_database]
+async fn pages_hold_each_change_once_also_of_one_record_among_many() {
+    let world = World::new().await;
+    let company = world.company.acting_as(NAME).unwrap();
+    let first = company.keys().issue("first").await.unwrap().record.id.0;
+    let (numbers, id) = numbered(&world);
+    let copy = format!(
+        "INSERT INTO history (company_id, number, at, actor, action, subject, detail)
+         SELECT company_id, 1 + i, at, actor, action, {id}, detail FROM {numbers} n, history h"
+    );
+    world.run(&copy, &[2_500.into()]).await;
+    let mut found = Vec::new();
+    let mut query = HistoryQuery::default();
+    loop {
+        let page = company.history().page(&query, 700).await.unwrap();
+        found.extend(page.items.iter().map(|item| item.number));
+        match page.next {
+            Some(next) => query = query.before(next),
+            None => break,
+        }
+    }
+    assert!(found.iter().copied().eq((1..=2_501).rev()), "{found:?}");
+
+    // Looks at so many only, and says where to go on.
+    let query = HistoryQuery::default().subject(first);
+    let page = company.history().page(&query, 50).await.unwrap();
+    assert!(page.items.is_empty());
+    let page = company.history().page(&query.before(page.next.unwrap()), 50).await.unwrap();
+    assert_eq!((page.items.len(), page.items[0].subject, page.next), (1, first, None));
+    let (other, _) = world.another("Other", Plan::Team).await;
+    assert!(other.history().page(&query, 50).await.unwrap().items.is_empty());
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use explained::{Explained, explained};
 use invoicing_core::{ClientId, DeliveryStatus, EventKind, NewCompany, Plan, QuoteStatus, WebhookId};
 use invoicing_server::{
-    ClientQuery, Clock, CompanyHandle, DeliveryQuery, Env, EventQuery, Invoicing, ManualClock, MemoryStore,
-    NewWebhook, PageQuery, PageWindow, PostgresSettings, QuoteSearch, Settings, TargetPolicy,
+    ClientQuery, Clock, CompanyHandle, DeliveryQuery, Env, EventQuery, HistoryQuery, Invoicing, ManualClock,
+    MemoryStore, NewWebhook, PageQuery, PageWindow, PostgresSettings, QuoteSearch, Settings, TargetPolicy,
 };
 use invoicing_tests::postgres::{self, Cluster, Options};
 use invoicing_tests::{Receiver, Reply, new_quote};
@@ -215,7 +215,10 @@ impl Shop {
         }
         let company = self.company.acting_as("Léa Martin").unwrap();
         company.keys().issue("CRM").await.unwrap();
-        company.history().list(None, 50).await.unwrap();
+        let latest = company.history().list(None, 50).await.unwrap().remove(0);
+        for query in [HistoryQuery::default(), HistoryQuery::default().subject(latest.subject)] {
+            company.history().page(&query, 50).await.unwrap();
+        }
     }
 
     async fn read_pages(&self) {

@@ -12,10 +12,10 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use invoicing_core::{EventKind, NewClient, NewCompany, Plan, QuoteId, SignatureEvidence};
 use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, DeliveryQuery, DocumentFile, DocumentInput,
-    DocumentKey, DocumentRenderer, Env, Error, EventQuery, Invoicing, MemoryStore, NewPayment, NewProject,
-    NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch, RenderError,
-    SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError, TargetPolicy,
-    WebhookChange, serve,
+    DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, Invoicing, MemoryStore, NewPayment,
+    NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch,
+    RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
+    TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -409,6 +409,9 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     webhooks.ping(hook).await.unwrap();
     printed.value("History", &owner.history());
     printed.value("HistoryRecord", &owner.history().list(None, 10).await.unwrap()[0]);
+    let query = HistoryQuery::default().subject(hook.0);
+    printed.value("HistoryQuery", &query);
+    printed.value("HistoryPage", &owner.history().page(&query, 10).await.unwrap());
     let query = DeliveryQuery::default();
     printed.value("DeliveryQuery", &query);
     let page = webhooks.deliveries(hook, &query, 10).await.unwrap();
@@ -423,6 +426,7 @@ async fn pages(owner: &CompanyHandle, printed: &mut Printed) {
     let page = events.page(&query, 10).await.unwrap();
     printed.value("EventPage", &page);
     printed.value("EventItem", &page.items[0]);
+    printed.value("EventSubject", &page.items[0].subject);
     let search = QuoteSearch::default();
     printed.value("QuoteSearch", &search);
     printed.value("QuotePage", &owner.quotes().search(&search, 10).await.unwrap());

@@ -8,8 +8,8 @@ use invoicing_core::{
     WebhookId,
 };
 use invoicing_server::{
-    ClientQuery, DeliveryQuery, EventQuery, NewProject, NewWebhook, PageQuery, PaymentSource, QuoteSearch,
-    SealingKey, SealingKeys, WebhookChange,
+    ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery, PaymentSource,
+    QuoteSearch, SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -248,6 +248,7 @@ async fn companies_and_keys(world: &World, release: &Release) {
     actor.keys().issue("Newer").await.unwrap();
     let history = company.history();
     assert_eq!(history.list(None, 10).await.unwrap().len(), 1);
+    assert_eq!(history.page(&HistoryQuery::default(), 10).await.unwrap().items.len(), 1);
 }
 
 async fn secrets_are_resealed(world: &World, release: &Release) {

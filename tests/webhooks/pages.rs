@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use invoicing_core::{DeliveryStatus, EventId, EventKind, FailureClass, Timestamp, WebhookId};
+use invoicing_core::{DeliveryStatus, EventId, EventKind, FailureClass, QuoteId, Timestamp, WebhookId};
 use invoicing_server::{
     DeliveryItem, DeliveryQuery, Error, EventItem, EventQuery, NextAttempt, RecordedKind,
 };
@@ -115,6 +115,9 @@ async fn a_pending_delivery_says_when_its_next_attempt_is_due_and_a_delivery_sho
     assert!(due >= now.plus_millis(1_000) && due <= now.plus_millis(1_100), "{due}");
     assert_eq!((waiting.delivery.attempts, waiting.delivery.ended_at), (1, None));
     assert_eq!((&*waiting.kind, waiting.timestamp), ("quote.created", happened));
+    let subject = waiting.subject.unwrap();
+    let quote = world.company.quotes().get(QuoteId(subject.id)).await.unwrap().summary;
+    assert_eq!((subject.name, subject.client), (Some(quote.number), Some(quote.client_name)));
     // As a dispatcher that runs has claimed it.
     let until = world.now().plus_millis(60_000).as_millis();
     world.run("UPDATE delivery SET claim = 7, held_until = $1", &[until.into()]).await;
@@ -255,6 +258,9 @@ async fn events_are_shown_newest_first_with_what_became_of_their_deliveries() {
         (item.id, counts.pending, counts.delivered, counts.failed, counts.skipped)
     };
     assert_eq!(page.items.iter().map(counts).collect::<Vec<_>>(), [(ping, 1, 0, 0, 0), (second, 1, 0, 0, 1)]);
+    let subjects: Vec<_> = page.items.iter().map(|item| item.subject.as_ref().unwrap()).collect();
+    assert_eq!((subjects[0].id, &subjects[0].name, &subjects[0].client), (failing.0, &None, &None));
+    assert!(subjects[1].name.as_ref().is_some_and(|number| number.starts_with("DEV-")), "{subjects:?}");
     let page = events.page(&EventQuery::default().before(page.next.unwrap()), 2).await.unwrap();
     assert_eq!(page.items.iter().map(counts).collect::<Vec<_>>(), [(first, 0, 1, 1, 0)]);
     assert_eq!(page.next, None);

@@ -29,6 +29,8 @@ pub(crate) mod response;
 pub(crate) mod response_body;
 pub(crate) mod routes;
 pub(crate) mod service;
+#[cfg(any(feature = "console", feature = "reference"))]
+pub(crate) mod snippets;
 
 use std::fmt;
 use std::sync::Arc;

@@ -11,6 +11,8 @@ use super::settings::Theme;
 pub(super) enum Chapter {
     Home,
     Webhooks,
+    Events,
+    History,
 }
 
 /// What the frame of a page needs.
@@ -77,6 +79,8 @@ impl Frame<'_> {
         let chapters = [
             (Chapter::Home, "/", pick("Overview", "Aperçu")),
             (Chapter::Webhooks, "/webhooks", pick("Webhooks", "Webhooks")),
+            (Chapter::Events, "/events", pick("Events", "Événements")),
+            (Chapter::History, "/history", pick("History", "Historique")),
         ];
         html! {
             nav.chapters aria-label=(pick("Chapters", "Rubriques")) {

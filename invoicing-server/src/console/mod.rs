@@ -7,10 +7,14 @@
 
 mod assets;
 mod error;
+mod events;
 mod form;
+mod history;
 mod language;
 mod layout;
 mod origin;
+mod paging;
+mod recorded;
 mod request;
 mod routes;
 mod service;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
-use invoicing_core::Company;
+use invoicing_core::{Company, Timestamp};
 use matchit::Params;
 use maud::{DOCTYPE, Markup};
 
@@ -35,6 +35,8 @@ pub(super) struct PageRequest<'r> {
     /// Its record, read for this request.
     pub(super) record: Company,
     pub(super) session: &'r Session,
+    /// When it came.
+    pub(super) now: Timestamp,
     pub(super) language: Language,
     /// Where the console is: links begin with it.
     pub(super) prefix: &'r str,
@@ -47,7 +49,12 @@ pub(super) struct PageRequest<'r> {
 impl PageRequest<'_> {
     /// The id in the path. A malformed one is answered like an unknown one.
     pub(super) fn id<T: FromStr>(&self) -> Result<T, PageError> {
-        self.params.get("id").and_then(|id| id.parse().ok()).ok_or(PageError::NOT_FOUND)
+        self.param("id")
+    }
+
+    /// A parameter of the path, likewise.
+    pub(super) fn param<T: FromStr>(&self, name: &str) -> Result<T, PageError> {
+        self.params.get(name).and_then(|id| id.parse().ok()).ok_or(PageError::NOT_FOUND)
     }
 
     pub(super) fn clock(&self) -> Clock {

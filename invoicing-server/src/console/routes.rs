@@ -26,6 +26,14 @@ pub(super) enum Endpoint {
     EndOverlap,
     ConfirmRemoval,
     RemoveWebhook,
+    Deliveries,
+    Delivery,
+    ReplayDelivery,
+    ConfirmReplay,
+    Replay,
+    Events,
+    Event,
+    History,
 }
 
 /// Who may ask for it.
@@ -81,6 +89,14 @@ pub(super) const ROUTES: &[Route] = &[
     form("/webhooks/{id}/end-overlap", Endpoint::EndOverlap, Action::ManageWebhooks),
     question("/webhooks/{id}/remove", Endpoint::ConfirmRemoval, Action::ManageWebhooks),
     form("/webhooks/{id}/remove", Endpoint::RemoveWebhook, Action::ManageWebhooks),
+    page("/webhooks/{id}/deliveries", Endpoint::Deliveries),
+    page("/webhooks/{id}/deliveries/{event}", Endpoint::Delivery),
+    form("/webhooks/{id}/deliveries/{event}/replay", Endpoint::ReplayDelivery, Action::ReplayDeliveries),
+    question("/webhooks/{id}/replay", Endpoint::ConfirmReplay, Action::ReplayDeliveries),
+    form("/webhooks/{id}/replay", Endpoint::Replay, Action::ReplayDeliveries),
+    page("/events", Endpoint::Events),
+    page("/events/{id}", Endpoint::Event),
+    page("/history", Endpoint::History),
 ];
 
 static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {

@@ -21,7 +21,7 @@ use super::request::{FormOutcome, PageRequest, PageResult, page, see_other};
 use super::routes::{self, Endpoint, Needs, Route};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
-use super::{Language, origin, webhooks};
+use super::{Language, events, history, origin, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
@@ -190,7 +190,8 @@ impl ConsoleContext {
             CompanyHandle::new(Arc::clone(&self.api.services), session.company).acting_as(&session.name)?;
         let record = company.details().await?;
         let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
-        Ok(PageRequest { company, record, session, language, prefix: &self.place.path, params, form })
+        let now = self.api.services.env.now();
+        Ok(PageRequest { company, record, session, now, language, prefix: &self.place.path, params, form })
     }
 
     async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
@@ -201,6 +202,12 @@ impl ConsoleContext {
             Endpoint::Webhook => webhooks::show(request).await?,
             Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
             Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
+            Endpoint::Deliveries => webhooks::deliveries(request).await?,
+            Endpoint::Delivery => webhooks::delivery(request).await?,
+            Endpoint::ConfirmReplay => webhooks::confirm_replay(request).await?,
+            Endpoint::Events => events::list(request).await?,
+            Endpoint::Event => events::show(request).await?,
+            Endpoint::History => history::list(request).await?,
             // What they show once cannot be shown again, so they are pages and no redirect.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
             Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
@@ -210,6 +217,8 @@ impl ConsoleContext {
             Endpoint::EnableWebhook => return webhooks::enable(request).await,
             Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
             Endpoint::RemoveWebhook => return webhooks::remove(request).await,
+            Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
+            Endpoint::Replay => return webhooks::replay(request).await,
             Endpoint::Asset => return Err(PageError::NOT_FOUND),
         };
         Ok(page(StatusCode::OK, &self.frame(request).around(&content)))

@@ -1,8 +1,8 @@
 //! Instants as people read them: in the time zone of the company.
 
-use chrono::Datelike;
+use chrono::{Datelike, NaiveDateTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
-use invoicing_core::{Company, Timestamp};
+use invoicing_core::{Company, Invalid, Timestamp};
 use maud::{Markup, html};
 
 use super::Language;
@@ -39,5 +39,49 @@ impl Clock {
         let (day, month, year) = (local.day(), months[local.month0() as usize], local.year());
         let (separator, time) = (self.language.pick(",", " à"), local.format("%H:%M:%S"));
         format!("{day} {month} {year}{separator} {time}")
+    }
+
+    /// The zone, as `Europe/Paris`.
+    pub(super) fn zone(self) -> &'static str {
+        self.zone.name()
+    }
+
+    /// Reads what a field of the type `datetime-local` holds, in the zone. Of a time that comes twice the first is meant,
+    /// and of one that is left out in spring the one an hour later.
+    pub(super) fn read_local(self, text: &str) -> Result<Timestamp, Invalid> {
+        let local = ["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%S%.f"]
+            .iter()
+            .find_map(|format| NaiveDateTime::parse_from_str(text, format).ok())
+            .filter(|_| text.starts_with(|first: char| first.is_ascii_digit()));
+        let local = local.ok_or_else(|| Invalid::new("time", "must be such as 2026-09-14T09:41"))?;
+        let instant = |local: NaiveDateTime| self.zone.from_local_datetime(&local).earliest();
+        let instant = instant(local).or_else(|| instant(local + TimeDelta::hours(1)));
+        Ok(instant.map_or(Timestamp::EARLIEST, |at| Timestamp::from_millis(at.timestamp_millis())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn local_times_are_read_in_the_zone_of_the_company() {
+        let clock = Clock { zone: Tz::Europe__Paris, language: Language::English };
+        for (text, instant) in [
+            ("2026-09-14T09:41", "2026-09-14T07:41:00.000Z"),
+            ("2026-09-14T09:41:07", "2026-09-14T07:41:07.000Z"),
+            ("2026-09-14T09:41:07.123", "2026-09-14T07:41:07.123Z"),
+            // Twice, in autumn.
+            ("2026-10-25T02:30", "2026-10-25T00:30:00.000Z"),
+            // Left out, in spring.
+            ("2026-03-29T02:30", "2026-03-29T01:30:00.000Z"),
+        ] {
+            assert_eq!(clock.read_local(text).unwrap().to_string(), instant, "{text}");
+        }
+        for text in
+            ["", "2026-09-14", "09:41", "2026-02-30T09:41", "+26026-09-14T09:41", "-1-09-14T09:41", "x"]
+        {
+            clock.read_local(text).unwrap_err();
+        }
     }
 }

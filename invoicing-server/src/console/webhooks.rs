@@ -1,8 +1,14 @@
-//! The pages of webhooks: the list, one webhook, and its forms.
+//! The pages of webhooks: the list, one webhook with its deliveries, and its forms.
 
+mod deliveries;
+mod delivery;
+mod done;
 mod failure;
 mod fields;
+mod list;
 mod pages;
+mod replay;
+mod verification;
 
 use std::time::Duration;
 
@@ -10,7 +16,11 @@ use http::StatusCode;
 use invoicing_core::{EventId, Invalid, WebhookId};
 use maud::{Markup, html};
 
-pub(super) use self::pages::{confirm_removal, confirm_rotation, home, list, show};
+pub(super) use self::deliveries::deliveries;
+pub(super) use self::delivery::{delivery, replay_delivery};
+pub(super) use self::list::list;
+pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
+pub(super) use self::replay::{confirm_replay, replay};
 use super::error::PageError;
 use super::layout::{Chapter, Content, notice, secret};
 use super::request::{FormOutcome, PageRequest, PageResult};
@@ -121,6 +131,7 @@ fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) 
                 (request.pick("I have kept it", "Je l’ai conservé"))
             }
         }
+        (verification::snippets(request))
     };
     FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Webhooks, body))
 }

@@ -2,8 +2,9 @@
 
 use super::CompanyHandle;
 use crate::Error;
+use crate::page::HistoryQuery;
 use crate::store::Tables;
-use crate::store::history::HistoryRecord;
+use crate::store::history::{HistoryPage, HistoryRecord};
 
 /// The changes of a company that were made through a handle [with a name](CompanyHandle::acting_as). Each is noted in the
 /// transaction of the change: what is refused, or changes nothing, leaves no note. Notes are kept like the records.
@@ -44,5 +45,12 @@ impl History<'_> {
     pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
         let before = before.unwrap_or(i64::MAX);
         self.0.read(async move |mut tx| tx.history().list(before, limit).await).await
+    }
+
+    /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
+    /// it may be shorter, also empty, and still name a [`next`](HistoryPage::next) page.
+    pub async fn page(&self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
+        let query = *query;
+        self.0.read(async move |mut tx| tx.history().page(&query, limit).await).await
     }
 }

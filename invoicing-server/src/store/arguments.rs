@@ -105,6 +105,7 @@ cell!(
     Texts: QuoteStatus | InvoiceStatus | DeliveryStatus => |status| status.as_str(), status.as_str().to_owned()
 );
 argument!(bool => |value| *value);
+argument!(Option<Uuid> => |id| *id);
 argument!(Vec<u8> => |value| value);
 argument!([u8; 32] => |hash| hash.as_slice());
 argument!(&[i64] | Vec<i64> => |numbers| Json(numbers), numbers);

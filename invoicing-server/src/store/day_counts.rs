@@ -12,6 +12,9 @@ use crate::Error;
 const ATTEMPTS: i64 = 10_000;
 /// How many deliveries of each webhook that failed or were skipped are looked at.
 const FAILED_OR_SKIPPED: i64 = 500;
+/// Where it counts so many failures of a webhook, there may be more.
+#[cfg(feature = "console")]
+pub(crate) const MOST_FAILED: u64 = FAILED_OR_SKIPPED.unsigned_abs();
 
 /// How the deliveries of a company went of late.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,9 @@ use invoicing_core::{DeliveryStatus, EventId, Timestamp, WebhookId};
 use sqlx::FromRow;
 
 use super::arguments::Argument;
+use super::company::Tables;
 use super::deliveries::{AttemptLogRow, AttemptRecord, DeliveryRecord, DeliveryRow, DeliveryTable};
+use super::event_subjects::EventSubject;
 use super::query::Sql;
 use crate::Error;
 use crate::page::{DeliveryQuery, RecordedKind};
@@ -32,6 +34,8 @@ pub struct DeliveryItem {
     pub kind: String,
     /// When the event happened.
     pub timestamp: Timestamp,
+    /// The record that it is about, where its body names one.
+    pub subject: Option<EventSubject>,
     /// What a pending one waits for.
     pub next_attempt: Option<NextAttempt>,
 }
@@ -89,6 +93,7 @@ impl TryFrom<ItemRow> for DeliveryItem {
             delivery,
             kind: row.kind,
             timestamp: Timestamp::from_millis(row.timestamp),
+            subject: None,
         })
     }
 }
@@ -239,10 +244,20 @@ impl DeliveryTable<'_> {
         if items.len() > limit as usize {
             items.truncate(limit as usize);
             let next = items.last().map(|item| item.delivery.event);
-            return Ok(DeliveryPage { items, next });
+            return Ok(DeliveryPage { items: self.named(items).await?, next });
         }
         let next = self.last_looked_at(source, webhook, from, before).await?;
-        Ok(DeliveryPage { items, next })
+        Ok(DeliveryPage { items: self.named(items).await?, next })
+    }
+
+    /// The same deliveries, with what their events are about.
+    async fn named(&mut self, mut items: Vec<DeliveryItem>) -> Result<Vec<DeliveryItem>, Error> {
+        let events = items.iter().map(|item| item.delivery.event.0).collect();
+        let mut subjects = self.0.events().subjects(&events).await?;
+        for item in &mut items {
+            item.subject = subjects.remove(&item.delivery.event);
+        }
+        Ok(items)
     }
 
     /// The last event that a page has looked at; `None` where it has looked at all.
@@ -288,7 +303,7 @@ impl DeliveryTable<'_> {
             WHERE d.company_id = $1 AND d.webhook_id = $2 AND d.event_id = $3";
         let row: Option<DetailRow> = self.0.query(FIND, &[&webhook, &event, &now]).fetch_optional().await?;
         let DetailRow { item, body } = row.ok_or(Error::NotFound)?;
-        let item = DeliveryItem::try_from(item)?;
+        let item = DeliveryItem { subject: EventSubject::read(&body), ..DeliveryItem::try_from(item)? };
         let attempts = self.attempts(&item).await?;
         Ok(DeliveryDetail { item, body, attempts })
     }

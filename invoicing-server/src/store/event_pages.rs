@@ -9,6 +9,7 @@ use uuid::Uuid;
 use super::arguments::Argument;
 use super::company::Tables;
 use super::deliveries::{DeliveryRecord, DeliveryRow, DeliveryTable};
+use super::event_subjects::EventSubject;
 use super::events::{EventRecord, EventRow, EventTable};
 use super::query::Sql;
 use super::scope::Scope;
@@ -30,6 +31,8 @@ pub struct EventItem {
     pub kind: String,
     /// When it happened.
     pub timestamp: Timestamp,
+    /// The record that it is about, where its body names one.
+    pub subject: Option<EventSubject>,
     /// What became of its deliveries.
     pub deliveries: DeliveryCounts,
 }
@@ -87,8 +90,10 @@ impl Scope<'_> {
         let (mut items, next) = self.events().page(query, limit.clamp(1, MOST)).await?;
         let ids = items.iter().map(|item| item.id.0).collect();
         let counts = self.deliveries().counts(&ids, now).await?;
+        let mut subjects = self.events().subjects(&ids).await?;
         for item in &mut items {
             item.deliveries = counts.get(&item.id).copied().unwrap_or_default();
+            item.subject = subjects.remove(&item.id);
         }
         Ok(EventPage { items, next })
     }
@@ -116,6 +121,7 @@ impl EventTable<'_> {
             id: EventId(row.id),
             kind: row.kind,
             timestamp: Timestamp::from_millis(row.timestamp),
+            subject: None,
             deliveries: DeliveryCounts::default(),
         };
         let mut items: Vec<EventItem> = rows.into_iter().map(item).collect();

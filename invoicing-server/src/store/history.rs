@@ -9,6 +9,12 @@ use uuid::Uuid;
 use super::arguments::Argument;
 use super::scope::Scope;
 use crate::Error;
+use crate::page::HistoryQuery;
+
+/// How many changes a page looks at, as no index holds them by record.
+const LOOKED_AT: u32 = 2_000;
+/// Most changes of a page.
+const MOST: u32 = 1_000;
 
 /// What was done. Its text is stored, and never changes. The word before the dot names what
 /// [`HistoryRecord::subject`] identifies, unless another is named here.
@@ -147,6 +153,16 @@ pub struct HistoryRecord {
     pub detail: String,
 }
 
+/// A part of the history of a company.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct HistoryPage {
+    /// Latest first. May be fewer than asked for, also none, where a next page follows.
+    pub items: Vec<HistoryRecord>,
+    /// Where the next page goes on; `None` at the end.
+    pub next: Option<i64>,
+}
+
 #[derive(FromRow)]
 struct HistoryRow {
     number: i64,
@@ -201,5 +217,31 @@ impl HistoryTable<'_> {
             WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT $3";
         let rows: Vec<HistoryRow> = self.0.query(LIST, &[&before, &limit]).fetch_all().await?;
         Ok(rows.into_iter().map(HistoryRecord::from).collect())
+    }
+
+    /// A page of the changes, latest first.
+    pub(crate) async fn page(&mut self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
+        const PAGE: &str = "
+            SELECT number, at, actor, action, subject, detail FROM (
+                SELECT number, at, actor, action, subject, detail FROM history
+                WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT $4
+            ) h
+            WHERE $3 IS NULL OR subject = $3 ORDER BY number DESC LIMIT $5";
+        const LAST: &str = "
+            SELECT number FROM history WHERE company_id = $1 AND number < $2 ORDER BY number DESC LIMIT 1 OFFSET $3";
+        let limit = limit.clamp(1, MOST);
+        let before = query.before.unwrap_or(i64::MAX);
+        let (looked_at, taken) =
+            if query.subject.is_none() { (limit + 1, limit + 1) } else { (LOOKED_AT, limit + 1) };
+        let arguments: [&dyn Argument; 4] = [&before, &query.subject, &looked_at, &taken];
+        let rows: Vec<HistoryRow> = self.0.query(PAGE, &arguments).fetch_all().await?;
+        let mut items: Vec<HistoryRecord> = rows.into_iter().map(HistoryRecord::from).collect();
+        if items.len() > limit as usize {
+            items.truncate(limit as usize);
+            let next = items.last().map(|item| item.number);
+            return Ok(HistoryPage { items, next });
+        }
+        let next = self.0.query(LAST, &[&before, &(looked_at - 1)]).optional_scalar().await?;
+        Ok(HistoryPage { items, next })
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod documents;
 pub(crate) mod due;
 mod enqueue;
 pub(crate) mod event_pages;
+pub(crate) mod event_subjects;
 pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod invoices;

@@ -12,8 +12,8 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, DeliveryQuery, Error, EventQuery, NewPayment, NewProject, NewWebhook, PaymentSource,
-    QuoteSearch, WebhookChange,
+    CompanyHandle, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject, NewWebhook,
+    PaymentSource, QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;
@@ -170,11 +170,18 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "events.page" => company.events().page(&EventQuery::default().before(other.event), 100);
     "events.get" => company.events().get(other.event);
     "events.deliveries" => company.events().deliveries(other.event);
+    "history.page" => company.history().page(&HistoryQuery::default().subject(other.quote.0), 100);
 };
 
 /// What does not refuse an id that it does not know: it filters by it, and finds nothing of it.
-const FILTERS: [&str; 5] =
-    ["events.list", "events.page", "events.deliveries", "webhooks.replay", "webhooks.deliveries"];
+const FILTERS: [&str; 6] = [
+    "events.list",
+    "events.page",
+    "events.deliveries",
+    "history.page",
+    "webhooks.replay",
+    "webhooks.deliveries",
+];
 
 fn payment() -> NewPayment {
     NewPayment::new(1, PaymentSource::Bank)
@@ -299,8 +306,16 @@ fn in_the_sources() -> Vec<String> {
                 let signature = function.split(" {\n").next().unwrap();
                 let (name, parameters) = signature.split_once('(').unwrap();
                 let parameters = parameters.rsplit_once("->").unwrap().0;
-                let names_a_record =
-                    ["Id,", "Id)", "Id>", "NewQuote", "NewProject", "EventQuery", "QuoteSearch"];
+                let names_a_record = [
+                    "Id,",
+                    "Id)",
+                    "Id>",
+                    "NewQuote",
+                    "NewProject",
+                    "EventQuery",
+                    "HistoryQuery",
+                    "QuoteSearch",
+                ];
                 if names_a_record.iter().any(|part| parameters.contains(part)) {
                     found.push(format!("{}.{name}", noun.to_lowercase()));
                 }

@@ -1,7 +1,8 @@
 //! The reference page: the description of the API as one page of HTML without script, rendered once and served as bytes.
 //!
 //! [`document`] reads the OpenAPI document, [`page`] lays it out, [`operations`], [`events`], [`records`] and [`errors`]
-//! render its parts, [`markdown`] its descriptions. [`snippets`] are regions of programs that the tests run.
+//! render its parts, [`markdown`] its descriptions. [`snippets`](super::snippets) are regions of programs that the
+//! tests run.
 
 mod code;
 mod content;
@@ -12,7 +13,6 @@ mod markdown;
 mod operations;
 mod page;
 mod records;
-mod snippets;
 #[cfg(test)]
 mod tests;
 

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::content::{Page, heading};
 use super::document::{Document, Operation};
 use super::markdown::{Chapter, Links, chapters, top_level};
-use super::snippets::{LANGUAGES, Language};
 use super::{STYLE, code, errors, events, operations, records};
+use crate::api::snippets::{LANGUAGES, Language};
 
 /// What changed for integrators.
 const CHANGELOG: &str = include_str!("../../../reference/changelog.md");

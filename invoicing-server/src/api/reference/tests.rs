@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use self::html::{Element, Html};
 use super::document::{Document, Operation, members};
-use super::snippets::LANGUAGES;
 use super::{STYLE, errors, events, headers, page, records};
 use crate::api::openapi;
+use crate::api::snippets::LANGUAGES;
 use crate::config::Settings;
 
 fn document() -> Value {

@@ -1,17 +1,20 @@
-//! What the pages of webhooks show.
+//! What the overview and the pages of one webhook show.
 
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use maud::{Markup, html};
 
+use super::delivery::attempts;
+use super::done::done;
 use super::fields::Fields;
-use super::{failure, problem};
+use super::list::state;
+use super::problem;
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
 use crate::console::layout::{Chapter, Content, notice};
 use crate::console::request::PageRequest;
 use crate::store::delivery_pages::DeliveryDetail;
-use crate::store::webhooks::{DisabledReason, Webhook};
+use crate::store::webhooks::Webhook;
 
 /// Seconds between two looks at a test that is under way.
 const TEST_REFRESH: u32 = 2;
@@ -47,67 +50,6 @@ pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Conten
         }
     };
     Ok(Content::new(title, Chapter::Home, body))
-}
-
-/// `GET /webhooks`.
-pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
-    let webhooks = request.company.webhooks().list().await?;
-    let body = html! {
-        h1 { "Webhooks" }
-        (done(request))
-        @if webhooks.is_empty() {
-            p { (request.pick("No webhook is registered yet.", "Aucun webhook n’est enregistré.")) }
-        } @else {
-            table.cards {
-                caption { (request.pick("Receivers of events", "Récepteurs des événements")) }
-                thead { tr {
-                    th scope="col" { (request.pick("Address", "Adresse")) }
-                    th scope="col" { (request.pick("State", "État")) }
-                    th scope="col" { (request.pick("Events", "Événements")) }
-                } }
-                tbody { @for webhook in &webhooks { (row(request, webhook)) } }
-            }
-        }
-        @if request.allows(Action::ManageWebhooks) {
-            p.actions {
-                a.button href=(request.link("/webhooks/new")) { (request.pick("Register a webhook", "Enregistrer un webhook")) }
-            }
-        }
-    };
-    Ok(Content::new("Webhooks", Chapter::Webhooks, body))
-}
-
-fn row(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
-    let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
-    html! {
-        tr {
-            td data-name=(request.pick("Address", "Adresse")) {
-                a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
-            }
-            td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
-            td data-name=(request.pick("Events", "Événements")) { (events) }
-        }
-    }
-}
-
-/// Whether it is enabled, and why and since when not.
-fn state(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
-    let Some((at, reason)) = webhook.disabled else {
-        return html! {
-            span.state.good { (request.pick("Enabled", "Actif")) }
-            @if webhook.consecutive_failures > 0 {
-                " " span.soft { (webhook.consecutive_failures) " " (request.pick("failures in a row", "échecs de suite")) }
-            }
-        };
-    };
-    let why = match reason {
-        DisabledReason::Manual => request.pick("by hand", "à la main"),
-        DisabledReason::Failures => request.pick("after 10 failures in a row", "après 10 échecs de suite"),
-    };
-    html! {
-        span.state.bad { (request.pick("Disabled", "Désactivé")) } " "
-        span.soft { (why) ", " (request.clock().show(at)) }
-    }
 }
 
 /// `GET /webhooks/{id}`.
@@ -150,6 +92,12 @@ pub(super) fn page(
                 form method="post" action=(request.link(format!("/webhooks/{id}/test"))) {
                     button { (request.pick("Send a test", "Envoyer un test")) }
                 }
+            }
+            a.button.plain href=(request.link(format!("/webhooks/{id}/deliveries"))) {
+                (request.pick("Deliveries", "Envois"))
+            }
+            a.button.plain href=(request.link(format!("/history?record={id}"))) {
+                (request.pick("History", "Historique"))
             }
             @if may_manage { (switches(request, webhook)) }
         }
@@ -201,32 +149,21 @@ async fn tested(request: &PageRequest<'_>, id: WebhookId) -> Result<Option<Deliv
     }
 }
 
-/// The outcome of a test, in words.
+/// The outcome of a test: in words, and its attempts.
 fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
-    let (status, last) = (test.item.delivery.status, test.attempts.last());
-    let answer = last.map(|attempt| failure::outcome(request.language, attempt)).unwrap_or_default();
-    let body = html! {
-        h2 #test { (request.pick("Test", "Test")) }
-        @match status {
-            DeliveryStatus::Delivered => {
-                p {
-                    span.state.good { (request.pick("Arrived.", "Arrivé.")) } " "
-                    (request.pick("The receiver answered", "Le récepteur a répondu")) " " (answer) "."
-                }
-            }
-            DeliveryStatus::Pending => {
-                p {
-                    span.state.wait { (request.pick("Under way.", "En cours.")) }
-                    @if last.is_some() {
-                        " " (request.pick("The last attempt failed", "La dernière tentative a échoué")) ": " (answer) "."
-                    }
-                }
-            }
-            _ => { p { span.state.bad { (request.pick("Failed.", "Échec.")) } " " (answer) } }
-        }
+    let delivery = &test.item.delivery;
+    let (kind, class, text) = match delivery.status {
+        DeliveryStatus::Delivered => ("done", "good", request.pick("Arrived.", "Arrivé.")),
+        DeliveryStatus::Pending => ("info", "wait", request.pick("Under way.", "En cours.")),
+        _ => ("info", "bad", request.pick("Failed.", "Échec.")),
     };
-    let kind = if status == DeliveryStatus::Delivered { "done" } else { "info" };
-    notice(kind, &body)
+    let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
+    html! {
+        h2 #test { (request.pick("Test", "Test")) }
+        (notice(kind, &html! { p { span class={ "state " (class) } { (text) } } }))
+        (attempts(request, test))
+        p { a href=(request.link(address)) { (request.pick("What was sent", "Ce qui a été envoyé")) } }
+    }
 }
 
 /// `GET /webhooks/{id}/rotate`.
@@ -277,22 +214,4 @@ pub(in crate::console) async fn confirm_removal(request: &PageRequest<'_>) -> Re
         }
     };
     Ok(Content::new(title, Chapter::Webhooks, body))
-}
-
-/// What the form before this page has done.
-fn done(request: &PageRequest<'_>) -> Markup {
-    let text = match request.form.text("done") {
-        "changed" => request.pick("Saved.", "Enregistré."),
-        "disabled" => request.pick(
-            "Disabled. Events are kept, and can be sent later.",
-            "Désactivé. Les événements sont conservés et pourront être envoyés plus tard.",
-        ),
-        "enabled" => request.pick("Enabled.", "Activé."),
-        "replayed" => request.pick("Enabled. Queued to be sent again:", "Activé. Remis en file d’envoi :"),
-        "removed" => request.pick("Removed.", "Supprimé."),
-        "overlap-ended" => request.pick("The old secret has ended.", "L’ancien secret est révoqué."),
-        _ => return Markup::default(),
-    };
-    let count = request.form.given("count").and_then(|count| count.parse::<u64>().ok());
-    notice("done", &html! { p { (text) @if let Some(count) = count { " " (count) } } })
 }

@@ -1,0 +1,139 @@
+//! The pages of events: what happened, and to whom it went.
+
+use invoicing_core::{DeliveryStatus, EventId};
+use maud::{Markup, html};
+
+use super::error::PageError;
+use super::layout::{Chapter, Content};
+use super::paging::{ITEMS, List};
+use super::recorded;
+use super::request::PageRequest;
+use crate::page::EventQuery;
+use crate::store::deliveries::DeliveryRecord;
+use crate::store::event_pages::{DeliveryCounts, EventItem};
+use crate::store::event_subjects::EventSubject;
+use crate::store::webhooks::Webhook;
+
+/// `GET /events`.
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let list = List { path: "/events".to_owned(), filters: &["kind"] };
+    let query = EventQuery { kind: recorded::chosen(request, "kind")?, before: List::before(request)? };
+    let page = request.company.events().page(&query, ITEMS).await?;
+    let title = request.pick("Events", "Événements");
+    let body = html! {
+        h1 { (title) }
+        (filter(request, &list))
+        @if page.items.is_empty() {
+            (list.nothing(request, page.next.is_some()))
+        } @else {
+            table.cards {
+                caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }
+                thead { tr {
+                    th scope="col" { (request.pick("Event", "Événement")) }
+                    th scope="col" { (request.pick("About", "Objet")) }
+                    th scope="col" { (request.pick("When", "Quand")) }
+                    th scope="col" { (request.pick("Deliveries", "Envois")) }
+                } }
+                tbody { @for item in &page.items { (row(request, item)) } }
+            }
+        }
+        (list.links(request, page.next))
+    };
+    Ok(Content::new(title, Chapter::Events, body))
+}
+
+fn filter(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
+    html! {
+        details open[list.is_narrowed(request)] {
+            summary { (request.pick("Filter", "Filtrer")) }
+            form method="get" action=(request.link(&list.path)) {
+                (recorded::kinds(request))
+                p.actions {
+                    button { (request.pick("Show", "Afficher")) }
+                    @if list.is_narrowed(request) {
+                        a href=(request.link(&list.path)) { (request.pick("Show all", "Tout afficher")) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {
+    html! {
+        tr {
+            td data-name=(request.pick("Event", "Événement")) {
+                a href=(request.link(format!("/events/{}", item.id))) { (item.kind) }
+            }
+            td data-name=(request.pick("About", "Objet")) {
+                (recorded::subject(request, &item.kind, item.subject.as_ref()))
+            }
+            td data-name=(request.pick("When", "Quand")) { (request.clock().show(item.timestamp)) }
+            td data-name=(request.pick("Deliveries", "Envois")) { (counted(request, item.deliveries)) }
+        }
+    }
+}
+
+/// The deliveries of an event by their state, those that there are.
+fn counted(request: &PageRequest<'_>, counts: DeliveryCounts) -> String {
+    let by_state = [
+        (counts.pending, DeliveryStatus::Pending),
+        (counts.delivered, DeliveryStatus::Delivered),
+        (counts.failed, DeliveryStatus::Failed),
+        (counts.skipped, DeliveryStatus::Skipped),
+    ];
+    let there = by_state.into_iter().filter(|(count, _)| *count > 0);
+    let texts: Vec<_> =
+        there.map(|(count, status)| format!("{}: {count}", recorded::word(request, status))).collect();
+    if texts.is_empty() { request.pick("none", "aucun").to_owned() } else { texts.join(", ") }
+}
+
+/// `GET /events/{id}`.
+pub(super) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let id: EventId = request.id()?;
+    let event = request.company.events().get(id).await?;
+    let deliveries = request.company.events().deliveries(id).await?;
+    let webhooks = request.company.webhooks().list().await?;
+    let about = recorded::subject(request, &event.kind, EventSubject::read(&event.body).as_ref());
+    let body = html! {
+        p { a href=(request.link("/events")) { "← " (request.pick("Events", "Événements")) } }
+        h1 { (event.kind) }
+        dl.facts {
+            div { dt { (request.pick("About", "Objet")) } dd { (about) } }
+            div { dt { (request.pick("When", "Quand")) } dd { (request.clock().show(event.timestamp)) } }
+            div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (id) } } }
+        }
+        h2 { (request.pick("Deliveries", "Envois")) }
+        @if deliveries.is_empty() {
+            p { (request.pick("No webhook subscribed to it.", "Aucun webhook n’y était abonné.")) }
+        } @else {
+            table.cards {
+                caption { (request.pick("To whom it went", "À qui il a été envoyé")) }
+                thead { tr {
+                    th scope="col" { (request.pick("Receiver", "Récepteur")) }
+                    th scope="col" { (request.pick("State", "État")) }
+                    th.figure scope="col" { (request.pick("Attempts", "Tentatives")) }
+                } }
+                tbody { @for delivery in &deliveries { (delivered(request, delivery, &webhooks)) } }
+            }
+        }
+        (recorded::payload(request, &event.body))
+    };
+    Ok(Content::new(event.kind, Chapter::Events, body))
+}
+
+fn delivered(request: &PageRequest<'_>, delivery: &DeliveryRecord, webhooks: &[Webhook]) -> Markup {
+    let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
+    let webhook = webhooks.iter().find(|webhook| webhook.id == delivery.webhook);
+    html! {
+        tr {
+            td data-name=(request.pick("Receiver", "Récepteur")) {
+                @if let Some(webhook) = webhook { a href=(request.link(address)) { (webhook.url) } } @else {
+                    (request.pick("a removed webhook", "un webhook supprimé")) " " code { (delivery.webhook) }
+                }
+            }
+            td data-name=(request.pick("State", "État")) { (recorded::state(request, delivery)) }
+            td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The page of the history: who did what, and when.
+
+mod words;
+
+use invoicing_core::{Invalid, parse_uuid};
+use maud::{Markup, html};
+
+use super::error::PageError;
+use super::layout::{Chapter, Content};
+use super::paging::{ITEMS, List};
+use super::request::PageRequest;
+use crate::page::HistoryQuery;
+use crate::store::history::HistoryRecord;
+use crate::store::webhooks::Webhook;
+use words::Entry;
+
+/// `GET /history`. `record`: only what was done to the record with this identifier.
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let list = List { path: "/history".to_owned(), filters: &["record"] };
+    let query = query(request)?;
+    let page = request.company.history().page(&query, ITEMS).await?;
+    let webhooks = request.company.webhooks().list().await?;
+    let title = request.pick("History", "Historique");
+    let body = html! {
+        h1 { (title) }
+        p { (request.pick(
+            "What was done with a name: in these pages, or elsewhere in the application.",
+            "Ce qui a été fait sous un nom : dans ces pages ou ailleurs dans l’application.",
+        )) }
+        @if let Some(record) = query.subject {
+            p {
+                (request.pick("Only of the record", "Uniquement pour l’enregistrement")) " " code { (record) } ". "
+                a href=(request.link(&list.path)) { (request.pick("Show all", "Tout afficher")) }
+            }
+        }
+        @if page.items.is_empty() {
+            (list.nothing(request, page.next.is_some()))
+        } @else {
+            table.cards {
+                caption { (request.pick("Latest first", "Du plus récent au plus ancien")) }
+                thead { tr {
+                    th scope="col" { (request.pick("When", "Quand")) }
+                    th scope="col" { (request.pick("Who", "Qui")) }
+                    th scope="col" { (request.pick("What", "Quoi")) }
+                    th scope="col" { (request.pick("Record", "Enregistrement")) }
+                } }
+                tbody { @for record in &page.items { (row(request, record, &webhooks)) } }
+            }
+        }
+        (list.links(request, page.next))
+    };
+    Ok(Content::new(title, Chapter::History, body))
+}
+
+fn query(request: &PageRequest<'_>) -> Result<HistoryQuery, Invalid> {
+    let id = |text| parse_uuid(text).ok_or_else(|| Invalid::new("record", "must be an identifier"));
+    Ok(HistoryQuery {
+        subject: request.form.given("record").map(id).transpose()?,
+        before: List::before(request)?,
+    })
+}
+
+fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) -> Markup {
+    let entry = Entry::of(request.language, record);
+    html! {
+        tr {
+            td data-name=(request.pick("When", "Quand")) { (request.clock().show(record.at)) }
+            td data-name=(request.pick("Who", "Qui")) { (record.actor) }
+            td data-name=(request.pick("What", "Quoi")) {
+                (entry.what) @if let Some(more) = &entry.more { " " span.soft { (more) } }
+            }
+            td data-name=(request.pick("Record", "Enregistrement")) {
+                (subject(request, record, &entry, webhooks)) " "
+                @if request.form.given("record").is_none() {
+                    a.soft href=(request.link(format!("/history?record={}", record.subject))) {
+                        (request.pick("its history", "son historique"))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The name of the record, with a link where it has a page.
+fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, webhooks: &[Webhook]) -> Markup {
+    let action = record.action.to_string();
+    match action.split('.').next().unwrap_or_default() {
+        "webhook" | "deliveries" => match webhooks.iter().find(|webhook| webhook.id.0 == record.subject) {
+            Some(webhook) => html! {
+                a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
+            },
+            None => html! { (request.pick("a removed webhook", "un webhook supprimé")) },
+        },
+        "quote" | "signing_link" => html! {
+            a href=(request.link(format!("/quotes/{}", record.subject))) { (entry.name.as_deref().unwrap_or("–")) }
+        },
+        "company" => html! { (request.record.name) },
+        _ => match &entry.name {
+            Some(name) => html! { (name) },
+            None => html! { code { (record.subject) } },
+        },
+    }
+}

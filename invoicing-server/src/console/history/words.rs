@@ -1,0 +1,134 @@
+//! The actions of the history, in words.
+
+use invoicing_core::OpenEnum;
+
+use crate::console::Language;
+use crate::store::history::{HistoryAction, HistoryRecord};
+
+/// What a row of the history says.
+pub(super) struct Entry {
+    pub(super) what: String,
+    /// What belongs to the action, such as how many deliveries were sent again.
+    pub(super) more: Option<String>,
+    /// What the record was called.
+    pub(super) name: Option<String>,
+}
+
+impl Entry {
+    pub(super) fn of(language: Language, record: &HistoryRecord) -> Self {
+        let detail = record.detail.clone();
+        let Some(action) = record.action.known() else {
+            // A later version has done it.
+            return Self { what: record.action.to_string(), more: None, name: Some(detail) };
+        };
+        let (english, french) = texts(action);
+        let what = language.pick(english, french).to_owned();
+        match action {
+            HistoryAction::WebhookRotated => Self { what, more: overlap(language, &detail), name: None },
+            action if says_more(action) => Self { what, more: Some(detail), name: None },
+            _ => Self { what, more: None, name: Some(detail).filter(|name| !name.is_empty()) },
+        }
+    }
+}
+
+/// Whether the detail is no name of the record.
+fn says_more(action: HistoryAction) -> bool {
+    matches!(
+        action,
+        HistoryAction::CompanyPlanSet
+            | HistoryAction::CompanyAutomaticInvoicingSet
+            | HistoryAction::InvoicePaymentEntered
+            | HistoryAction::InvoicePaymentReversed
+            | HistoryAction::ProjectMoved
+            | HistoryAction::WebhookRegistered
+            | HistoryAction::WebhookChanged
+            | HistoryAction::WebhookRemoved
+            | HistoryAction::DeliveriesReplayed
+    )
+}
+
+/// How long both secrets sign, from the seconds of a detail.
+fn overlap(language: Language, detail: &str) -> Option<String> {
+    let seconds: u64 = detail.parse().ok()?;
+    let name = language.pick("overlap:", "recouvrement :");
+    Some(match seconds {
+        0 => language.pick("without an overlap", "sans recouvrement").to_owned(),
+        seconds if seconds % 3_600 == 0 => format!("{name} {} h", seconds / 3_600),
+        seconds => format!("{name} {seconds} s"),
+    })
+}
+
+/// What was done, in English and in French.
+const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
+    match action {
+        HistoryAction::CompanyPlanSet => ("Set the plan", "A changé la formule"),
+        HistoryAction::CompanyIdentitySet => {
+            ("Changed the particulars of the company", "A modifié les mentions de l’entreprise")
+        }
+        HistoryAction::CompanyAutomaticInvoicingSet => {
+            ("Switched the automatic conversion", "A réglé la conversion automatique")
+        }
+        HistoryAction::ClientCreated => ("Created a client", "A créé un client"),
+        HistoryAction::ClientChanged => ("Changed a client", "A modifié un client"),
+        HistoryAction::QuoteCreated => ("Created a quote", "A créé un devis"),
+        HistoryAction::QuoteImported => ("Imported a quote", "A importé un devis"),
+        HistoryAction::QuoteEdited => ("Edited a quote", "A modifié un devis"),
+        HistoryAction::QuoteSent => ("Sent a quote", "A envoyé un devis"),
+        HistoryAction::QuoteAccepted => ("Marked a quote accepted", "A marqué un devis accepté"),
+        HistoryAction::QuoteRejected => ("Rejected or discarded a quote", "A refusé ou abandonné un devis"),
+        HistoryAction::QuoteLinked => {
+            ("Linked a quote to another system, or unlinked it", "A lié ou délié un devis d’un autre système")
+        }
+        HistoryAction::SigningLinkMade => ("Made a signing link", "A créé un lien de signature"),
+        HistoryAction::SigningLinkRevoked => ("Revoked a signing link", "A révoqué un lien de signature"),
+        HistoryAction::InvoiceCreated => {
+            ("Converted a quote to an invoice", "A converti un devis en facture")
+        }
+        HistoryAction::InvoiceIssued => ("Issued an invoice", "A émis une facture"),
+        HistoryAction::InvoicePaymentEntered => ("Entered a payment", "A saisi un paiement"),
+        HistoryAction::InvoicePaymentReversed => ("Reversed a payment", "A annulé un paiement"),
+        HistoryAction::InvoiceMarkedPaid => ("Marked an invoice paid", "A marqué une facture payée"),
+        HistoryAction::InvoiceCanceled => ("Cancelled an invoice", "A annulé une facture"),
+        HistoryAction::ProjectCreated => ("Opened a project", "A ouvert un chantier"),
+        HistoryAction::ProjectMoved => ("Moved a project", "A fait avancer un chantier"),
+        HistoryAction::WebhookRegistered => ("Registered a webhook", "A enregistré un webhook"),
+        HistoryAction::WebhookChanged => ("Changed a webhook", "A modifié un webhook"),
+        HistoryAction::WebhookDisabled => ("Disabled a webhook", "A désactivé un webhook"),
+        HistoryAction::WebhookEnabled => ("Enabled a webhook", "A activé un webhook"),
+        HistoryAction::WebhookRotated => {
+            ("Rotated the secret of a webhook", "A renouvelé le secret d’un webhook")
+        }
+        HistoryAction::WebhookOverlapEnded => {
+            ("Ended the old secret of a webhook", "A révoqué l’ancien secret d’un webhook")
+        }
+        HistoryAction::WebhookRemoved => ("Removed a webhook", "A supprimé un webhook"),
+        HistoryAction::WebhookPinged => ("Sent a test", "A envoyé un test"),
+        HistoryAction::DeliveriesReplayed => {
+            ("Sent deliveries again, how many:", "A renvoyé des envois, au nombre de :")
+        }
+        HistoryAction::KeyIssued => ("Issued an API key", "A émis une clé d’API"),
+        HistoryAction::KeyRevoked => ("Revoked an API key", "A révoqué une clé d’API"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_actions_read_alike() {
+        for text in [|action: HistoryAction| texts(action).0, |action: HistoryAction| texts(action).1] {
+            let mut all: Vec<_> = HistoryAction::ALL.iter().map(|action| text(*action)).collect();
+            all.sort_unstable();
+            assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
+        }
+    }
+
+    #[test]
+    fn an_overlap_is_given_in_hours() {
+        assert_eq!(overlap(Language::English, "86400").unwrap(), "overlap: 24 h");
+        assert_eq!(overlap(Language::English, "5400").unwrap(), "overlap: 5400 s");
+        assert_eq!(overlap(Language::French, "0").unwrap(), "sans recouvrement");
+        assert_eq!(overlap(Language::English, "x"), None);
+    }
+}

@@ -1,0 +1,104 @@
+//! What pages show of recorded events: their kind, the record that each is about, the payload, and what became of a
+//! delivery.
+
+use std::str::FromStr;
+
+use invoicing_core::{DeliveryStatus, EventKind, Invalid};
+use maud::{Markup, html};
+
+use super::request::PageRequest;
+use crate::page::RecordedKind;
+use crate::store::deliveries::DeliveryRecord;
+use crate::store::event_subjects::EventSubject;
+use crate::store::skipping::{DISABLED, REMOVED};
+
+/// How many characters of a payload are shown.
+const PAYLOAD_CHARS: usize = 500;
+
+/// A filter that was chosen; `None` for all.
+pub(super) fn chosen<T: FromStr<Err = Invalid>>(
+    request: &PageRequest<'_>,
+    name: &'static str,
+) -> Result<Option<T>, Invalid> {
+    request
+        .form
+        .given(name)
+        .map(|text| text.parse().map_err(|wrong: Invalid| wrong.in_field(name)))
+        .transpose()
+}
+
+/// A field with the kinds of events.
+pub(super) fn kinds(request: &PageRequest<'_>) -> Markup {
+    let kinds = EventKind::ALL.iter().map(|kind| RecordedKind::from(*kind)).chain([RecordedKind::Ping]);
+    html! {
+        div {
+            label for="kind" { (request.pick("Event", "Événement")) }
+            select #kind name="kind" {
+                option value="" { (request.pick("all", "tous")) }
+                @for kind in kinds {
+                    option value=(kind) selected[request.form.text("kind") == kind.as_str()] { (kind) }
+                }
+            }
+        }
+    }
+}
+
+/// The record that an event is about, with a link where it has a page.
+pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&EventSubject>) -> Markup {
+    let Some(subject) = subject else { return Markup::default() };
+    if kind == RecordedKind::Ping.as_str() {
+        return html! { (request.pick("a test", "un test")) };
+    }
+    let unnamed = || request.pick("not numbered yet", "pas encore numéroté");
+    let name = subject.name.as_deref().unwrap_or_else(unnamed);
+    html! {
+        @if kind.starts_with("quote.") {
+            a href=(request.link(format!("/quotes/{}", subject.id))) { (name) }
+        } @else { (name) }
+        @if let Some(client) = &subject.client { " " span.soft { (client) } }
+    }
+}
+
+/// The beginning of what was sent.
+pub(super) fn payload(request: &PageRequest<'_>, body: &str) -> Markup {
+    let shown = body.char_indices().nth(PAYLOAD_CHARS).map_or(body, |(end, _)| &body[..end]);
+    html! {
+        h2 { (request.pick("Payload", "Contenu")) }
+        @if shown.len() < body.len() {
+            p.hint { (request.pick("The first 500 characters.", "Les 500 premiers caractères.")) }
+        }
+        pre.payload tabindex="0" { code { (shown) } }
+    }
+}
+
+/// The state of a delivery, in words.
+pub(super) fn state(request: &PageRequest<'_>, delivery: &DeliveryRecord) -> Markup {
+    let class = match delivery.status {
+        DeliveryStatus::Delivered => "good",
+        DeliveryStatus::Pending => "wait",
+        _ => "bad",
+    };
+    html! {
+        span class={ "state " (class) } { (word(request, delivery.status)) }
+        @if let Some(reason) = &delivery.reason { " " span.soft { (why_skipped(request, reason)) } }
+    }
+}
+
+/// A state, in a word.
+pub(super) fn word<'t>(request: &PageRequest<'_>, status: DeliveryStatus) -> &'t str {
+    match status {
+        DeliveryStatus::Pending => request.language.pick("Waiting", "En attente"),
+        DeliveryStatus::Delivered => request.language.pick("Delivered", "Livré"),
+        DeliveryStatus::Failed => request.language.pick("Failed", "Échec"),
+        DeliveryStatus::Skipped => request.language.pick("Not sent", "Non envoyé"),
+        other => other.as_str(),
+    }
+}
+
+fn why_skipped<'t>(request: &PageRequest<'_>, reason: &'t str) -> &'t str {
+    match reason {
+        DISABLED => request.language.pick("the webhook was disabled", "le webhook était désactivé"),
+        REMOVED => request.language.pick("the webhook was removed", "le webhook a été supprimé"),
+        other => other,
+    }
+}

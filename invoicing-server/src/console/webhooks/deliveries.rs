@@ -1,0 +1,163 @@
+//! The deliveries of a webhook, in pages, by state, kind and time.
+
+use invoicing_core::{DeliveryStatus, Invalid, Timestamp, WebhookId};
+use maud::{Markup, html};
+
+use super::done::done;
+use crate::console::Action;
+use crate::console::error::PageError;
+use crate::console::layout::{Chapter, Content};
+use crate::console::paging::{ITEMS, List};
+use crate::console::recorded;
+use crate::console::request::PageRequest;
+use crate::page::DeliveryQuery;
+use crate::store::delivery_pages::{DeliveryItem, NextAttempt};
+use crate::store::webhooks::Webhook;
+
+/// `GET /webhooks/{id}/deliveries`.
+pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let id: WebhookId = request.id()?;
+    let webhook = request.company.webhooks().get(id).await?;
+    let list =
+        List { path: format!("/webhooks/{id}/deliveries"), filters: &["status", "kind", "from", "until"] };
+    let page = request.company.webhooks().deliveries(id, &query(request)?, ITEMS).await?;
+    let title = request.pick("Deliveries", "Envois");
+    let body = html! {
+        p { a href=(request.link(format!("/webhooks/{id}"))) { "← " (webhook.url) } }
+        h1 { (title) }
+        (done(request))
+        @if request.allows(Action::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }
+        (filters(request, &list))
+        @if page.items.is_empty() {
+            (list.nothing(request, page.next.is_some()))
+        } @else {
+            table.cards {
+                caption { (request.pick("Newest first", "Du plus récent au plus ancien")) }
+                thead { tr {
+                    th scope="col" { (request.pick("Event", "Événement")) }
+                    th scope="col" { (request.pick("About", "Objet")) }
+                    th scope="col" { (request.pick("Created", "Créé")) }
+                    th scope="col" { (request.pick("State", "État")) }
+                    th.figure scope="col" { (request.pick("Attempts", "Tentatives")) }
+                    th scope="col" { (request.pick("Next attempt", "Prochaine tentative")) }
+                } }
+                tbody { @for item in &page.items { (row(request, item)) } }
+            }
+        }
+        (list.links(request, page.next))
+    };
+    Ok(Content::new(title, Chapter::Webhooks, body))
+}
+
+fn row(request: &PageRequest<'_>, item: &DeliveryItem) -> Markup {
+    let delivery = &item.delivery;
+    let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
+    html! {
+        tr {
+            td data-name=(request.pick("Event", "Événement")) { a href=(request.link(address)) { (item.kind) } }
+            td data-name=(request.pick("About", "Objet")) {
+                (recorded::subject(request, &item.kind, item.subject.as_ref()))
+            }
+            td data-name=(request.pick("Created", "Créé")) { (request.clock().show(item.timestamp)) }
+            td data-name=(request.pick("State", "État")) { (recorded::state(request, delivery)) }
+            td.figure data-name=(request.pick("Attempts", "Tentatives")) { (delivery.attempts) }
+            td data-name=(request.pick("Next attempt", "Prochaine tentative")) {
+                @if let Some(next) = item.next_attempt { (next_attempt(request, next)) } @else { "–" }
+            }
+        }
+    }
+}
+
+/// When the next attempt is due.
+pub(super) fn next_attempt(request: &PageRequest<'_>, next: NextAttempt) -> Markup {
+    match next {
+        NextAttempt::InFlight => html! { (request.pick("under way", "en cours")) },
+        NextAttempt::DueAt(at) => request.clock().show(at),
+    }
+}
+
+/// What the query asks for.
+fn query(request: &PageRequest<'_>) -> Result<DeliveryQuery, Invalid> {
+    Ok(DeliveryQuery {
+        status: recorded::chosen(request, "status")?,
+        kind: recorded::chosen(request, "kind")?,
+        from: instant(request, "from")?,
+        until: instant(request, "until")?,
+        before: List::before(request)?,
+    })
+}
+
+/// The time that a field holds.
+pub(super) fn instant(request: &PageRequest<'_>, field: &'static str) -> Result<Option<Timestamp>, Invalid> {
+    let read = |text: &str| request.clock().read_local(text).map_err(|wrong| wrong.in_field(field));
+    request.form.given(field).map(read).transpose()
+}
+
+fn filters(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
+    let time = |name: &str, label: &str| {
+        html! {
+            div {
+                label for=(name) { (label) }
+                input id=(name) name=(name) type="datetime-local" value=(request.form.text(name))
+                    aria-describedby="zone";
+            }
+        }
+    };
+    html! {
+        details open[list.is_narrowed(request)] {
+            summary { (request.pick("Filter", "Filtrer")) }
+            form method="get" action=(request.link(&list.path)) {
+                div.fields {
+                    (states(request))
+                    (recorded::kinds(request))
+                    (time("from", request.pick("From", "Depuis")))
+                    (time("until", request.pick("Before", "Avant")))
+                }
+                p.hint #zone {
+                    (request.pick("Times are those of the zone", "Les heures sont celles du fuseau")) " "
+                    (request.clock().zone()) "."
+                }
+                p.actions {
+                    button { (request.pick("Show", "Afficher")) }
+                    @if list.is_narrowed(request) {
+                        a href=(request.link(&list.path)) { (request.pick("Show all", "Tout afficher")) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn states(request: &PageRequest<'_>) -> Markup {
+    html! {
+        div {
+            label for="status" { (request.pick("State", "État")) }
+            select #status name="status" {
+                option value="" { (request.pick("all", "tous")) }
+                @for status in DeliveryStatus::ALL {
+                    option value=(status) selected[request.form.text("status") == status.as_str()] {
+                        (recorded::word(request, *status))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Leads to the replay, or says what is in its way.
+fn replay_what_failed(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
+    html! {
+        @if webhook.disabled.is_none() {
+            p.actions {
+                a.button.plain href=(request.link(format!("/webhooks/{}/replay", webhook.id))) {
+                    (request.pick("Send again what failed since…", "Renvoyer ce qui a échoué depuis…"))
+                }
+            }
+        } @else {
+            p.hint { (request.pick(
+                "The webhook is disabled. Enable it to send again what failed.",
+                "Le webhook est désactivé. Activez-le pour renvoyer ce qui a échoué.",
+            )) }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! One delivery with its attempts, and its replay.
+
+use invoicing_core::{DeliveryStatus, EventId, WebhookId};
+use maud::{Markup, html};
+
+use super::deliveries::next_attempt;
+use super::done::done;
+use super::failure;
+use crate::console::Action;
+use crate::console::error::PageError;
+use crate::console::layout::{Chapter, Content};
+use crate::console::recorded;
+use crate::console::request::{PageRequest, PageResult};
+use crate::store::deliveries::AttemptRecord;
+use crate::store::delivery_pages::{DeliveryDetail, NextAttempt};
+
+/// `GET /webhooks/{id}/deliveries/{event}`.
+pub(in crate::console) async fn delivery(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let (id, event): (WebhookId, EventId) = (request.id()?, request.param("event")?);
+    let webhook = request.company.webhooks().get(id).await?;
+    let detail = request.company.webhooks().delivery(id, event).await?;
+    let (item, delivery) = (&detail.item, &detail.item.delivery);
+    let about = recorded::subject(request, &item.kind, item.subject.as_ref());
+    let title = format!("{} {}", request.pick("Delivery of", "Envoi de"), item.kind);
+    let can_be_sent_again = matches!(delivery.status, DeliveryStatus::Failed | DeliveryStatus::Skipped)
+        && webhook.disabled.is_none()
+        && request.allows(Action::ReplayDeliveries);
+    let body = html! {
+        p {
+            a href=(request.link(format!("/webhooks/{id}/deliveries"))) {
+                "← " (request.pick("Deliveries", "Envois"))
+            }
+        }
+        h1 { (title) }
+        (done(request))
+        dl.facts {
+            div { dt { (request.pick("State", "État")) } dd { (recorded::state(request, delivery)) } }
+            div { dt { (request.pick("About", "Objet")) } dd { (about) } }
+            div { dt { (request.pick("Created", "Créé")) } dd { (request.clock().show(item.timestamp)) } }
+            div { dt { (request.pick("Receiver", "Récepteur")) } dd { (webhook.url) } }
+            div {
+                dt { (request.pick("Event", "Événement")) }
+                dd { a href=(request.link(format!("/events/{event}"))) { code { (event) } } }
+            }
+        }
+        @if can_be_sent_again {
+            div.actions {
+                form method="post" action=(request.link(format!("/webhooks/{id}/deliveries/{event}/replay"))) {
+                    button { (request.pick("Send it again", "Renvoyer")) }
+                }
+            }
+        }
+        h2 { (request.pick("Attempts", "Tentatives")) }
+        (attempts(request, &detail))
+        (recorded::payload(request, &detail.body))
+    };
+    Ok(Content::new(title, Chapter::Webhooks, body))
+}
+
+/// `POST /webhooks/{id}/deliveries/{event}/replay`.
+pub(in crate::console) async fn replay_delivery(request: &PageRequest<'_>) -> PageResult {
+    let (id, event): (WebhookId, EventId) = (request.id()?, request.param("event")?);
+    let webhooks = request.company.webhooks();
+    // One that there is not is not found, rather than nothing to send.
+    webhooks.delivery(id, event).await?;
+    let queued = webhooks.replay(id, Some(event)).await?;
+    request.see(format!("/webhooks/{id}/deliveries/{event}?done=queued&count={queued}"))
+}
+
+/// The attempts of a delivery, and when the next one is due.
+pub(super) fn attempts(request: &PageRequest<'_>, detail: &DeliveryDetail) -> Markup {
+    let next = detail.item.next_attempt;
+    if detail.attempts.is_empty() && next.is_none() {
+        let text = if detail.item.delivery.attempts == 0 {
+            request.pick("There was none.", "Il n’y en a pas eu.")
+        } else {
+            request.pick("Attempts are kept for 30 days.", "Les tentatives sont conservées 30 jours.")
+        };
+        return html! { p { (text) } };
+    }
+    html! {
+        table.cards {
+            caption { (request.pick("Oldest first", "De la plus ancienne à la plus récente")) }
+            thead { tr {
+                th.figure scope="col" { (request.pick("Number", "Numéro")) }
+                th scope="col" { (request.pick("When", "Quand")) }
+                th scope="col" { (request.pick("Outcome", "Résultat")) }
+                th.figure scope="col" { (request.pick("Duration", "Durée")) }
+            } }
+            tbody {
+                @for attempt in &detail.attempts { (made(request, attempt)) }
+                @if let Some(next) = next { (to_come(request, next)) }
+            }
+        }
+    }
+}
+
+fn made(request: &PageRequest<'_>, attempt: &AttemptRecord) -> Markup {
+    let went_well = attempt.status.is_some_and(|status| (200..300).contains(&status));
+    let class = if went_well { "good" } else { "bad" };
+    html! {
+        tr {
+            td.figure data-name=(request.pick("Number", "Numéro")) { (attempt.number) }
+            td data-name=(request.pick("When", "Quand")) { (request.clock().show(attempt.at)) }
+            td data-name=(request.pick("Outcome", "Résultat")) {
+                span class={ "outcome " (class) } { (failure::outcome(request.language, attempt)) }
+            }
+            td.figure data-name=(request.pick("Duration", "Durée")) { (attempt.duration_ms) " ms" }
+        }
+    }
+}
+
+/// The attempt that a pending delivery waits for.
+fn to_come(request: &PageRequest<'_>, next: NextAttempt) -> Markup {
+    let outcome = match next {
+        NextAttempt::InFlight => Markup::default(),
+        NextAttempt::DueAt(_) => html! { span.soft { (request.pick("due", "prévue")) } },
+    };
+    html! {
+        tr {
+            td.figure data-name=(request.pick("Number", "Numéro")) { (request.pick("next", "prochaine")) }
+            td data-name=(request.pick("When", "Quand")) { (next_attempt(request, next)) }
+            td data-name=(request.pick("Outcome", "Résultat")) { (outcome) }
+            td.figure data-name=(request.pick("Duration", "Durée")) {}
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! The list of webhooks, each with its state and how its deliveries went of late.
+
+use maud::{Markup, html};
+
+use super::done::done;
+use crate::console::Action;
+use crate::console::error::PageError;
+use crate::console::layout::{Chapter, Content};
+use crate::console::request::PageRequest;
+use crate::store::day_counts::{DayCounts, MOST_FAILED};
+use crate::store::webhooks::{DisabledReason, Webhook};
+
+const MINUTE_MS: i64 = 60 * 1_000;
+const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
+
+/// `GET /webhooks`.
+pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let webhooks = request.company.webhooks().list().await?;
+    let counts = request.company.webhooks().day_counts().await?;
+    let body = html! {
+        h1 { "Webhooks" }
+        (done(request))
+        @if webhooks.is_empty() {
+            p { (request.pick("No webhook is registered yet.", "Aucun webhook n’est enregistré.")) }
+        } @else {
+            table.cards {
+                caption { (request.pick("Receivers of events", "Récepteurs des événements")) }
+                thead { tr {
+                    th scope="col" { (request.pick("Address", "Adresse")) }
+                    th scope="col" { (request.pick("State", "État")) }
+                    th.figure scope="col" { (request.pick("Delivered", "Livrés")) }
+                    th.figure scope="col" { (request.pick("Failed", "Échecs")) }
+                    th scope="col" { (request.pick("Events", "Événements")) }
+                } }
+                tbody { @for webhook in &webhooks { (row(request, webhook, &counts)) } }
+            }
+            (counted(request, &counts))
+        }
+        @if request.allows(Action::ManageWebhooks) {
+            p.actions {
+                a.button href=(request.link("/webhooks/new")) { (request.pick("Register a webhook", "Enregistrer un webhook")) }
+            }
+        }
+    };
+    Ok(Content::new("Webhooks", Chapter::Webhooks, body))
+}
+
+/// From when on deliveries are counted.
+fn counted(request: &PageRequest<'_>, counts: &DayCounts) -> Markup {
+    let is_shorter = counts.since > request.now.plus_millis(MINUTE_MS - DAY_MS);
+    html! {
+        p.hint {
+            (request.pick(
+                "Counted is what ended within 24 hours.",
+                "Sont comptés les envois terminés depuis 24 heures.",
+            ))
+            @if is_shorter {
+                " " (request.pick("Those delivered are counted since", "Ceux qui ont été livrés le sont depuis le"))
+                " " (request.clock().show(counts.since)) "."
+            }
+        }
+    }
+}
+
+fn row(request: &PageRequest<'_>, webhook: &Webhook, counts: &DayCounts) -> Markup {
+    // One that was registered between the two reads has no counts yet.
+    let day = counts.webhooks.iter().find(|day| day.webhook == webhook.id);
+    let (delivered, failed) = day.map_or((0, 0), |day| (day.delivered, day.failed));
+    let failed_ones = request.link(format!("/webhooks/{}/deliveries?status=failed", webhook.id));
+    let events = webhook.events.iter().map(|kind| kind.as_str()).collect::<Vec<_>>().join(", ");
+    html! {
+        tr {
+            td data-name=(request.pick("Address", "Adresse")) {
+                a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
+            }
+            td data-name=(request.pick("State", "État")) { (state(request, webhook)) }
+            td.figure data-name=(request.pick("Delivered", "Livrés")) { (delivered) }
+            td.figure data-name=(request.pick("Failed", "Échecs")) {
+                @if failed == 0 { "0" } @else {
+                    a href=(failed_ones) { (failed) @if failed >= MOST_FAILED { "+" } }
+                }
+            }
+            td data-name=(request.pick("Events", "Événements")) { (events) }
+        }
+    }
+}
+
+/// Whether it is enabled, and why and since when not.
+pub(super) fn state(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
+    let Some((at, reason)) = webhook.disabled else {
+        return html! {
+            span.state.good { (request.pick("Enabled", "Actif")) }
+            @if webhook.consecutive_failures > 0 {
+                " " span.soft { (webhook.consecutive_failures) " " (request.pick("failures in a row", "échecs de suite")) }
+            }
+        };
+    };
+    let why = match reason {
+        DisabledReason::Manual => request.pick("by hand", "à la main"),
+        DisabledReason::Failures => request.pick("after 10 failures in a row", "après 10 échecs de suite"),
+    };
+    html! {
+        span.state.bad { (request.pick("Disabled", "Désactivé")) } " "
+        span.soft { (why) ", " (request.clock().show(at)) }
+    }
+}

@@ -1,0 +1,96 @@
+//! What events are about, as their bodies say, so that a page of them names the records.
+
+use std::collections::HashMap;
+
+use invoicing_core::EventId;
+use serde::Deserialize;
+use sqlx::FromRow;
+use uuid::Uuid;
+
+use super::events::EventTable;
+use super::query::Sql;
+use crate::Error;
+
+/// The record that an event is about, as it was named then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EventSubject {
+    /// Identifier of the quote, the invoice or the project; of a test, that of its webhook.
+    pub id: Uuid,
+    /// Number of the quote or the invoice, name of the project. An invoice has no number before it is issued, a test none.
+    pub name: Option<String>,
+    /// Name of the client.
+    pub client: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Body {
+    data: Data,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Data {
+    id: Uuid,
+    number: Option<String>,
+    name: Option<String>,
+    client_name: Option<String>,
+}
+
+#[derive(FromRow)]
+struct BodyRow {
+    id: Uuid,
+    body: String,
+}
+
+impl EventSubject {
+    /// `None` where the body of another version names no record like this.
+    pub(crate) fn read(body: &str) -> Option<Self> {
+        let Body { data } = serde_json::from_str(body).ok()?;
+        Some(Self { id: data.id, name: data.number.or(data.name), client: data.client_name })
+    }
+}
+
+impl EventTable<'_> {
+    /// What some events are about. Reads each by its key, as a page of them is small.
+    pub(super) async fn subjects(
+        &mut self,
+        events: &Vec<Uuid>,
+    ) -> Result<HashMap<EventId, EventSubject>, Error> {
+        const BODIES: Sql = Sql {
+            sqlite: "
+                SELECT e.id, e.body FROM json_each($2) j
+                CROSS JOIN event e ON e.company_id = $1 AND e.id = unhex(j.value)",
+            // The limit makes the planner look the events up one by one.
+            postgres:
+                "
+                SELECT e.id, e.body FROM unnest($2::uuid[]) AS j(id)
+                CROSS JOIN LATERAL (SELECT id, body FROM event WHERE company_id = $1 AND id = j.id LIMIT 1) e",
+        };
+        let rows: Vec<BodyRow> = self.0.query(BODIES, &[events]).fetch_all().await?;
+        let named = rows.iter().filter_map(|row| Some((EventId(row.id), EventSubject::read(&row.body)?)));
+        Ok(named.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_names_its_record() {
+        let id = "01a09f52-9901-7001-bb1c-ab70f0551d8f";
+        let read = |fields: &str| EventSubject::read(&format!("{{\"data\":{{\"id\":\"{id}\"{fields}}}}}"));
+        let of = |name: Option<&str>, client: Option<&str>| {
+            let text = |text: Option<&str>| text.map(str::to_owned);
+            Some(EventSubject { id: id.parse().unwrap(), name: text(name), client: text(client) })
+        };
+        assert_eq!(read(r#","number":"DEV-1","clientName":"A""#), of(Some("DEV-1"), Some("A")));
+        assert_eq!(read(r#","number":null,"clientName":"A""#), of(None, Some("A")));
+        assert_eq!(read(r#","name":"Kitchen","clientName":null"#), of(Some("Kitchen"), None));
+        assert_eq!(read(r#","message":"a test""#), of(None, None));
+        for other in ["", "{}", "{\"data\":{}}", "{\"data\":{\"id\":1}}"] {
+            assert_eq!(EventSubject::read(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The page of the history: who did what, in words.
+
+use http::StatusCode;
+use invoicing_core::{NewClient, Plan};
+use invoicing_server::{Language, Role, Session, SignInDecision};
+use invoicing_tests::{World, on_each_database};
+
+use super::Browser;
+use crate::support::hook;
+
+#[on_each_database]
+async fn what_was_done_is_read_with_its_name_and_its_record() {
+    let world = World::new().await;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    assert!(browser.get("/history").await.html.contains("Nothing yet."));
+    let form = [("url", "http://127.0.0.1:8/hook"), ("events", "quote.created")];
+    browser.post("/webhooks", &form).await;
+    let id = world.company.webhooks().list().await.unwrap()[0].id;
+    browser.post(&format!("/webhooks/{id}/rotate"), &[("overlap", "24")]).await;
+    let host = world.company.acting_as("Léa <b>").unwrap();
+    host.clients().create(&NewClient::named("Lefèvre & Cie")).await.unwrap();
+
+    let shown = browser.get("/history").await.html;
+    for part in [
+        "Anna",
+        "Léa &lt;b&gt;",
+        "Registered a webhook",
+        "Rotated the secret of a webhook <span class=\"soft\">overlap: 24 h</span>",
+        "Created a client",
+        "Lefèvre &amp; Cie",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.contains(&format!("/webhooks/{id}\">http://127.0.0.1:8/hook</a>")), "{shown}");
+    let session = Session::new(world.company.id(), "Anna", Role::ReadOnly).language(Language::French);
+    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    assert!(french.get("/history").await.html.contains("A renouvelé le secret d’un webhook"));
+
+    let of_webhook = browser.get(&format!("/history?record={id}")).await.html;
+    assert!(of_webhook.contains("Registered a webhook") && !of_webhook.contains("Created a client"));
+    browser.post(&format!("/webhooks/{id}/remove"), &[]).await;
+    let shown = browser.get("/history").await.html;
+    assert!(shown.contains("Removed a webhook") && !shown.contains(&format!("/webhooks/{id}\"")), "{shown}");
+    assert_eq!(browser.get("/history?record=x").await.status, StatusCode::BAD_REQUEST);
+}
+
+#[on_each_database]
+async fn pages_hold_each_change_once() {
+    let world = World::new().await;
+    let id = hook(&world, "http://127.0.0.1:8/hook").await.webhook.id;
+    let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
+    for _ in 0..60 {
+        browser.post(&format!("/webhooks/{id}/test"), &[]).await;
+    }
+    let first = browser.get("/history").await;
+    let linked = first.html.matches(&format!("/history?record={id}\"")).count();
+    assert_eq!(linked, 50, "{}", first.html);
+    for path in ["/history".to_owned(), format!("/history?record={id}")] {
+        let pages = browser.pages(&path).await;
+        assert!(pages.iter().all(|page| page.html.len() < 100 * 1024));
+        let rows: Vec<_> = pages.iter().map(|page| page.html.matches("Sent a test").count()).collect();
+        assert_eq!(rows, [50, 10]);
+    }
+    let (other, _) = world.another("Other", Plan::Team).await;
+    let other = Browser::of(&world.invoicing, other.id(), Role::Full);
+    assert!(other.get(&format!("/history?record={id}")).await.html.contains("Nothing matches."));
+}
