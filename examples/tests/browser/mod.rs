@@ -92,7 +92,7 @@ fn the_whole_journey_without_a_script() {
 
 #[test]
 fn every_page_fits_is_accessible_and_changes_nothing() {
-    Database::Sqlite.run(Some(2), async || {
+    Database::Sqlite.run(Some(2), || async {
         let world = World::new().await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;
@@ -113,7 +113,7 @@ fn every_page_fits_is_accessible_and_changes_nothing() {
 
 #[test]
 fn any_prefix_will_do() {
-    Database::Sqlite.run(Some(2), async || {
+    Database::Sqlite.run(Some(2), || async {
         for prefix in ["/", "/x", "/x/y/"] {
             let world = World::new().await;
             let records = Records::create(&world).await;
@@ -126,7 +126,7 @@ fn any_prefix_will_do() {
 
 #[test]
 fn by_keyboard_alone() {
-    Database::Sqlite.run(Some(2), async || {
+    Database::Sqlite.run(Some(2), || async {
         let world = World::new().await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;
@@ -136,7 +136,7 @@ fn by_keyboard_alone() {
 
 #[test]
 fn a_form_on_another_site_is_refused() {
-    Database::Sqlite.run(Some(2), async || {
+    Database::Sqlite.run(Some(2), || async {
         let world = World::new().await;
         let records = Records::create(&world).await;
         let site = Site::start(world, "").await;

@@ -31,8 +31,8 @@ impl Records {
         let long = link(world, long_quote(world).await).await;
         let (signed, declined) = (link(world, sent(world).await).await, link(world, sent(world).await).await);
         let signature = Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.com", "Bon pour accord"));
-        world.invoicing.signing().sign(&signed, &signature).await.unwrap();
-        world.invoicing.signing().decline(&declined).await.unwrap();
+        world.invoicing.signing_links().sign(&signed, &signature).await.unwrap();
+        world.invoicing.signing_links().decline(&declined).await.unwrap();
         world.draft().await;
         world.company.keys().issue("<b>Website</b>").await.unwrap();
         let revoked = world.company.keys().issue("Old").await.unwrap();
