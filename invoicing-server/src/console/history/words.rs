@@ -1,7 +1,5 @@
 //! The actions of the history, in words.
 
-use invoicing_core::OpenEnum;
-
 use crate::console::Language;
 use crate::store::history::{HistoryAction, HistoryRecord};
 
