@@ -8,6 +8,8 @@
 //! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
 //! [`ObjectStorage`] are what it gets otherwise.
 
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) mod content;
 mod content_disposition;
 mod freeze;
 mod hash;

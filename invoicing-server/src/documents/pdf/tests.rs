@@ -423,7 +423,7 @@ proptest! {
         let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
         let read: String = lines.iter().map(|line| said(line)).collect();
         let visible = |text: &str| text.replace(' ', "");
-        prop_assert_eq!(visible(&read), visible(&sanitize::sanitize(&text).unwrap()));
+        prop_assert_eq!(visible(&read), visible(&content::sanitize::sanitize(&text).unwrap()));
     }
 }
 
