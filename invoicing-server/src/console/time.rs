@@ -1,6 +1,6 @@
 //! Instants as people read them: in the time zone of the company.
 
-use chrono::Datelike;
+use chrono::{Datelike, NaiveDate};
 use chrono_tz::Tz;
 use invoicing_core::{Company, Timestamp};
 use maud::{Markup, html};
@@ -32,12 +32,16 @@ impl Clock {
 
     pub(super) fn text(self, at: Timestamp) -> String {
         let local = at.to_chrono().with_timezone(&self.zone);
-        let months = match self.language {
-            Language::English => ENGLISH_MONTHS,
-            Language::French => FRENCH_MONTHS,
-        };
-        let (day, month, year) = (local.day(), months[local.month0() as usize], local.year());
         let (separator, time) = (self.language.pick(",", " à"), local.format("%H:%M:%S"));
-        format!("{day} {month} {year}{separator} {time}")
+        format!("{}{separator} {time}", day(self.language, local.date_naive()))
     }
+}
+
+/// `14 Sep 2026`.
+pub(super) fn day(language: Language, day: NaiveDate) -> String {
+    let months = match language {
+        Language::English => ENGLISH_MONTHS,
+        Language::French => FRENCH_MONTHS,
+    };
+    format!("{} {} {}", day.day(), months[day.month0() as usize], day.year())
 }

@@ -76,6 +76,14 @@ impl Quotes<'_> {
     }
 }
 
+#[cfg(feature = "console")]
+impl Quotes<'_> {
+    /// The last frozen document, unread, and its size in bytes.
+    pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
+        self.0.services.latest_document(self.0.id, id).await
+    }
+}
+
 impl Services {
     /// Renders and stores a document for a transaction that is about to refer to it.
     ///
@@ -120,9 +128,7 @@ impl Services {
         let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
         match latest {
             // A draft, also one that was discarded.
-            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => {
-                Err(Error::DocumentUnavailable)
-            }
+            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
             (_, Some(row)) => stored(company, quote, row),
             (status, None) => {
                 let cause = format!("{status} without a frozen document");

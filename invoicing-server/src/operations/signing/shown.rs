@@ -13,8 +13,6 @@ use crate::store::{CompanyChange, CompanyReader, Tables};
 pub(crate) struct ShownQuote {
     pub(crate) quote: Quote,
     pub(crate) document: StoredDocument,
-    /// Size of the document in bytes.
-    pub(crate) size_bytes: u64,
     pub(crate) particulars: Particulars,
     /// The document that was signed, once the quote is.
     signed: Option<ContentHash>,
@@ -51,15 +49,11 @@ impl CompanyHandle {
     }
 }
 
-async fn read(
-    tx: &mut CompanyReader<'_>,
-    id: QuoteId,
-    change: &CompanyChange,
-) -> Result<ShownQuote, Error> {
+async fn read(tx: &mut CompanyReader<'_>, id: QuoteId, change: &CompanyChange) -> Result<ShownQuote, Error> {
     let quote = tx.quotes().find(id).await?;
     let (status, latest) = tx.documents().latest(id).await?;
     let latest = latest.filter(|_| status != QuoteStatus::Draft).ok_or(Error::DocumentUnavailable)?;
-    let (document, size_bytes) = stored(change.company.id, id, latest)?;
+    let (document, _) = stored(change.company.id, id, latest)?;
     let particulars = tx.documents().latest_particulars(id).await?;
     let signed = match &quote.detail.signature {
         Some(_) => tx.signatures().find_proof(id).await?,
@@ -67,5 +61,5 @@ async fn read(
     };
     let signed = signed.map(|proof| proof.document_sha256.parse()).transpose();
     let signed = signed.map_err(|cause| Error::bad_row("proof", "document_sha256", id, cause))?;
-    Ok(ShownQuote { quote, document, size_bytes, particulars, signed, today: change.today() })
+    Ok(ShownQuote { quote, document, particulars, signed, today: change.today() })
 }
