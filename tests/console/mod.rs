@@ -1,6 +1,7 @@
-//! The settings console: who may see and change what, and the journey of a first webhook.
+//! The settings console: who may see and change what, the journey of a first webhook, and the signing page.
 
 mod access;
+mod sign;
 mod webhooks;
 
 use http::request::Parts;

@@ -21,6 +21,9 @@ mod render;
 mod signed_url;
 mod store;
 
+#[cfg(all(test, feature = "console", feature = "pdf"))]
+pub(crate) use pdf::tests as pdf_tests;
+
 pub use hash::{ContentHash, NotAHash};
 #[cfg(any(test, feature = "testing"))]
 pub use memory::MemoryStore;
