@@ -61,6 +61,7 @@ impl ConsoleContext {
             quote,
             language: Language::preferred(&head.headers),
             prefix: &self.place.path,
+            reservation,
             form,
             ip: head.extensions.get::<IpAddr>().copied(),
             user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),

@@ -3,8 +3,6 @@
 //! A long table comes in parts, each on a page of its own. The first one has the head of the document, the last one the
 //! totals and everything below them.
 
-use std::borrow::Cow;
-
 use maud::{Markup, html};
 
 use crate::documents::content::line_groups::by_lot_and_section;
@@ -197,7 +195,7 @@ fn row_html(row: &Row<'_>, currency: &str) -> Markup {
     }
 }
 
-fn cell(place: usize, text: &Cow<'_, str>) -> Markup {
+fn cell(place: usize, text: &str) -> Markup {
     let name = LABELS[place];
     if TEXTS.contains(&place) {
         return html! { td data-name=(name) dir="auto" { (visible(text)) } };

@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use invoicing_core::QuoteId;
 
+use crate::Error;
+use crate::api::byte_budget::ByteReservation;
 use crate::console::Language;
 use crate::console::error::PageError;
 use crate::console::form::Form;
@@ -19,6 +21,8 @@ pub(in crate::console) struct Visit<'r> {
     pub(in crate::console) language: Language,
     /// Where the console is: links begin with it.
     pub(in crate::console) prefix: &'r str,
+    /// The memory that the request and its answer take.
+    pub(in crate::console) reservation: &'r ByteReservation,
     /// The fields of the form, or of the query.
     pub(in crate::console) form: Form,
     /// The client's address, where the host says it.
@@ -37,6 +41,7 @@ impl Visit<'_> {
     }
 
     pub(super) async fn shown(&self) -> Result<ShownQuote, PageError> {
-        Ok(self.company.shown_quote(self.quote).await?)
+        let reserve = |bytes| self.reservation.cover(bytes).map_err(|_| Error::Overloaded);
+        Ok(self.company.shown_quote(self.quote, &reserve).await?)
     }
 }

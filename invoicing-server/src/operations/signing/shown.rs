@@ -7,6 +7,7 @@ use crate::Error;
 use crate::documents::{ContentHash, DocumentInput, Particulars, RenderDeadline, SentCopy, StoredDocument};
 use crate::operations::CompanyHandle;
 use crate::operations::documents::stored;
+use crate::store::page::Reserve;
 use crate::store::{CompanyChange, CompanyReader, Tables};
 
 /// A quote and the last document that was frozen of it, read in one snapshot: the document says what this says.
@@ -31,15 +32,19 @@ impl ShownQuote {
 }
 
 impl CompanyHandle {
-    /// What the page behind a link to this quote shows.
+    /// What the page behind a link to this quote shows, if the memory for large lines can be reserved.
     ///
     /// # Errors
     /// [`Error::DocumentUnavailable`] for a quote without a document.
-    pub(crate) async fn shown_quote(&self, id: QuoteId) -> Result<ShownQuote, Error> {
+    pub(crate) async fn shown_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<ShownQuote, Error> {
         let now = self.env().now();
         self.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
             let change = CompanyChange::new(company, last_stamp, now)?;
+            match tx.quotes().large_bytes(id).await? {
+                0 => {}
+                bytes => reserve(bytes)?,
+            }
             tx.begin_snapshot().await?;
             let read = read(&mut tx, id, &change).await;
             tx.end_snapshot().await?;
