@@ -375,7 +375,7 @@ async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
         .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(header::ACCEPT_LANGUAGE, "fr")
         .header("sec-fetch-site", "same-origin");
-    let shown = browser.ask(french.body(format!("document={hash}")).unwrap()).await;
+    let shown = browser.ask(french.body(format!("email=lea@exemple.fr&document={hash}")).unwrap()).await;
     assert!(shown.html.contains("Le nom manque") && shown.html.contains("Signer le devis"));
     assert_eq!(world.dump().await, before);
 }

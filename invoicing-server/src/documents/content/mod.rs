@@ -6,7 +6,7 @@
 
 pub(in crate::documents) mod french;
 pub(crate) mod header;
-pub(in crate::documents) mod line_groups;
+pub(crate) mod line_groups;
 pub(crate) mod line_table;
 pub(crate) mod mentions;
 pub(in crate::documents) mod sanitize;
