@@ -341,7 +341,20 @@ impl Invoicing {
         settings: crate::console::ConsoleSettings,
         sign_in: impl crate::console::SignIn,
     ) -> Result<crate::console::Console, SettingError> {
-        crate::console::Console::new(Arc::clone(&self.0.api), settings, sign_in)
+        crate::console::Console::new(Arc::clone(&self.0.api), settings, Some(Box::new(sign_in)))
+    }
+
+    /// The page behind signing links alone, without the rest of the console: `/sign/{token}` below the base URL. Every other
+    /// path but those of its style, script and logo is 404.
+    ///
+    /// # Errors
+    /// [`SettingError`] for settings that are not usable.
+    #[cfg(feature = "console")]
+    pub fn signing_page(
+        &self,
+        settings: crate::console::ConsoleSettings,
+    ) -> Result<crate::console::Console, SettingError> {
+        crate::console::Console::new(Arc::clone(&self.0.api), settings, None)
     }
 
     /// What delivers webhooks, once the host runs it: by itself, or with everything else by [`run`](Self::run).

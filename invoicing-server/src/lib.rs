@@ -202,8 +202,8 @@ pub use object_store;
 pub use open_error::OpenError;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, History, Invoices, IssuedKey, KeyUsage, Keys,
-    NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, RegisteredWebhook,
-    ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange,
+    NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, Refusal,
+    RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange,
     Webhooks,
 };
 pub use page::{

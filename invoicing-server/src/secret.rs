@@ -49,10 +49,15 @@ pub(crate) fn sha256(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// Whether a text has the form of an API key: `isk_` and 43 base64url characters.
-pub(crate) fn is_api_key(text: &str) -> bool {
+/// Whether a text has the form of a secret with this prefix: 43 base64url characters follow it.
+pub(crate) fn has_form(prefix: &str, text: &str) -> bool {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    text.strip_prefix(API_KEY).is_some_and(|random| random.len() == 43 && random.bytes().all(is_base64url))
+    text.strip_prefix(prefix).is_some_and(|random| random.len() == 43 && random.bytes().all(is_base64url))
+}
+
+/// Whether a text has the form of an API key.
+pub(crate) fn is_api_key(text: &str) -> bool {
+    has_form(API_KEY, text)
 }
 
 /// The text up to the first secret in it, for error messages and logs.

@@ -1,9 +1,10 @@
-//! The settings console: who may see and change what, and the journey of a first webhook.
+//! The settings console: who may see and change what, the journey of a first webhook, and the signing page.
 
 mod access;
 mod deliveries;
 mod events;
 mod history;
+mod sign;
 mod webhooks;
 
 use std::fmt::Debug;

@@ -2,14 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
-use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan};
+use invoicing_core::{ClientChange, CompanyIdentity, NewClient, NewCompany, NewQuote, Plan, QuoteStatus};
 use invoicing_server::{
-    CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, RenderError,
-    Signature,
+    CompanyHandle, ContentHash, DocumentInput, DocumentRenderer, Error, Invoicing, MemoryStore, Refusal,
+    RenderError, Signature,
 };
 use invoicing_tests::{Place, World, new_quote, on_each_database};
 
-use crate::support::{refused, signature};
+use crate::support::hooked_store::HookedStore;
+use crate::support::{date, refused, signature};
 
 /// What a renderer was given, as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,10 +196,39 @@ async fn only_the_document_that_was_shown_is_signed() {
     quotes.reject(sent.summary.id).await.unwrap();
     world.company.set_identity(&identity("9 avenue d'Ailleurs")).await.unwrap();
     quotes.send(sent.summary.id, sent.summary.valid_until).await.unwrap();
+    let stale = Refusal::default().document_sha256(&shown);
+    let refusal = refused(&world, "decline", links.decline(token.reveal(), &stale)).await;
+    assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
     let stale = Signature { document_sha256: Some(shown), ..signature() };
     let refusal = refused(&world, "sign", links.sign(token.reveal(), &stale)).await;
     assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
     let shown = links.document(token.reveal()).await.unwrap().sha256;
     let fresh = Signature { document_sha256: Some(shown), ..signature() };
     links.sign(token.reveal(), &fresh).await.unwrap();
+}
+
+/// Rules: QUOTE-15
+#[on_each_database]
+async fn what_is_sent_again_while_a_signature_is_made_is_not_signed_instead() {
+    let (world, store) = HookedStore::world().await;
+    let sent = world.sent().await;
+    let id = sent.summary.id;
+    let token = world.company.quotes().signing_link(id).await.unwrap();
+    let links = world.invoicing.signing_links();
+    let shown = links.document(token.reveal()).await.unwrap().sha256;
+    // The signed copy is stored already, as the quote is refused and sent again.
+    let company = world.company.clone();
+    store.happens_next(1, move || {
+        let company = company.clone();
+        Box::pin(async move {
+            company.quotes().reject(id).await.unwrap();
+            company.quotes().send(id, Some(date("2026-12-24"))).await.unwrap();
+        })
+    });
+    let stale = signature().document_sha256(&shown);
+    let refusal = links.sign(token.reveal(), &stale).await.unwrap_err();
+    assert!(matches!(refusal, Error::Conflict(_)), "{refusal:?}");
+    let quote = world.company.quotes().get(id).await.unwrap();
+    assert_eq!((quote.summary.status, quote.detail.signature), (QuoteStatus::Sent, None));
+    assert_ne!(links.document(token.reveal()).await.unwrap().sha256, shown);
 }

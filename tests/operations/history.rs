@@ -8,7 +8,8 @@ use invoicing_core::{
     ClientChange, CompanyIdentity, EventKind, NewClient, Plan, ProjectStatus, QuoteImport, QuoteStatus,
 };
 use invoicing_server::{
-    CompanyHandle, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook, WebhookChange,
+    CompanyHandle, Error, HistoryAction, HistoryQuery, HistoryRecord, NewProject, NewWebhook, Refusal,
+    WebhookChange,
 };
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use uuid::Uuid;
@@ -66,6 +67,7 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     let link = quotes.signing_links(draft.id).await.unwrap().remove(0);
     quotes.revoke_signing_link(draft.id, &link.token_hash).await.unwrap();
     assert_eq!(last(company).await, (HistoryAction::SigningLinkRevoked, draft.id.0, number));
+    client_declines(world).await;
     quotes.reject(draft.id).await.unwrap();
     quotes.accept(draft.id).await.unwrap();
     let import = QuoteImport::new(QuoteStatus::Accepted);
@@ -77,6 +79,16 @@ async fn manage_quotes(world: &World, company: &CompanyHandle) {
     company.invoices().mark_paid(invoice).await.unwrap();
     let other = issued_over(&world.company, "10").await.summary.id;
     company.invoices().cancel(other).await.unwrap();
+}
+
+/// The client gives a reason, in several lines.
+async fn client_declines(world: &World) {
+    let sent = world.sent().await.summary;
+    let link = world.company.quotes().signing_link(sent.id).await.unwrap();
+    let refusal = Refusal::default().reason("  Trop cher,\r\n\r\net trop tard ");
+    world.invoicing.signing_links().decline(link.reveal(), &refusal).await.unwrap();
+    let detail = format!("{}: Trop cher, et trop tard", sent.number);
+    assert_eq!(last(&world.company).await, (HistoryAction::QuoteDeclined, sent.id.0, detail));
 }
 
 /// Rules: HISTORY-1, HISTORY-4
@@ -105,7 +117,10 @@ async fn each_change_through_a_handle_with_a_name_is_noted_with_it() {
     let all = history(&world.company).await;
     let known: BTreeSet<_> = all.iter().filter_map(|record| record.action.known()).collect();
     assert!(HistoryAction::ALL.iter().all(|action| known.contains(action)), "{known:?}");
-    assert!(all[..all.len() - 1].iter().all(|record| record.actor == NAME && record.at == world.now()));
+    for record in &all[..all.len() - 1] {
+        let by_client = record.action == HistoryAction::QuoteDeclined;
+        assert_eq!((&*record.actor, record.at), (if by_client { "signing link" } else { NAME }, world.now()));
+    }
     assert_eq!(all.last().unwrap().actor, "someone else");
     let text = format!("{all:?}");
     for secret in ["token-of-the-receiver", "4711", "isk_", "whsec_", "sgn_", CANARY] {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use invoicing_core::{NewQuote, Plan, QuoteId, QuoteImport, QuoteStatus, SignatureEvidence};
-use invoicing_server::{Error, PageQuery, PageWindow, Signature};
+use invoicing_server::{Error, PageQuery, PageWindow, Refusal, Signature};
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use uuid::Uuid;
 
@@ -222,7 +222,12 @@ async fn every_illegal_pair_of_state_and_operation_is_a_conflict_without_a_trace
         }
         if let (Some(token), Draft | Accepted | Rejected | Expired) = (&token, status) {
             conflict(&world, &format!("sign {status}"), links.sign(token.reveal(), &signature())).await;
-            conflict(&world, &format!("decline {status}"), links.decline(token.reveal())).await;
+            conflict(
+                &world,
+                &format!("decline {status}"),
+                links.decline(token.reveal(), &Refusal::default()),
+            )
+            .await;
         }
         if *status == Draft {
             conflict(&world, "link to a draft", quotes.signing_link(id)).await;
@@ -271,7 +276,8 @@ async fn rejecting_by_hand_and_by_the_client_is_silent() {
     let token = world.company.quotes().signing_link(by_client.summary.id).await.unwrap();
     let seen = events(&world.company).await.len();
     let rejected = world.company.quotes().reject(by_hand.summary.id).await.unwrap();
-    let declined = world.invoicing.signing_links().decline(token.reveal()).await.unwrap();
+    let declined =
+        world.invoicing.signing_links().decline(token.reveal(), &Refusal::default()).await.unwrap();
     for (quote, before) in [(rejected, by_hand), (declined, by_client)] {
         assert_eq!(quote.summary.status, QuoteStatus::Rejected);
         assert!(quote.summary.updated_at > before.summary.updated_at);
@@ -403,10 +409,10 @@ async fn of_simultaneous_decisions_exactly_one_wins() {
         let (links, quotes) = (world.invoicing.signing_links(), world.company.quotes());
         let token = quotes.signing_link(sent.summary.id).await.unwrap();
         let seen = events(&world.company).await.len();
-        let signature = signature();
+        let (signature, refusal) = (signature(), Refusal::default());
         // Rejecting first leaves the way open to marking accepted, so what counts is what the record says in the end.
         let (signed, declined) =
-            tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal()));
+            tokio::join!(links.sign(token.reveal(), &signature), links.decline(token.reveal(), &refusal));
         assert!(signed.is_ok() != declined.is_ok(), "{signed:?} {declined:?}");
         let kinds = kinds_after(&world.company, seen).await;
         let status = quotes.get(sent.summary.id).await.unwrap().summary.status;
@@ -454,7 +460,7 @@ async fn an_unknown_signing_token_finds_nothing() {
     for token in &wrong {
         not_found(&world, "sign", links.sign(token, &signature())).await;
         not_found(&world, "open", links.open(token)).await;
-        not_found(&world, "decline", links.decline(token)).await;
+        not_found(&world, "decline", links.decline(token, &Refusal::default())).await;
         not_found(&world, "document", links.document(token)).await;
     }
     let page = links.open(good).await.unwrap();

@@ -1,7 +1,7 @@
 //! Signing links: what the host sees of them, how it revokes them, and when they end.
 
 use invoicing_core::{Quote, QuoteImport, QuoteStatus};
-use invoicing_server::{Secret, SigningLinkRecord};
+use invoicing_server::{Refusal, Secret, SigningLinkRecord};
 use invoicing_tests::{World, new_quote, on_each_database};
 use sha2::{Digest, Sha256};
 
@@ -28,7 +28,7 @@ async fn is_over(world: &World, link: &Secret) {
     not_found(world, "open", links.open(token)).await;
     not_found(world, "document", links.document(token)).await;
     not_found(world, "sign", links.sign(token, &signature())).await;
-    not_found(world, "decline", links.decline(token)).await;
+    not_found(world, "decline", links.decline(token, &Refusal::default())).await;
 }
 
 async fn is_good(world: &World, link: &Secret) {

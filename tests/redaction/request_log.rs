@@ -5,6 +5,9 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use invoicing_server::ConsoleSettings;
 use invoicing_tests::World;
 use serde_json::json;
 
@@ -60,6 +63,42 @@ fn control_characters_of_a_caller_do_not_reach_the_log() {
         assert!(!log.contains(character), "{character:?} is in the log");
     }
     assert!(!log.contains("\nforged"), "a line of the log is forged");
+}
+
+/// Also of one that is cut or written in another way.
+///
+/// Rules: SIGN-9
+#[test]
+fn the_token_of_a_signing_link_is_not_logged() {
+    let mut tokens = Vec::new();
+    let log = logged(async |world| {
+        let id = world.sent().await.summary.id;
+        let link = world.company.quotes().signing_link(id).await.unwrap();
+        let secret = link.reveal().strip_prefix("sgn_").unwrap().to_owned();
+        let settings = ConsoleSettings::at("https://app.example/x");
+        let page = world.invoicing.signing_page(settings).unwrap();
+        let ask = async |method: &str, path: String| {
+            let request = Request::builder().method(method).uri(path).header("origin", "https://app.example");
+            let request = request.header("content-type", "application/x-www-form-urlencoded");
+            let request = request.body(Full::<Bytes>::from("name=&email=x")).unwrap();
+            page.clone().answer(request).await.status()
+        };
+        let good = format!("/sign/sgn_{secret}");
+        assert_eq!(ask("GET", good.clone()).await, 200);
+        assert_eq!(ask("GET", format!("{good}/document.pdf")).await, 200);
+        for path in ["", "/decline"] {
+            assert_eq!(ask("POST", format!("{good}{path}")).await, 409);
+            assert_eq!(ask("DELETE", format!("{good}{path}")).await, 405);
+        }
+        for path in ["/sign/", "/sign/s%67n_", "/x/sign/sgn_", "/sign/sgn_x", "/sign/a/"] {
+            assert_eq!(ask("GET", format!("{path}{secret}")).await, 404, "{path}");
+        }
+        world.run("UPDATE company SET record = ''", &[]).await;
+        assert_eq!(ask("GET", good).await, 500);
+        tokens.push(secret);
+    });
+    assert!(log.contains("request failed") && log.contains("path=/sign/"), "{log}");
+    assert!(!log.contains(&tokens[0][..14]) && !log.contains(&tokens[0][14..28]), "a token is in the log");
 }
 
 #[test]

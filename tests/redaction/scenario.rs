@@ -14,7 +14,7 @@ use invoicing_server::{
     Builder, ClientQuery, CompanyHandle, ContentHash, DeliveryQuery, DocumentFile, DocumentInput,
     DocumentKey, DocumentRenderer, Env, Error, EventQuery, HistoryQuery, Invoicing, MemoryStore, NewPayment,
     NewProject, NewWebhook, ObjectStorage, OpenError, PageQuery, PaymentSource, PdfRenderer, QuoteSearch,
-    RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
+    Refusal, RenderError, SealingKey, SealingKeys, SentCopy, ServeLimits, Settings, Signature, StoreError,
     TargetPolicy, WebhookChange, serve,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
@@ -308,7 +308,9 @@ async fn documents(
     renderer.mood.store(0, Ordering::SeqCst);
     links.sign(token.reveal(), &signature).await.unwrap();
     printed.failure("signed twice", links.sign(token.reveal(), &signature).await);
-    printed.failure("declined late", links.decline(token.reveal()).await);
+    let refusal = Refusal::default().reason(format!("reason {PASSWORD}"));
+    printed.value("Refusal", &refusal);
+    printed.failure("declined late", links.decline(token.reveal(), &refusal).await);
     printed.failure("a cut token", links.open(&token.reveal()[..40]).await);
     printed.value("SigningLinkRecord", &quotes.signing_links(quote).await.unwrap());
     printed.value("ProofRecord", &quotes.proof(quote).await.unwrap().unwrap());

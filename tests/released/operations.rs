@@ -9,7 +9,7 @@ use invoicing_core::{
 };
 use invoicing_server::{
     ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, NewProject, NewWebhook, PageQuery, PaymentSource,
-    QuoteSearch, SealingKey, SealingKeys, WebhookChange,
+    QuoteSearch, Refusal, SealingKey, SealingKeys, WebhookChange,
 };
 use invoicing_tests::{Received, Receiver, Release, World, new_quote, on_each_database};
 use serde_json::Value;
@@ -189,7 +189,7 @@ async fn quotes_are_signed(world: &World, release: &Release) {
     assert!(signing_links.sign(&token, &signature()).await.unwrap().detail.signature.is_some());
     let declined: QuoteId = release.fact("/quotes/draft");
     let other = quotes.signing_link(declined).await.unwrap();
-    let declined = signing_links.decline(other.reveal()).await.unwrap();
+    let declined = signing_links.decline(other.reveal(), &Refusal::default()).await.unwrap();
     assert_eq!(declined.summary.status, QuoteStatus::Rejected);
 }
 

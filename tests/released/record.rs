@@ -18,8 +18,8 @@ use invoicing_core::{
 };
 use invoicing_server::{
     CompanyHandle, DocumentInput, DocumentRenderer, DocumentStore, Env, Invoicing, ManualClock, MemoryStore,
-    NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, RenderError, SealingKey, SealingKeys,
-    Settings, Signature, TargetPolicy,
+    NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Refusal, RenderError, SealingKey,
+    SealingKeys, Settings, Signature, TargetPolicy,
 };
 use invoicing_tests::{Database, Place, Receiver, Reply, new_quote};
 use serde_json::{Map, Value, json};
@@ -182,7 +182,12 @@ async fn quotes(recorded: &Recorded, client: &Client) -> Quotes {
     quotes.link(draft, Some("deal-7")).await.expect("a link");
     let sent_again = sent(&recorded.company, client).await.summary.id;
     let declined = quotes.signing_link(sent_again).await.expect("a signing link");
-    recorded.invoicing.signing_links().decline(declined.reveal()).await.expect("a declined quote");
+    recorded
+        .invoicing
+        .signing_links()
+        .decline(declined.reveal(), &Refusal::default())
+        .await
+        .expect("a declined quote");
     quotes.send(sent_again, None).await.expect("a quote sent again");
     quotes.reject(sent_again).await.expect("a rejected quote");
     let import = QuoteImport { status: QuoteStatus::Accepted, sent_at: None, accepted_at: None };

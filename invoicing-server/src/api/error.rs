@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use http::{HeaderName, HeaderValue, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use invoicing_core::{ApiErrorBody, ApiErrorDetail, ErrorCode, Invalid, TooManyRequestsBody};
 
 use crate::Error;
@@ -135,8 +135,13 @@ impl ApiError {
 
     /// Logs the error with every cause. The query is left out, as it may hold the signature of a document URL.
     pub(crate) fn log(&self, head: &http::request::Parts, request_id: &HeaderValue) {
-        let path = without_secrets(head.uri.path());
-        let (method, path, error) = (&head.method, PeerText(&path), Cause(self));
+        self.log_at(&head.method, head.uri.path(), request_id);
+    }
+
+    /// As [`Self::log`], with what the log may show of the path.
+    pub(crate) fn log_at(&self, method: &Method, path: &str, request_id: &HeaderValue) {
+        let path = without_secrets(path);
+        let (path, error) = (PeerText(&path), Cause(self));
         let request_id = request_id.to_str().unwrap_or_default();
         match self.code() {
             ErrorCode::ServerError => {

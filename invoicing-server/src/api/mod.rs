@@ -12,7 +12,7 @@ pub(crate) mod capacity;
 mod clients;
 mod content_type;
 mod documents;
-mod download;
+pub(crate) mod download;
 pub(crate) mod error;
 mod fixed_response;
 mod headers;

@@ -5,6 +5,7 @@ use http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 
 use super::Language;
+use super::routes::SIGN;
 use crate::Error;
 use crate::api::error::ApiError;
 use crate::error::status_of;
@@ -36,10 +37,14 @@ impl PageError {
         }
     }
 
-    /// Logs it as the API does, once. A token in the path is left out.
+    /// Logs it as the API does, once. Of the path of a signing link nothing is logged that may be a part of its token.
     pub(super) fn log(&self, head: &Parts, request_id: &HeaderValue) {
         match self {
-            Self::Api(error) => error.log(head, request_id),
+            Self::Api(error) => {
+                let path = head.uri.path();
+                let path = path.find(SIGN).map_or(path, |at| &path[..at + SIGN.len()]);
+                error.log_at(&head.method, path, request_id);
+            }
             Self::CrossSite | Self::Forbidden => {
                 let request_id = request_id.to_str().unwrap_or_default();
                 tracing::debug!(method = %head.method, request_id, reason = ?self, "page refused");

@@ -21,6 +21,8 @@ pub(super) struct Frame<'f> {
     pub(super) prefix: &'f str,
     pub(super) theme: &'f Theme,
     pub(super) assets: &'f Assets,
+    /// Whether the name in the bar leads to the first page of the console.
+    pub(super) has_home: bool,
     /// Name of the company and of the person; `None` on pages without a session.
     pub(super) signed_in: Option<(&'f str, &'f str)>,
 }
@@ -38,12 +40,16 @@ impl Content {
     pub(super) fn new(title: impl Into<String>, chapter: Chapter, body: Markup) -> Self {
         Self { title: title.into(), chapter: Some(chapter), refresh: None, body }
     }
+
+    /// A page outside of the chapters.
+    pub(super) fn alone(title: impl Into<String>, body: Markup) -> Self {
+        Self { title: title.into(), chapter: None, refresh: None, body }
+    }
 }
 
 impl Frame<'_> {
     /// The whole page.
     pub(super) fn around(&self, content: &Content) -> Markup {
-        let asset = |name: &str| format!("{}/assets/{name}", self.prefix);
         html! {
             html lang=(self.language.tag()) {
                 head {
@@ -53,15 +59,16 @@ impl Frame<'_> {
                     meta name="robots" content="noindex";
                     @if let Some(seconds) = content.refresh { meta http-equiv="refresh" content=(seconds); }
                     title { (content.title) " · " (self.theme.name) }
-                    link rel="stylesheet" href=(asset(&self.assets.style.name));
-                    script src=(asset(&self.assets.script.name)) defer {}
+                    link rel="stylesheet" href=(self.asset(&self.assets.style.name));
+                    script src=(self.asset(&self.assets.script.name)) defer {}
                 }
                 body {
                     a.skip href="#content" { (self.language.pick("Skip to the content", "Aller au contenu")) }
                     header.bar {
-                        a.brand href={ (self.prefix) "/" } {
-                            @if let Some(logo) = &self.assets.logo { img src=(asset(&logo.name)) alt="" height="28"; }
-                            (self.theme.name)
+                        @if self.has_home {
+                            a.brand href={ (self.prefix) "/" } { (self.brand()) }
+                        } @else {
+                            span.brand { (self.brand()) }
                         }
                         @if let Some((company, person)) = self.signed_in {
                             span.who { (company) " · " (person) }
@@ -71,6 +78,17 @@ impl Frame<'_> {
                     main #content tabindex="-1" { (content.body) }
                 }
             }
+        }
+    }
+
+    fn asset(&self, name: &str) -> String {
+        format!("{}/assets/{name}", self.prefix)
+    }
+
+    fn brand(&self) -> Markup {
+        html! {
+            @if let Some(logo) = &self.assets.logo { img src=(self.asset(&logo.name)) alt="" height="28"; }
+            (self.theme.name)
         }
     }
 

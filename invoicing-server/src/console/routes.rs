@@ -34,6 +34,11 @@ pub(super) enum Endpoint {
     Events,
     Event,
     History,
+    SigningPage,
+    Sign,
+    ConfirmRefusal,
+    Decline,
+    SigningDocument,
 }
 
 /// Who may ask for it.
@@ -72,6 +77,11 @@ const fn public(path: &'static str, endpoint: Endpoint) -> Route {
     Route { method: Method::GET, path, endpoint, needs: Needs::Nothing }
 }
 
+/// A form behind a signing link: its token is the permission.
+const fn public_form(path: &'static str, endpoint: Endpoint) -> Route {
+    Route { method: Method::POST, path, endpoint, needs: Needs::Nothing }
+}
+
 /// Every page and form. The methods of a path stand one after the other.
 pub(super) const ROUTES: &[Route] = &[
     page("/", Endpoint::Home),
@@ -97,7 +107,20 @@ pub(super) const ROUTES: &[Route] = &[
     page("/events", Endpoint::Events),
     page("/events/{id}", Endpoint::Event),
     page("/history", Endpoint::History),
+    public("/sign/{token}", Endpoint::SigningPage),
+    public_form("/sign/{token}", Endpoint::Sign),
+    public("/sign/{token}/decline", Endpoint::ConfirmRefusal),
+    public_form("/sign/{token}/decline", Endpoint::Decline),
+    public("/sign/{token}/document.pdf", Endpoint::SigningDocument),
 ];
+
+/// Begins the paths of signing links, whose next segment is a secret.
+pub(super) const SIGN: &str = "/sign/";
+
+/// Whether a path needs no session.
+pub(super) fn is_public(path: &str) -> bool {
+    path.starts_with(SIGN) || path.starts_with("/assets/")
+}
 
 static ROUTER: LazyLock<Router<&[Route]>> = LazyLock::new(|| {
     let mut router = Router::new();
@@ -138,10 +161,12 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something_is_a_form_that_needs_an_action() {
+    fn what_changes_something_is_a_form_that_needs_an_action_or_a_signing_link() {
         for route in ROUTES {
-            let is_form = matches!(route.needs, Needs::To(_)) && route.method == Method::POST;
+            let is_permitted = matches!(route.needs, Needs::To(_)) || route.path.starts_with("/sign/{token}");
+            let is_form = route.method == Method::POST && is_permitted;
             assert!(route.method == Method::GET || is_form, "{}", route.path);
+            assert_eq!(route.needs == Needs::Nothing, is_public(route.path), "{}", route.path);
         }
     }
 

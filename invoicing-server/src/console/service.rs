@@ -1,5 +1,7 @@
 //! The console as a service of hyper and of tower.
 
+mod public;
+
 use std::convert::Infallible;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -12,13 +14,14 @@ use futures_util::FutureExt as _;
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use matchit::Params;
+use tokio::sync::Semaphore;
 
 use super::assets::Assets;
 use super::error::PageError;
 use super::form::Form;
 use super::layout::{Content, Frame};
 use super::request::{FormOutcome, PageRequest, PageResult, page, see_other};
-use super::routes::{self, Endpoint, Needs, Route};
+use super::routes::{self, Endpoint, Needs};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
 use super::{Language, events, history, origin, webhooks};
@@ -37,6 +40,8 @@ const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 /// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
 const STRICT_ORIGIN: HeaderValue = HeaderValue::from_static("strict-origin");
 const NO_INDEX: HeaderValue = HeaderValue::from_static("noindex");
+/// Tokens that are looked up at once.
+const LOOKUPS: usize = 8;
 const X_ROBOTS_TAG: HeaderName = HeaderName::from_static("x-robots-tag");
 
 /// What the console works with.
@@ -47,10 +52,17 @@ struct ConsoleContext {
     assets: Assets,
     /// The value of `Content-Security-Policy`.
     policy: HeaderValue,
-    sign_in: Box<dyn SignIn>,
+    /// `None` where the signing page is all there is.
+    sign_in: Option<Box<dyn SignIn>>,
+    /// Bounds the look-ups of tokens that may be unknown.
+    lookups: Semaphore,
 }
 
-/// The settings console as a service, for the people of a company: see [`Invoicing::console`](crate::Invoicing::console).
+/// The settings console as a service, for the people of a company: see [`Invoicing::console`](crate::Invoicing::console); or
+/// its signing page alone: see [`Invoicing::signing_page`](crate::Invoicing::signing_page).
+///
+/// The page behind a signing link is `/sign/{token}` below the base URL. A host that puts the address of its peer into the
+/// extensions of a request, as a [`std::net::IpAddr`], has it kept as evidence of a signature.
 ///
 /// Cheap to clone, always ready, and never fails: every error is a page. The host mounts it below a prefix of its own and
 /// strips that, as axum's `nest_service` does. Its pages work without a script, load nothing from elsewhere, and set no
@@ -69,7 +81,7 @@ impl Console {
     pub(crate) fn new(
         api: Arc<ApiContext>,
         settings: ConsoleSettings,
-        sign_in: impl SignIn,
+        sign_in: Option<Box<dyn SignIn>>,
     ) -> Result<Self, SettingError> {
         let place = settings.place()?;
         settings.check()?;
@@ -80,7 +92,8 @@ impl Console {
             place,
             assets,
             policy,
-            sign_in: Box::new(sign_in),
+            sign_in,
+            lookups: Semaphore::new(LOOKUPS),
         })))
     }
 
@@ -126,7 +139,7 @@ impl Console {
             !matches!(result, Err(PageError::Api(ApiError::RequestTimeout | ApiError::Panicked)));
         let mut response = result.unwrap_or_else(|error| {
             error.log(&head, &context.request_id);
-            self.0.error_page(&error, &head.headers)
+            self.0.error_page(&error, &head)
         });
         if reservation.is_none() {
             reservation = self.0.reserve_unknown(connection, &mut response);
@@ -144,16 +157,20 @@ impl ConsoleContext {
         body: &mut RequestBody<impl ReadableBody + Unpin>,
         reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
-        let (route, params) = routes::find(&head.method, head.uri.path())?;
+        let path = head.uri.path();
+        if self.sign_in.is_none() && !routes::is_public(path) {
+            return Err(PageError::NOT_FOUND);
+        }
+        let (route, params) = routes::find(&head.method, path)?;
         if !matches!(head.method, Method::GET | Method::HEAD)
             && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
         {
             return Err(PageError::CrossSite);
         }
-        if route.needs == Needs::Nothing {
-            return self.public(route, &params);
-        }
-        let session = match self.sign_in.decide(head).await {
+        let Some(sign_in) = self.sign_in.as_ref().filter(|_| route.needs != Needs::Nothing) else {
+            return self.public(connection, route.endpoint, &params, head, body, reservation).await;
+        };
+        let session = match sign_in.decide(head).await {
             SignInDecision::Granted(session) => session,
             SignInDecision::Redirect(address) => return see_other(&address),
             SignInDecision::Answer(response) => return Ok(*response),
@@ -167,16 +184,25 @@ impl ConsoleContext {
         let capacity = &self.api.capacity;
         let owner = Owner { connection: connection.cloned(), holder: Holder::Company(session.company) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
-        let form = if head.method == Method::POST {
-            reservation.grow(head_size(head))?;
-            let bytes = body::read(body, &head.headers, self.api.body_time, reservation).await?;
-            Form::read(&head.headers, &bytes)?
-        } else {
-            Form::query(head.uri.query().unwrap_or_default())
-        };
+        let form = self.form(head, body, reservation).await?;
         let _slot = capacity.requests.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
         let request = self.request(&session, head, params, form).await?;
         self.handle(route.endpoint, &request).await
+    }
+
+    /// The fields of a form, or of the query of a page.
+    async fn form(
+        &self,
+        head: &Parts,
+        body: &mut RequestBody<impl ReadableBody + Unpin>,
+        reservation: &ByteReservation,
+    ) -> Result<Form, PageError> {
+        if head.method != Method::POST {
+            return Ok(Form::query(head.uri.query().unwrap_or_default()));
+        }
+        reservation.grow(head_size(head))?;
+        let bytes = body::read(body, &head.headers, self.api.body_time, reservation).await?;
+        Ok(Form::read(&head.headers, &bytes)?)
     }
 
     async fn request<'r>(
@@ -219,7 +245,13 @@ impl ConsoleContext {
             Endpoint::RemoveWebhook => return webhooks::remove(request).await,
             Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
             Endpoint::Replay => return webhooks::replay(request).await,
-            Endpoint::Asset => return Err(PageError::NOT_FOUND),
+            // They need no session.
+            Endpoint::Asset
+            | Endpoint::SigningPage
+            | Endpoint::Sign
+            | Endpoint::ConfirmRefusal
+            | Endpoint::Decline
+            | Endpoint::SigningDocument => return Err(PageError::NOT_FOUND),
         };
         Ok(page(StatusCode::OK, &self.frame(request).around(&content)))
     }
@@ -246,23 +278,17 @@ impl ConsoleContext {
             prefix: &self.place.path,
             theme: &self.settings.theme,
             assets: &self.assets,
+            has_home: true,
             signed_in: None,
         }
     }
 
-    fn public(&self, route: &Route, params: &Params<'static, '_>) -> PageResult {
-        match route.endpoint {
-            Endpoint::Asset => Ok(self.assets.get(params.get("name").unwrap_or_default())?),
-            _ => Err(PageError::NOT_FOUND),
-        }
-    }
-
-    fn error_page(&self, error: &PageError, headers: &HeaderMap) -> Response<Bytes> {
-        let language = Language::preferred(headers);
-        let body = error.explain(language);
-        let title = language.pick("Not shown", "Non affiché").to_owned();
-        let content = Content { title, chapter: None, refresh: None, body };
-        let mut response = page(error.status(), &self.bare_frame(language).around(&content));
+    fn error_page(&self, error: &PageError, head: &Parts) -> Response<Bytes> {
+        let language = Language::preferred(&head.headers);
+        let content = Content::alone(language.pick("Not shown", "Non affiché"), error.explain(language));
+        let has_home = self.sign_in.is_some() && !routes::is_public(head.uri.path());
+        let frame = Frame { has_home, ..self.bare_frame(language) };
+        let mut response = page(error.status(), &frame.around(&content));
         if let PageError::Api(error) = error {
             response.headers_mut().extend(error.header());
         }

@@ -1,6 +1,6 @@
 //! Instants as people read them: in the time zone of the company.
 
-use chrono::{Datelike, NaiveDateTime, TimeDelta, TimeZone};
+use chrono::{Datelike, NaiveDate, NaiveDateTime, TimeDelta, TimeZone};
 use chrono_tz::Tz;
 use invoicing_core::{Company, Invalid, Timestamp};
 use maud::{Markup, html};
@@ -32,13 +32,8 @@ impl Clock {
 
     pub(super) fn text(self, at: Timestamp) -> String {
         let local = at.to_chrono().with_timezone(&self.zone);
-        let months = match self.language {
-            Language::English => ENGLISH_MONTHS,
-            Language::French => FRENCH_MONTHS,
-        };
-        let (day, month, year) = (local.day(), months[local.month0() as usize], local.year());
         let (separator, time) = (self.language.pick(",", " à"), local.format("%H:%M:%S"));
-        format!("{day} {month} {year}{separator} {time}")
+        format!("{}{separator} {time}", day(self.language, local.date_naive()))
     }
 
     /// The zone, as `Europe/Paris`.
@@ -58,6 +53,15 @@ impl Clock {
         let instant = instant(local).or_else(|| instant(local + TimeDelta::hours(1)));
         Ok(instant.map_or(Timestamp::EARLIEST, |at| Timestamp::from_millis(at.timestamp_millis())))
     }
+}
+
+/// `14 Sep 2026`.
+pub(super) fn day(language: Language, day: NaiveDate) -> String {
+    let months = match language {
+        Language::English => ENGLISH_MONTHS,
+        Language::French => FRENCH_MONTHS,
+    };
+    format!("{} {} {}", day.day(), months[day.month0() as usize], day.year())
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use tokio::time::{Instant, timeout};
 use uuid::Uuid;
 
 use super::{
-    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentInput, DocumentKey, DocumentRenderer,
-    DocumentStore, Particulars, RenderDeadline, RenderError, SentCopy, StoreError, StoredDocument,
+    ContentHash, DOCUMENT_URL_VALID_MS, DocumentFile, DocumentKey, DocumentRenderer, DocumentStore,
+    Particulars, RenderDeadline, RenderError, SentCopy, StoreError, StoredDocument,
 };
 use crate::Error;
 use crate::company_slots::{CompanySlots, Slot};
@@ -121,16 +121,7 @@ fn render(
         sha256: document.sha256,
         bytes,
     });
-    let bytes = Bytes::from(renderer.render(&DocumentInput {
-        company: &particulars.company,
-        quote,
-        client_address: particulars.client_address.as_deref(),
-        client_phone: particulars.client_phone.as_deref(),
-        work_site: particulars.work_site.as_deref(),
-        issued_on: particulars.issued_on,
-        sent_copy,
-        deadline,
-    })?);
+    let bytes = Bytes::from(renderer.render(&particulars.input(quote, sent_copy, deadline))?);
     let document = StoredDocument {
         key: DocumentKey { company: particulars.company.id, upload },
         sha256: ContentHash::of(&bytes),
@@ -209,7 +200,7 @@ mod tests {
     use invoicing_core::Company;
 
     use super::super::pdf::tests::{company, quote};
-    use super::super::{MemoryStore, PdfRenderer};
+    use super::super::{DocumentInput, MemoryStore, PdfRenderer};
     use super::*;
 
     fn documents() -> (Documents, Arc<MemoryStore>) {

@@ -8,6 +8,8 @@
 //! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
 //! [`ObjectStorage`] are what it gets otherwise.
 
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) mod content;
 mod content_disposition;
 mod freeze;
 mod hash;
@@ -18,6 +20,9 @@ mod pdf;
 mod render;
 mod signed_url;
 mod store;
+
+#[cfg(all(test, feature = "console", feature = "pdf"))]
+pub(crate) use pdf::tests as pdf_tests;
 
 pub use hash::{ContentHash, NotAHash};
 #[cfg(any(test, feature = "testing"))]

@@ -26,6 +26,27 @@ pub(crate) struct Particulars {
     pub(crate) issued_on: NaiveDate,
 }
 
+impl Particulars {
+    /// What a document with these data is rendered from.
+    pub(crate) fn input<'a>(
+        &'a self,
+        quote: &'a Quote,
+        sent_copy: Option<SentCopy<'a>>,
+        deadline: RenderDeadline<'a>,
+    ) -> DocumentInput<'a> {
+        DocumentInput {
+            company: &self.company,
+            quote,
+            client_address: self.client_address.as_deref(),
+            client_phone: self.client_phone.as_deref(),
+            work_site: self.work_site.as_deref(),
+            issued_on: self.issued_on,
+            sent_copy,
+            deadline,
+        }
+    }
+}
+
 /// The data that a document may show. Customers see all of it, so these types hold no internal costs.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentInput<'a> {

@@ -76,6 +76,14 @@ impl Quotes<'_> {
     }
 }
 
+#[cfg(feature = "console")]
+impl Quotes<'_> {
+    /// The last frozen document, unread, and its size in bytes.
+    pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
+        self.0.services.latest_document(self.0.id, id).await
+    }
+}
+
 impl Services {
     /// Renders and stores a document for a transaction that is about to refer to it.
     ///
@@ -118,19 +126,15 @@ impl Services {
         quote: QuoteId,
     ) -> Result<(StoredDocument, u64), Error> {
         let latest = self.store.read(company, async move |mut tx| tx.documents().latest(quote).await).await?;
-        let DocumentRow { upload, sha256, size_bytes, file_name } = match latest {
+        match latest {
             // A draft, also one that was discarded.
-            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => {
-                return Err(Error::DocumentUnavailable);
-            }
-            (_, Some(row)) => row,
+            (QuoteStatus::Draft, _) | (QuoteStatus::Rejected, None) => Err(Error::DocumentUnavailable),
+            (_, Some(row)) => stored(company, quote, row),
             (status, None) => {
                 let cause = format!("{status} without a frozen document");
-                return Err(Error::bad_row("document", "sha256", quote, cause));
+                Err(Error::bad_row("document", "sha256", quote, cause))
             }
-        };
-        let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", quote, cause))?;
-        Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
+        }
     }
 
     /// A URL that gives access to a document without a key, and the instant at which it expires.
@@ -157,4 +161,15 @@ impl Services {
     pub(crate) fn verify_document_url(&self, url: &str) -> Result<StoredDocument, Error> {
         self.url_signer.verify(url, self.env.now()).ok_or(Error::NotFound)
     }
+}
+
+/// The document of a row, and its size in bytes.
+pub(super) fn stored(
+    company: CompanyId,
+    quote: QuoteId,
+    row: DocumentRow,
+) -> Result<(StoredDocument, u64), Error> {
+    let DocumentRow { upload, sha256, size_bytes, file_name } = row;
+    let sha256 = sha256.parse().map_err(|cause| Error::bad_row("document", "sha256", quote, cause))?;
+    Ok((StoredDocument { key: DocumentKey { company, upload }, sha256, file_name }, size_bytes))
 }

@@ -33,7 +33,7 @@ pub use keys::{IssuedKey, KeyUsage, Keys};
 pub use projects::{NewProject, Projects};
 pub use quotes::Quotes;
 pub use sealing::ResealReport;
-pub use signing::{Signature, SigningLinks, SigningPage};
+pub use signing::{Refusal, Signature, SigningLinks, SigningPage};
 pub use sweep::{SweepReport, UnreadableRecord};
 pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
@@ -47,6 +47,8 @@ use crate::target::TargetPolicy;
 pub(crate) use invoices::HeldDates;
 pub(crate) use quotes::Numbering;
 pub(crate) use reminder::Reminder;
+#[cfg(feature = "console")]
+pub(crate) use signing::{REASON_LIMIT, ShownQuote};
 pub(crate) use webhooks::MAX_WEBHOOKS;
 
 /// What the operations work with.

@@ -6,12 +6,13 @@ pub(super) mod links;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
+    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
     QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
 use super::{CompanyHandle, missing_client};
 use crate::Error;
+use crate::documents::ContentHash;
 use crate::page::{PageQuery, QuoteSearch};
 use crate::store::documents::DocumentRecord;
 use crate::store::history::HistoryAction;
@@ -166,11 +167,33 @@ impl Quotes<'_> {
         let known = self.known(id).await?;
         self.0
             .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
-                let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
-                links::move_end(&mut tx, &rejected.record.summary).await?;
-                let rejected = update(&mut tx, rejected).await?;
+                let rejected = refuse(&mut tx, id, known).await?;
                 note(&mut tx, HistoryAction::QuoteRejected, &rejected.summary).await?;
                 Ok(rejected)
+            })
+            .await
+    }
+
+    /// As [`Self::reject`], by the client. `shown`: the document that the client has seen, where that is known.
+    pub(super) async fn decline(
+        &self,
+        id: QuoteId,
+        shown: Option<ContentHash>,
+        reason: Option<String>,
+    ) -> Result<Quote, Error> {
+        let known = self.known(id).await?;
+        self.0
+            .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
+                if let Some(shown) = shown
+                    && tx.documents().latest(id).await?.1.is_none_or(|sent| sent.sha256 != shown.to_string())
+                {
+                    return Err(sent_again());
+                }
+                let declined = refuse(&mut tx, id, known).await?;
+                let number = &declined.summary.number;
+                let detail = reason.map_or_else(|| number.clone(), |reason| format!("{number}: {reason}"));
+                tx.note(HistoryAction::QuoteDeclined, id.0, &detail).await?;
+                Ok(declined)
             })
             .await
     }
@@ -283,6 +306,18 @@ impl Quotes<'_> {
 fn check(content: &NewQuote) -> Result<(Vec<Line>, InternalDetails), Invalid> {
     let PricedLines { lines, costings } = price_lines(&content.lines)?;
     Ok((lines, InternalDetails { costings, work_site: content.check_work_site()? }))
+}
+
+/// The refusal of a decision about a document that is no longer the one that counts.
+pub(super) fn sent_again() -> Error {
+    Conflict::new("the quote was sent again since its document was shown").into()
+}
+
+/// Stores that a quote was rejected.
+async fn refuse(tx: &mut CompanyTx<'_>, id: QuoteId, known: Option<Quote>) -> Result<Quote, Error> {
+    let rejected = tx.quotes().refresh(id, known).await?.reject(tx.change.stamp)?;
+    links::move_end(tx, &rejected.record.summary).await?;
+    update(tx, rejected).await
 }
 
 /// Notes what was done to a quote.

@@ -2,21 +2,32 @@
 //!
 //! The token of the link is the only proof that its holder may do so; it leads to one quote of one company.
 
+#[cfg(feature = "console")]
+mod shown;
+
 use std::sync::Arc;
 
 use invoicing_core::{
-    Conflict, Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp,
+    Invalid, ProofParts, Quote, QuoteId, SignatureBlock, SignatureEvidence, Timestamp, optional_text,
     proof_fingerprint,
 };
 
 use super::documents::OpenedDocument;
-use super::quotes::FrozenChange;
+use super::quotes::{FrozenChange, sent_again};
 use super::{CompanyHandle, Services};
 use crate::Error;
 use crate::documents::ContentHash;
-use crate::secret::sha256;
+use crate::secret::{SIGNING_LINK, has_form, sha256};
 use crate::store::signatures::ProofRecord;
 use crate::store::{CompanyChange, ServiceTables, Tables};
+#[cfg(feature = "console")]
+pub(crate) use shown::ShownQuote;
+
+/// Name in the history of what is done through a link.
+const ACTOR: &str = "signing link";
+
+/// Longest reason for a refusal, in characters.
+pub(crate) const REASON_LIMIT: usize = 500;
 
 /// Longest user agent that is kept, in characters.
 const USER_AGENT_LIMIT: usize = 500;
@@ -103,6 +114,37 @@ impl std::fmt::Debug for Signature {
     }
 }
 
+/// What a client says who declines. `Debug` shows none of it.
+#[must_use]
+#[derive(Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Why: at most 500 characters. Line breaks are read as spaces.
+    pub reason: Option<String>,
+    /// The copy that was shown to the client, as in [`Signature::document_sha256`].
+    pub document_sha256: Option<String>,
+}
+
+impl Refusal {
+    /// Sets [`reason`](Self#structfield.reason).
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = Some(reason.into());
+        self
+    }
+
+    /// Sets [`document_sha256`](Self#structfield.document_sha256).
+    pub fn document_sha256(mut self, sha256: impl Into<String>) -> Self {
+        self.document_sha256 = Some(sha256.into());
+        self
+    }
+}
+
+impl std::fmt::Debug for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Refusal").finish_non_exhaustive()
+    }
+}
+
 /// What the client sees.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -137,8 +179,7 @@ impl SigningLinks {
         // The validity is judged by this instant: rendering and waiting may last over midnight.
         let submitted_at = self.0.env.now();
         let evidence = signature.evidence.check()?;
-        let shown = signature.document_sha256.as_deref().map(str::parse::<ContentHash>).transpose();
-        let shown = shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))?;
+        let shown = shown_document(signature.document_sha256.as_deref())?;
         let (company, id) = self.resolve(token).await?;
         let services = &*self.0;
         let (company, evidence) = (&company, &evidence);
@@ -150,7 +191,7 @@ impl SigningLinks {
                 // The signature is about these bytes: a quote whose copy cannot be read cannot be signed.
                 let sent = services.latest_copy(company.id(), id, &mut store).await?;
                 if shown.is_some_and(|shown| shown != sent.document.sha256) {
-                    return Err(Conflict::new("the quote was sent again since its document was shown").into());
+                    return Err(sent_again());
                 }
                 let particulars =
                     company.read(async move |mut tx| tx.documents().latest_particulars(id).await).await?;
@@ -173,18 +214,34 @@ impl SigningLinks {
             .await
     }
 
-    /// Declines: SENT → REJECTED.
-    pub async fn decline(&self, token: &str) -> Result<Quote, Error> {
+    /// Declines: SENT → REJECTED. The history notes it, with the reason, as done by `signing link`.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
+    /// another document was shown than the last one that was sent.
+    pub async fn decline(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
+        let reason = refusal.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let reason = optional_text("reason", reason.as_deref(), REASON_LIMIT)?;
+        let shown = shown_document(refusal.document_sha256.as_deref())?;
         let (company, quote) = self.resolve(token).await?;
-        company.quotes().reject(quote).await
+        company.acting_as(ACTOR)?.quotes().decline(quote, shown, reason).await
     }
 
-    async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
+    /// The company and the quote of a link. A text that cannot be a token is refused without asking the database.
+    pub(crate) async fn resolve(&self, token: &str) -> Result<(CompanyHandle, QuoteId), Error> {
+        if !has_form(SIGNING_LINK, token) {
+            return Err(Error::NotFound);
+        }
         let (hash, now) = (sha256(token), self.0.env.now());
         let (company, quote) =
             self.0.store.read_service(async move |tx| tx.signing_links().find(&hash, now).await).await?;
         Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
     }
+}
+
+fn shown_document(sha256: Option<&str>) -> Result<Option<ContentHash>, Invalid> {
+    let shown = sha256.map(str::parse::<ContentHash>).transpose();
+    shown.map_err(|_| Invalid::new("documentSha256", "must be 64 lowercase hex digits"))
 }
 
 fn signature_block(

@@ -56,6 +56,10 @@ pub enum HistoryAction {
     /// A quote was marked rejected by hand, or a draft discarded.
     #[strum(serialize = "quote.rejected")]
     QuoteRejected,
+    /// The client declined a quote through its signing link: the detail is its number and, behind `: `, the reason that was
+    /// given.
+    #[strum(serialize = "quote.declined")]
+    QuoteDeclined,
     /// A quote was linked to an identifier of another system, or unlinked.
     #[strum(serialize = "quote.linked")]
     QuoteLinked,

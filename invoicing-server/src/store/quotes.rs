@@ -103,6 +103,20 @@ impl QuoteTable<'_> {
         Ok(parts.ok_or(Error::NotFound)?.detail_unless_large())
     }
 
+    /// The size of the lines in bytes where they are large, else 0.
+    #[cfg(feature = "console")]
+    pub(crate) async fn large_bytes(&mut self, id: QuoteId) -> Result<usize, Error> {
+        const FIND: Sql = Sql {
+            // Lines themselves begin with a bracket, so they are no number.
+            sqlite: "SELECT CAST(lines AS INTEGER) FROM quote WHERE company_id = $1 AND id = $2",
+            postgres: "
+                SELECT CASE WHEN octet_length(lines) > 8192 THEN octet_length(lines)::BIGINT ELSE 0 END
+                FROM quote WHERE company_id = $1 AND id = $2",
+        };
+        let bytes: Option<i64> = self.0.query(FIND, &[&id]).optional_scalar().await?;
+        Ok(usize::try_from(bytes.ok_or(Error::NotFound)?).unwrap_or(0))
+    }
+
     pub(crate) async fn find(&mut self, id: QuoteId) -> Result<Quote, Error> {
         let parts = self.parts(id).await?;
         versions::read(&parts.detail(), parts.version, id)

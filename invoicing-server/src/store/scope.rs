@@ -59,6 +59,17 @@ impl Scope<'_> {
         self.connection.write(write, &[&[company], arguments].concat()).await
     }
 
+    /// Lets the reads up to [`Self::end_snapshot`] see one snapshot, which has to be called also after an error.
+    #[cfg(feature = "console")]
+    pub(crate) async fn begin_snapshot(&mut self) -> Result<(), Error> {
+        Ok(self.connection.begin_snapshot().await?)
+    }
+
+    #[cfg(feature = "console")]
+    pub(crate) async fn end_snapshot(&mut self) -> Result<(), Error> {
+        Ok(self.connection.end_transaction().await?)
+    }
+
     /// To be called when the settings or the webhooks of the company are written.
     pub(super) fn forget(&mut self) {
         if let Some(cache) = self.connection.write_cache() {

@@ -1,6 +1,5 @@
 //! The tools that each part of a document uses: texts in columns, columns in blocks.
 
-use std::fmt;
 use std::rc::Rc;
 
 use invoicing_core::Invalid;
@@ -8,10 +7,11 @@ use krilla::tagging::{Tag, TagKind};
 
 use super::Result;
 use super::pagination::{Block, BlockLine, Ink, LEFT, Paginator, RIGHT, Text};
-use super::sanitize::Rule;
 use super::tags::{NodeId, Tags};
 use super::typesetter::{Line, Lines, Style, Typesetter};
 use crate::documents::RenderError;
+use crate::documents::content::Field;
+use crate::documents::content::sanitize::Rule;
 
 /// Width of the text on a page.
 pub(super) const WIDTH: f32 = RIGHT - LEFT;
@@ -49,27 +49,6 @@ impl Look {
 
     pub(super) const fn ink(self, ink: Ink) -> Self {
         Self { ink, ..self }
-    }
-}
-
-/// The field that a text was entered in, for error messages.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Field {
-    /// None: the text is part of the template.
-    Own,
-    /// In a field of the quote, the company or the client.
-    Named(&'static str),
-    /// In a field of this line.
-    Line(usize, &'static str),
-}
-
-impl fmt::Display for Field {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Own => f.write_str("document"),
-            Self::Named(name) => f.write_str(name),
-            Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
-        }
     }
 }
 

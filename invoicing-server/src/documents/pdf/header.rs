@@ -4,11 +4,11 @@ use invoicing_core::{Company, Quote};
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading, widest};
-use super::french;
+use super::composer::{Column, Composer, Look, Side, WIDTH, block, heading, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
+use crate::documents::content::{Field, header};
 
 /// Left edge of the client's address, in the window of a French envelope.
 const CLIENT: f32 = 318.0;
@@ -27,7 +27,7 @@ const VALUE: Look = Look::new(9.5);
 const STRONG: Look = Look::new(10.5).bold();
 
 /// The company and the title, and below them the dates, the site and the client.
-pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
+pub(super) fn head(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result<()> {
     // The title comes first in reading order, although the company is printed to its left.
     let section = to.tags.add(None, Tag::Div);
     let (title, title_width) = title(to, input.quote, section)?;
@@ -39,9 +39,9 @@ pub(super) fn header(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Result
     let facts = to.tags.add(None, Tag::Div);
     let dates = dates(to, input, facts)?;
     let mut site = Column::new(SITE.0, SITE.1);
-    if let Some(address) = input.work_site {
-        to.put_in(&mut site, (Field::Own, "Chantier"), LABEL, facts)?;
-        to.put_in(&mut site, (Field::Named("workSite"), address), VALUE, facts)?;
+    if let Some(address) = header::work_site(input) {
+        to.put_in(&mut site, (Field::Own, header::SITE), LABEL, facts)?;
+        to.put_in(&mut site, address.entry(), VALUE, facts)?;
     }
     let client = client(to, input, facts)?;
     to.pages.push(Block { gap: 20.0, ..block([dates, site, client], 0.0) })
@@ -52,7 +52,7 @@ fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column
     let number = (Field::Named("number"), quote.summary.number.as_str());
     let node = to.tags.add(Some(parent), heading(1, &super::writer::title(number.1)));
     to.tags.outline(node, super::writer::title(number.1));
-    let word = to.lines(Field::Own, "Devis", TITLE.style, None)?;
+    let word = to.lines(Field::Own, header::TITLE, TITLE.style, None)?;
     let lines = to.lines(number.0, number.1, NUMBER.style, Some(WIDTH * 0.45))?;
     let width = widest(&word).max(widest(&lines));
     let mut column = Column::new(RIGHT - width, width);
@@ -62,54 +62,36 @@ fn title(to: &mut Composer<'_>, quote: &Quote, parent: NodeId) -> Result<(Column
 }
 
 fn issuer(to: &mut Composer<'_>, company: &Company, parent: NodeId, width: f32) -> Result<Column> {
-    let identity = &company.identity;
     let mut column = Column::new(LEFT, width);
     column.space(6.0);
     to.put_in(&mut column, (Field::Named("company.name"), &company.name), NAME, parent)?;
     column.space(3.0);
-    let (address, siret) = (identity.postal_address(), identity.siret.as_deref().map(french::siret));
-    let details = [
-        ("company.address", "", address.as_deref()),
-        ("company.phone", "Tél. : ", identity.phone.as_deref()),
-        ("company.email", "E-mail : ", identity.email.as_deref()),
-        ("company.siret", "SIRET : ", siret.as_deref()),
-        ("company.vatNumber", "N° TVA : ", identity.vat_number.as_deref()),
-    ];
-    for (field, label, value) in details {
-        let Some(value) = value else { continue };
-        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent)?;
+    for detail in header::issuer(company) {
+        to.put_in(&mut column, detail.entry(), DETAIL, parent)?;
     }
     Ok(column)
 }
 
 fn dates(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
     let mut column = Column::new(DATES.0, DATES.1);
-    let facts = [("Date", Some(input.issued_on)), ("Valable jusqu’au", input.quote.summary.valid_until)];
-    for (label, day) in facts {
-        let Some(day) = day else { continue };
+    for (label, day) in header::dates(input) {
         to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
-        to.put_in(&mut column, (Field::Own, &french::date(day)), VALUE, parent)?;
+        to.put_in(&mut column, (Field::Own, &day), VALUE, parent)?;
         column.space(7.0);
     }
     Ok(column)
 }
 
 fn client(to: &mut Composer<'_>, input: &DocumentInput<'_>, parent: NodeId) -> Result<Column> {
-    let head = &input.quote.summary;
     let mut column = Column::new(CLIENT, RIGHT - CLIENT);
-    to.put_in(&mut column, (Field::Own, "Client"), LABEL, parent)?;
-    to.put_in(&mut column, (Field::Named("clientName"), &head.client_name), STRONG, parent)?;
-    if let Some(address) = input.client_address {
-        to.put_in(&mut column, (Field::Named("client.address"), address), VALUE, parent)?;
+    to.put_in(&mut column, (Field::Own, header::CLIENT), LABEL, parent)?;
+    to.put_in(&mut column, header::client_name(input).entry(), STRONG, parent)?;
+    if let Some(address) = header::client_address(input) {
+        to.put_in(&mut column, address.entry(), VALUE, parent)?;
     }
     column.space(2.0);
-    let details = [
-        ("client.phone", "Tél. : ", input.client_phone),
-        ("clientEmail", "E-mail : ", head.client_email.as_deref()),
-    ];
-    for (field, label, value) in details {
-        let Some(value) = value else { continue };
-        to.put_in(&mut column, (Field::Named(field), &format!("{label}{value}")), DETAIL, parent)?;
+    for detail in header::client_details(input) {
+        to.put_in(&mut column, detail.entry(), DETAIL, parent)?;
     }
     Ok(column)
 }

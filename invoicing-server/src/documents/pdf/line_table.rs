@@ -1,19 +1,18 @@
 //! The table of a quote: its lines by lot and section, with subtotals.
 
-use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use indexmap::IndexMap;
 use krilla::tagging::{TableHeaderScope, Tag};
-use rust_decimal::Decimal;
 
 use super::Result;
-use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, widest};
-use super::french;
-use super::line_groups::{IndexedLine, Sections, by_lot_and_section, total_ht};
+use super::composer::{Column, Composer, Look, Side, WIDTH, block, widest};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
 use crate::documents::DocumentInput;
+use crate::documents::content::line_groups::{IndexedLine, by_lot_and_section, total_ht};
+use crate::documents::content::line_table::{LABELS, Lots, Row, Subtotal, cells, rows};
+use crate::documents::content::{Field, french};
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
 const TEXT: Look = Look::new(9.0);
@@ -32,9 +31,6 @@ const DESCRIPTION: f32 = 140.0;
 /// Largest width of a unit. A longer one is broken into lines.
 const UNIT: f32 = 52.0;
 
-const LABELS: [&str; 6] = ["Désignation", "Quantité", "Unité", "Prix unitaire HT", "TVA", "Total HT"];
-/// The heading of lines without a lot, unless they come first.
-const OUTSIDE: &str = "Hors lot";
 const COLUMNS: NonZeroU32 = NonZeroU32::new(6).expect("not zero");
 const BEFORE_TOTAL: NonZeroU32 = NonZeroU32::new(5).expect("not zero");
 
@@ -48,18 +44,15 @@ pub(super) fn line_table(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Re
     let body = to.tags.add(Some(root), Tag::TBody);
     let mut table = Table { to, columns, body, currency };
     table.head(head)?;
-    for (index, (name, sections)) in lots.iter().enumerate() {
-        table.lot(*name, sections, index == 0)?;
+    let rows = rows(&lots, currency);
+    for (index, row) in rows.iter().enumerate() {
+        table.row(row, rows.get(index + 1))?;
     }
     to.pages.end_repetition()
 }
 
 /// The widest text of each column.
-fn widths(
-    to: &mut Composer<'_>,
-    lots: &IndexMap<Option<&str>, Sections<'_>>,
-    currency: &str,
-) -> Result<[f32; 6]> {
+fn widths(to: &mut Composer<'_>, lots: &Lots<'_>, currency: &str) -> Result<[f32; 6]> {
     let mut widths = [0.0_f32; 6];
     let mut widen = |place: usize, (field, text): (Field, &str), look: Look| -> Result<()> {
         let lines = to.lines(field, text, look.style, None)?;
@@ -72,8 +65,8 @@ fn widths(
     let sections = || lots.values().flat_map(IndexMap::values);
     for line in sections().flatten() {
         // A description takes the width that is left.
-        for (place, (field, text)) in texts(line, currency).into_iter().enumerate().skip(1) {
-            widen(place, (field, &text), FIGURES)?;
+        for (place, text) in cells(line, currency).iter().enumerate().skip(1) {
+            widen(place, text.entry(), FIGURES)?;
         }
     }
     let sums_of_lots = lots.values().map(|sections| total_ht(sections.values().flatten()));
@@ -105,19 +98,6 @@ fn side(place: usize) -> Side {
     if matches!(place, 0 | 2) { Side::Left } else { Side::Right }
 }
 
-/// The texts of a line's columns, each with its field.
-fn texts<'q>((index, line): &IndexedLine<'q>, currency: &str) -> [(Field, Cow<'q, str>); 6] {
-    let own = |text| (Field::Named("currency"), Cow::Owned(text));
-    [
-        (Field::Line(*index, "description"), line.description.as_str().into()),
-        own(french::quantity(line.quantity)),
-        (Field::Line(*index, "unit"), french::unit(line.unit.as_deref().unwrap_or_default()).into()),
-        own(french::amount(line.unit_price.get(), currency)),
-        own(french::percent(line.tva_rate)),
-        own(french::amount(line.total_ht.get(), currency)),
-    ]
-}
-
 /// The table while it is composed.
 struct Table<'t, 'f> {
     to: &'t mut Composer<'f>,
@@ -139,32 +119,21 @@ impl Table<'_, '_> {
         self.to.pages.push(Block { gap: 20.0, keeps_with_next: true, repeats: true, ..head })
     }
 
-    fn lot(&mut self, lot: Option<&str>, sections: &Sections<'_>, is_first: bool) -> Result<()> {
-        // After a lot, lines without one need a heading, or they would seem to belong to that lot.
-        if let Some(name) = lot.or((!is_first).then_some(OUTSIDE)) {
-            let first = sections[0][0].0;
-            let cell = self.group((Field::Line(first, "lot"), name), LOT, 14.0)?;
-            self.to.tags.outline(cell, name.to_owned());
+    fn row(&mut self, row: &Row<'_>, next: Option<&Row<'_>>) -> Result<()> {
+        // What is summed up stays with its subtotal, which would say nothing at the top of a page.
+        let keeps_with_next = matches!(next, Some(Row::Subtotal(_)));
+        match row {
+            Row::Lot(name) => {
+                let cell = self.group(name.entry(), LOT, 14.0)?;
+                self.to.tags.outline(cell, name.text.clone().into_owned());
+            }
+            Row::Section(name) => {
+                self.group(name.entry(), SECTION, 8.0)?;
+            }
+            Row::Line(line) => self.line(line, keeps_with_next)?,
+            Row::Subtotal(subtotal) => self.subtotal(subtotal, keeps_with_next)?,
         }
-        for (index, (name, lines)) in sections.iter().enumerate() {
-            let closes_lot = index + 1 == sections.len() && lot.is_some();
-            self.section(*name, lines, closes_lot)?;
-        }
-        let Some(name) = lot else { return Ok(()) };
-        self.subtotal(name, total_ht(sections.values().flatten()), false, Ink::Accent)
-    }
-
-    fn section(&mut self, section: Option<&str>, lines: &[IndexedLine<'_>], closes_lot: bool) -> Result<()> {
-        if let Some(name) = section {
-            self.group((Field::Line(lines[0].0, "section"), name), SECTION, 8.0)?;
-        }
-        for (place, line) in lines.iter().enumerate() {
-            // The last row stays with its subtotal, which would say nothing at the top of a page.
-            let is_last = place + 1 == lines.len();
-            self.row(line, is_last && (section.is_some() || closes_lot))?;
-        }
-        let Some(name) = section else { return Ok(()) };
-        self.subtotal(name, total_ht(lines), closes_lot, Ink::Text)
+        Ok(())
     }
 
     /// The name of a lot or section across the table.
@@ -178,13 +147,13 @@ impl Table<'_, '_> {
         Ok(cell)
     }
 
-    fn row(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<()> {
+    fn line(&mut self, line: &IndexedLine<'_>, keeps_with_next: bool) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let mut columns = Vec::with_capacity(6);
-        for (place, (field, text)) in texts(line, self.currency).into_iter().enumerate() {
+        for (place, text) in cells(line, self.currency).iter().enumerate() {
             let cell = self.to.tags.add(Some(row), Tag::TD);
             let look = if side(place) == Side::Left { TEXT } else { FIGURES };
-            columns.push(self.cell(place, (field, &text), look, cell)?);
+            columns.push(self.cell(place, text.entry(), look, cell)?);
         }
         let row = block(columns, PADDING).rule((LEFT, RIGHT), Edge::Bottom(0.4), Ink::Hairline);
         self.to.pages.push(Block { keeps_with_next, ..row })
@@ -201,7 +170,7 @@ impl Table<'_, '_> {
         Ok(column)
     }
 
-    fn subtotal(&mut self, name: &str, sum: Decimal, keeps_with_next: bool, ink: Ink) -> Result<()> {
+    fn subtotal(&mut self, subtotal: &Subtotal, keeps_with_next: bool) -> Result<()> {
         let row = self.to.tags.add(Some(self.body), Tag::TR);
         let scope = Tag::TH(TableHeaderScope::Row).with_col_span(Some(BEFORE_TOTAL));
         let label = self.to.tags.add(Some(row), scope);
@@ -209,10 +178,10 @@ impl Table<'_, '_> {
         let width = self.columns[5].0 - GUTTER - LEFT;
         let mut left = Column::new(LEFT, width);
         // Not the field of the name: it has been checked as the heading of the group.
-        let lines = self.to.lines(Field::Own, &format!("Sous-total {name}"), SUBTOTAL.style, Some(width))?;
+        let lines = self.to.lines(Field::Own, &subtotal.label, SUBTOTAL.style, Some(width))?;
         left.add(&lines, SUBTOTAL, Side::Right, label);
-        let sum = french::amount(sum, self.currency);
-        let right = self.cell(5, (Field::Own, &sum), SUBTOTAL_FIGURES.ink(ink), cell)?;
+        let ink = if subtotal.of_lot { Ink::Accent } else { Ink::Text };
+        let right = self.cell(5, (Field::Own, &subtotal.amount), SUBTOTAL_FIGURES.ink(ink), cell)?;
         self.to.pages.push(Block { keeps_with_next, ..block([left, right], PADDING) })
     }
 }

@@ -3,21 +3,18 @@
 //! The file is PDF/A-3a (for archives) and PDF/UA-1 (for screen readers). It embeds its fonts; a signed document also
 //! embeds the copy that was signed and the proof. Latin, Greek, Cyrillic, Hebrew and Arabic script, emoji and many
 //! symbols are printed as entered. A character without a glyph is an error that names the field and the character,
-//! never an empty box. The module `sanitize` describes the treatment of direction controls.
+//! never an empty box. `content::sanitize` describes the treatment of direction controls.
 //!
-//! `header`, `line_table`, `totals`, `mentions` and `signature` produce the parts of a document. `composer` arranges
-//! their texts in columns and blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds
+//! `header`, `line_table`, `totals`, `mentions` and `signature` lay out the parts of a document, whose texts `content` holds.
+//! `composer` arranges them in columns and blocks, `typesetter` turns text into glyphs, and `pagination` breaks pages. `tags` holds
 //! the structure, and `writer` makes the file.
 
 mod composer;
 mod fonts;
-mod french;
 mod header;
-mod line_groups;
 mod line_table;
 mod mentions;
 mod pagination;
-mod sanitize;
 mod signature;
 mod tags;
 #[cfg(test)]
@@ -28,12 +25,13 @@ mod writer;
 
 use std::sync::Arc;
 
-use self::composer::{Composer, Field, Look, WIDTH};
+use self::composer::{Composer, Look, WIDTH};
 use self::fonts::Fonts;
 use self::pagination::{Ink, Page, Paginator};
 use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
+use super::content::{self, Field};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
 pub use self::fonts::NotAFont;
@@ -91,7 +89,7 @@ impl PdfRenderer {
     fn compose(&self, input: &DocumentInput<'_>) -> Result<(Vec<Page>, Tags, Footer)> {
         let pages = Paginator::new(input.deadline);
         let mut composer = Composer { set: Typesetter::new(&self.fonts), pages, tags: Tags::default() };
-        header::header(&mut composer, input)?;
+        header::head(&mut composer, input)?;
         line_table::line_table(&mut composer, input)?;
         totals::totals(&mut composer, input)?;
         mentions::mentions(&mut composer, input)?;
@@ -118,7 +116,7 @@ fn footer(to: &mut Composer<'_>, input: &DocumentInput<'_>, pages: usize) -> Res
     let numbers = (1..=pages).map(|page| line(&format!(" — page {page} / {pages}")));
     let numbers = numbers.collect::<Result<Vec<_>>>()?;
     let room = WIDTH - numbers.last().map_or(0.0, |line| line.width);
-    let full = format!("Devis {} — {}", input.quote.summary.number, input.company.name);
+    let full = content::footer(input);
     let mut text = line(&full)?;
     let mut kept = full.chars().count();
     while text.width > room && kept > 1 {

@@ -3,15 +3,14 @@
 //! Either moves to the next page as a whole where it does not fit. A signature of short texts is no taller than the boxes,
 //! so that signing adds no page. A long text of it may break, or it would leave a large part of a page empty.
 
-use chrono_tz::Tz;
 use invoicing_core::SignatureBlock;
 use krilla::tagging::Tag;
 
 use super::Result;
-use super::composer::{Column, Composer, Field, HEADING, Look, Side, WIDTH, block};
-use super::french;
+use super::composer::{Column, Composer, HEADING, Look, Side, WIDTH, block};
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
-use crate::documents::{DocumentInput, RenderError};
+use crate::documents::DocumentInput;
+use crate::documents::content::{Field, signature};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };
@@ -38,13 +37,12 @@ pub(super) fn signature(to: &mut Composer<'_>, input: &DocumentInput<'_>) -> Res
 }
 
 fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
-    to.heading("Bon pour accord")?;
+    to.heading(signature::TO_BE_SIGNED)?;
     let parent = to.tags.add(None, Tag::Div);
     let width = (WIDTH - BOX_GUTTER) / 2.0;
-    let labels = ["Date, et mention manuscrite « Bon pour accord »", "Nom et signature du client"];
     let mut columns = Vec::new();
     let mut marks = Vec::new();
-    for (x, label) in [LEFT, LEFT + width + BOX_GUTTER].into_iter().zip(labels) {
+    for (x, label) in [LEFT, LEFT + width + BOX_GUTTER].into_iter().zip(signature::BOXES) {
         let mut column = Column::new(x + 9.0, width - 18.0);
         column.space(7.0);
         to.put_in(&mut column, (Field::Own, label), LABEL, parent)?;
@@ -60,27 +58,13 @@ fn to_be_signed(to: &mut Composer<'_>) -> Result<()> {
 
 fn signed(to: &mut Composer<'_>, input: &DocumentInput<'_>, signature: &SignatureBlock) -> Result<()> {
     let column = Column::new(LEFT + INDENT, WIDTH - INDENT);
-    let title = to.heading_in(column, "Signature électronique", HEADING.ink(Ink::Accent), 1.0)?;
+    let title = to.heading_in(column, signature::SIGNED, HEADING.ink(Ink::Accent), 1.0)?;
     to.pages.push(beside_bar(title))?;
 
-    let mut rows = vec![
-        ("Signé par", Field::Named("signedByName"), signature.signed_by_name.clone()),
-        ("E-mail", Field::Named("signedByEmail"), signature.signed_by_email.clone()),
-        ("Signé le", Field::Own, signed_at(signature, &input.company.time_zone)?),
-        ("Texte accepté", Field::Named("acceptedText"), signature.accepted_text.clone()),
-        ("Empreinte de la preuve", Field::Named("proofFingerprint"), signature.proof_fingerprint.clone()),
-    ];
-    if let Some(copy) = &input.sent_copy {
-        rows.push(("SHA-256 du devis signé", Field::Own, copy.sha256.to_string()));
-        let text = format!(
-            "Le devis tel qu’il a été signé ({}) et la preuve de sa signature (proof.json)",
-            copy.file_name,
-        );
-        rows.push(("Pièces jointes", Field::Named("number"), text));
-    }
+    let rows = signature::signed(input, signature)?;
     let last = rows.len() - 1;
-    for (index, (label, field, text)) in rows.into_iter().enumerate() {
-        row(to, label, (field, &text), index == last)?;
+    for (index, (label, text)) in rows.iter().enumerate() {
+        row(to, label, text.entry(), index == last)?;
     }
     Ok(())
 }
@@ -111,13 +95,4 @@ fn row(to: &mut Composer<'_>, label: &str, (field, value): (Field, &str), is_las
 
 fn beside_bar(block: Block) -> Block {
     block.rule((LEFT, LEFT + BAR), Edge::Side, Ink::Accent)
-}
-
-/// `14 septembre 2026 à 11:41:07 (Europe/Paris), soit 2026-09-14T09:41:07.123Z`.
-fn signed_at(signature: &SignatureBlock, time_zone: &str) -> Result<String> {
-    let unknown = |_| RenderError::new(format!("the company's time zone {time_zone:?} is unknown"));
-    let zone: Tz = time_zone.parse().map_err(unknown)?;
-    let local = signature.signed_at.to_chrono().with_timezone(&zone);
-    let day = french::date(local.date_naive());
-    Ok(format!("{day} à {} ({time_zone}), soit {}", local.format("%H:%M:%S"), signature.signed_at))
 }

@@ -15,7 +15,7 @@ use super::typesetter::Line as TextLine;
 use super::*;
 use crate::documents::{ContentHash, RenderDeadline, SentCopy};
 
-pub(in crate::documents) fn company() -> Company {
+pub(crate) fn company() -> Company {
     let identity = CompanyIdentity {
         address: Some("12 rue des Métiers".into()),
         zip_code: Some("44000".into()),
@@ -31,7 +31,7 @@ pub(in crate::documents) fn company() -> Company {
     new.create(CompanyId(Uuid::from_u128(1)), Timestamp::from_millis(0)).unwrap()
 }
 
-pub(in crate::documents) fn line(description: &str, place: (Option<&str>, Option<&str>), rate: &str) -> Line {
+pub(crate) fn line(description: &str, place: (Option<&str>, Option<&str>), rate: &str) -> Line {
     let (quantity, unit_price) = ("12.5".parse().unwrap(), "1024.4".parse().unwrap());
     Line {
         description: description.into(),
@@ -45,7 +45,7 @@ pub(in crate::documents) fn line(description: &str, place: (Option<&str>, Option
     }
 }
 
-pub(in crate::documents) fn quote_of(lines: Vec<Line>) -> Quote {
+pub(crate) fn quote_of(lines: Vec<Line>) -> Quote {
     let totals = Totals::of(&lines).unwrap();
     let at = Timestamp::from_millis(1_789_378_867_123);
     let retention_rate = Percent::from(5);
@@ -81,7 +81,7 @@ pub(in crate::documents) fn quote_of(lines: Vec<Line>) -> Quote {
     }
 }
 
-pub(in crate::documents) fn quote() -> Quote {
+pub(crate) fn quote() -> Quote {
     quote_of(vec![
         line("Peinture des murs (deux couches)", (Some("Lot 1 Finitions"), Some("Séjour")), "10"),
         line("Isolation", (Some("Lot 2 Énergie"), None), "5.5"),
@@ -91,7 +91,7 @@ pub(in crate::documents) fn quote() -> Quote {
     ])
 }
 
-fn signature() -> SignatureBlock {
+pub(crate) fn signature() -> SignatureBlock {
     SignatureBlock {
         signed_at: Timestamp::from_millis(1_789_378_867_123),
         signed_by_name: "Jean Lefèvre".into(),
@@ -101,7 +101,7 @@ fn signature() -> SignatureBlock {
     }
 }
 
-fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
+pub(crate) fn input<'a>(company: &'a Company, quote: &'a Quote) -> DocumentInput<'a> {
     DocumentInput {
         company,
         quote,
@@ -127,6 +127,14 @@ fn said(line: &TextLine) -> &str {
     let ranges = || line.runs.iter().flat_map(|run| &run.glyphs).map(krilla::text::Glyph::text_range);
     let start = ranges().map(|range| range.start).min().unwrap_or(0);
     &line.text[start..ranges().map(|range| range.end).max().unwrap_or(0)]
+}
+
+/// The texts of a document as they are drawn, line by line, without the numbers of its pages.
+#[cfg(feature = "console")]
+pub(crate) fn drawn(input: &DocumentInput<'_>) -> Vec<String> {
+    let (pages, _, footer) = PdfRenderer::new().compose(input).unwrap();
+    let texts = pages.iter().flat_map(|page| &page.texts).map(|text| &text.line);
+    texts.chain([&footer.text]).map(|line| said(line).to_owned()).collect()
 }
 
 /// The lines of all pages in reading order, with plain spaces.
@@ -423,7 +431,7 @@ proptest! {
         let lines = set.lines(&text, FOOTER.style, Some(90.0)).unwrap();
         let read: String = lines.iter().map(|line| said(line)).collect();
         let visible = |text: &str| text.replace(' ', "");
-        prop_assert_eq!(visible(&read), visible(&sanitize::sanitize(&text).unwrap()));
+        prop_assert_eq!(visible(&read), visible(&content::sanitize::sanitize(&text).unwrap()));
     }
 }
 

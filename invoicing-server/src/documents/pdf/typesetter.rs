@@ -14,7 +14,7 @@ use parley::style::{FontFamily, FontFeature, FontFeatures, OverflowWrap, StylePr
 use parley::{FontContext, LayoutContext};
 
 use super::fonts::{BOLD, Fonts, REGULAR};
-use super::sanitize::{Rule, sanitize, unprintable};
+use crate::documents::content::sanitize::{Rule, sanitize, unprintable};
 
 /// Texts up to this length in bytes are cached, because units, rates and amounts repeat in a quote.
 const MAX_CACHED: usize = 48;

@@ -23,9 +23,10 @@ use serde::Serialize;
 
 use super::Result;
 use super::pagination::{Ink, LEFT, PAGE, Page, RIGHT, Rectangle, Text};
-use super::sanitize::sanitize;
 use super::tags::Tags;
 use super::typesetter::Line;
+use crate::documents::content::header::TITLE;
+use crate::documents::content::sanitize::sanitize;
 use crate::documents::{DocumentInput, RenderError};
 
 /// Baseline of the footer, in points from the page's top.
@@ -185,7 +186,7 @@ fn artifact(kind: ArtifactType) -> ContentTag<'static> {
 
 /// The title under which a reader lists the document.
 pub(super) fn title(number: &str) -> String {
-    format!("Devis {number}")
+    format!("{TITLE} {number}")
 }
 
 /// Sanitized like printed text, so that the title in a viewer's window cannot mislead either.

@@ -21,11 +21,11 @@ const LONGEST: usize = 40_000;
 const CLUSTER: usize = 32;
 
 /// Why a text is refused: the rest of a sentence that begins with the field.
-pub(super) type Rule = Cow<'static, str>;
+pub(in crate::documents) type Rule = Cow<'static, str>;
 
 /// The text as it is laid out: in NFC, with `\n` as its only line break. The only invisible characters left are joiners
 /// that change the shape of their neighbours.
-pub(super) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
+pub(in crate::documents) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
     if text.len() > LONGEST {
         return Err(Rule::Owned(format!("has more than {LONGEST} bytes, which no page can show")));
     }
@@ -58,8 +58,15 @@ pub(super) fn sanitize(text: &str) -> Result<Cow<'_, str>, Rule> {
     Ok(Cow::Owned(out))
 }
 
+/// The text as a page of HTML shows it. What no font prints is left out, as a host's own renderer may print it.
+#[cfg(feature = "console")]
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let can_stay = |c: &char| *c == '\n' || !(c.is_control() || is_invisible(*c));
+    sanitize(text).unwrap_or_else(|_| text.chars().filter(can_stay).collect::<String>().into())
+}
+
 /// The rule that names a character without a glyph.
-pub(super) fn unprintable(c: char) -> Rule {
+pub(in crate::documents) fn unprintable(c: char) -> Rule {
     Rule::Owned(format!("has U+{:04X}, which no font of the document has", u32::from(c)))
 }
 

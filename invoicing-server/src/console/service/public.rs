@@ -1,0 +1,121 @@
+//! Requests without a session: for assets, and for what stands behind a signing link.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::request::Parts;
+use http::{Method, header};
+use invoicing_core::QuoteId;
+use matchit::Params;
+use tokio::time::timeout;
+
+use super::ConsoleContext;
+use crate::Error;
+use crate::api::body::{ReadableBody, RequestBody};
+use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
+use crate::api::download::Download;
+use crate::api::error::ApiError;
+use crate::console::Language;
+use crate::console::error::PageError;
+use crate::console::layout::Frame;
+use crate::console::request::{FormOutcome, PageResult, page, see_other};
+use crate::console::routes::Endpoint;
+use crate::console::sign::{self, Visit};
+use crate::operations::{CompanyHandle, SigningLinks};
+
+/// How long a look-up of a token may wait for others.
+const LOOKUP_WAIT: Duration = Duration::from_secs(2);
+
+impl ConsoleContext {
+    pub(super) async fn public(
+        &self,
+        connection: Option<&ConnectionHandle>,
+        endpoint: Endpoint,
+        params: &Params<'static, '_>,
+        head: &Parts,
+        body: &mut RequestBody<impl ReadableBody + Unpin>,
+        reservation: &mut Option<ByteReservation>,
+    ) -> PageResult {
+        if endpoint == Endpoint::Asset {
+            return Ok(self.assets.get(params.get("name").unwrap_or_default())?);
+        }
+        let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
+        let links = SigningLinks(Arc::clone(&self.api.services));
+        let (company, quote) = self.resolve(&links, token).await?;
+        if endpoint == Endpoint::SigningDocument {
+            return self.download(connection, &company, quote, head, reservation).await;
+        }
+        // From here on the request counts for the company, whose token it holds.
+        let capacity = &self.api.capacity;
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Company(company.id()) };
+        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+        let form = self.form(head, body, reservation).await?;
+        // A signature waits for the document store.
+        let slots = if head.method == Method::POST { &capacity.documents } else { &capacity.requests };
+        let _slot = slots.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
+        let user_agent = head.headers.get(header::USER_AGENT);
+        let visit = Visit {
+            links,
+            token,
+            company,
+            quote,
+            language: Language::preferred(&head.headers),
+            prefix: &self.place.path,
+            reservation,
+            form,
+            ip: head.extensions.get::<IpAddr>().copied(),
+            user_agent: user_agent.map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned()),
+        };
+        let outcome = match endpoint {
+            Endpoint::SigningPage => sign::show(&visit).await?,
+            Endpoint::Sign => sign::sign(&visit).await?,
+            Endpoint::ConfirmRefusal => sign::confirm_refusal(&visit).await?,
+            Endpoint::Decline => sign::decline(&visit).await?,
+            _ => return Err(PageError::NOT_FOUND),
+        };
+        match outcome {
+            FormOutcome::Page(status, content) => {
+                let frame = Frame { has_home: false, ..self.bare_frame(visit.language) };
+                Ok(page(status, &frame.around(&content)))
+            }
+            FormOutcome::See(path) => see_other(&visit.link(path)),
+        }
+    }
+
+    /// The company and the quote of a token. Few are looked up at once, so that unknown ones take few connections.
+    async fn resolve(
+        &self,
+        links: &SigningLinks,
+        token: &str,
+    ) -> Result<(CompanyHandle, QuoteId), PageError> {
+        let permit = timeout(LOOKUP_WAIT, self.lookups.acquire()).await;
+        let _permit = permit.map_err(|_| ApiError::Overloaded)?.map_err(Error::internal)?;
+        Ok(links.resolve(token).await?)
+    }
+
+    /// The last document that was frozen of a quote, as behind a signed URL of the API.
+    async fn download(
+        &self,
+        connection: Option<&ConnectionHandle>,
+        company: &CompanyHandle,
+        quote: QuoteId,
+        head: &Parts,
+        reservation: &mut Option<ByteReservation>,
+    ) -> PageResult {
+        let (document, size) = company.quotes().stored_document(quote).await?;
+        let download = Download::new(&head.method, &head.headers, document.sha256);
+        if download.is_not_modified() {
+            return Ok(download.not_modified()?);
+        }
+        let capacity = &self.api.capacity;
+        let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
+        let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
+        let _slot = capacity.documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
+        // Before the bytes are read, so that they never exceed their share.
+        reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
+        let bytes =
+            self.api.services.documents.bounded_store().fetch(&document).await.map_err(Error::from)?;
+        Ok(download.respond(bytes, &document.file_name)?)
+    }
+}

@@ -1,0 +1,239 @@
+//! A page for each state of the quote behind a signing link.
+
+use maud::{Markup, html};
+
+use super::State;
+use super::fields::Fields;
+use super::paper::Paper;
+use super::visit::Visit;
+use crate::Error;
+use crate::console::error::PageError;
+use crate::console::layout::{Content, notice};
+use crate::console::time::{Clock, day};
+use crate::documents::content::mentions::accepted_text;
+use crate::documents::content::visible;
+use crate::operations::{REASON_LIMIT, ShownQuote};
+
+/// The document and the form below it. `wrong`: the field that was refused.
+pub(super) fn open(
+    visit: &Visit<'_>,
+    shown: &ShownQuote,
+    fields: &Fields,
+    wrong: Option<&str>,
+) -> Result<Content, PageError> {
+    let paper = Paper::of(shown.input());
+    let last = paper.parts() - 1;
+    // What was wrong in the form stands where the form is.
+    let part = if wrong.is_some() { last } else { chosen_part(visit, last) };
+    let document = paper.part(part).map_err(Error::from)?;
+    let until = shown.quote.summary.valid_until.map(|until| day(visit.language, until));
+    let body = html! {
+        h1 { (title(visit, shown)) }
+        @if let Some(field) = wrong {
+            (notice("error", &html! { p #wrong { (Fields::problem(visit, field)) } }))
+        }
+        p {
+            (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars.company.name)) } ". "
+            (visit.pick("Read the quote, then sign it below it.", "Lisez le devis, puis signez-le plus bas."))
+            @if let Some(until) = until {
+                " " (visit.pick("It can be signed until", "Il peut être signé jusqu’au")) " " (until) "."
+            }
+        }
+        (document)
+        (parts(visit, part, last))
+        @if part == last { (signature_form(visit, shown, fields, wrong)) }
+        (download(visit, shown, visit.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
+        div.sign-bar {
+            @if let Some((label, total)) = paper.grand_total() { p lang="fr" { (label) " " strong { (total) } } }
+            @if part == last {
+                button form="signature" { (visit.pick("Sign", "Signer")) }
+            } @else {
+                a.button href=(visit.link(format!("?part={}", part + 2))) { (visit.pick("Continue reading", "Lire la suite")) }
+            }
+            a.button.plain href=(visit.link("/decline")) { (visit.pick("Decline", "Refuser")) }
+        }
+    };
+    Ok(Content::alone(title(visit, shown), body))
+}
+
+/// The part that the query names, counted from 0.
+fn chosen_part(visit: &Visit<'_>, last: usize) -> usize {
+    let part = visit.form.text("part").parse::<usize>().unwrap_or(1);
+    part.saturating_sub(1).min(last)
+}
+
+/// Where the other parts of a long document are.
+fn parts(visit: &Visit<'_>, part: usize, last: usize) -> Markup {
+    html! {
+        @if last > 0 {
+            nav.actions aria-label=(visit.pick("Parts of the quote", "Parties du devis")) {
+                @if part > 0 {
+                    a rel="prev" href=(visit.link(format!("?part={part}"))) { (visit.pick("Previous part", "Partie précédente")) }
+                }
+                span { (visit.pick("Part", "Partie")) " " (part + 1) " / " (last + 1) }
+                @if part < last {
+                    a rel="next" href=(visit.link(format!("?part={}", part + 2))) { (visit.pick("Next part", "Partie suivante")) }
+                }
+            }
+        }
+    }
+}
+
+fn signature_form(visit: &Visit<'_>, shown: &ShownQuote, fields: &Fields, wrong: Option<&str>) -> Markup {
+    html! {
+        h2 { (visit.pick("Sign the quote", "Signer le devis")) }
+        form #signature method="post" action=(visit.link("")) {
+            input type="hidden" name="document" value=(shown.document.sha256);
+            (fields.inputs(visit, wrong))
+            p #accepted { (visit.pick("By signing, you agree to this text:", "En signant, vous acceptez ce texte :")) }
+            blockquote.accepted lang="fr" { (visible(&accepted_text(&shown.input()))) }
+            p.hint { (visit.pick(
+                "It becomes a part of the signed document, with your name, your e-mail and the time. Your browser and your \
+                 network address may be kept as evidence.",
+                "Il figurera dans le document signé, avec votre nom, votre e-mail et l’heure. Votre navigateur et votre adresse \
+                 réseau peuvent être conservés comme preuve.",
+            )) }
+        }
+    }
+}
+
+/// The question before a refusal. `too_long`: the reason was refused.
+pub(super) fn confirm_refusal(
+    visit: &Visit<'_>,
+    shown: &ShownQuote,
+    reason: &str,
+    too_long: bool,
+) -> Content {
+    let title = visit.pick("Decline the quote?", "Refuser le devis ?");
+    let body = html! {
+        h1 { (title) }
+        @if too_long {
+            (notice("error", &html! { p #wrong { (visit.pick(
+                "The reason is too long or has a character that is not accepted.",
+                "Le motif est trop long ou contient un caractère refusé.",
+            )) } }))
+        }
+        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        form method="post" action=(visit.link("/decline")) {
+            input type="hidden" name="document" value=(shown.document.sha256);
+            label for="reason" { (visit.pick("Reason (optional)", "Motif (facultatif)")) }
+            textarea #reason name="reason" rows="4" maxlength=(REASON_LIMIT) aria-describedby="reason-hint"
+                aria-invalid=[too_long.then_some("true")] { (reason) }
+            p.hint #reason-hint {
+                (visit.pick("The company reads it.", "L’entreprise le lira.")) " "
+                (visit.pick("At most 500 characters.", "500 caractères au plus."))
+            }
+            p.actions {
+                button.grave { (visit.pick("Decline the quote", "Refuser le devis")) }
+                a href=(visit.link("")) { (visit.pick("Back to the quote", "Revenir au devis")) }
+            }
+        }
+    };
+    Content::alone(title, body)
+}
+
+/// The page of a form about a document that is no longer the one that counts.
+pub(super) fn sent_again(visit: &Visit<'_>, shown: &ShownQuote) -> Content {
+    let title = visit.pick("The quote was sent again", "Le devis a été renvoyé");
+    let body = html! {
+        h1 { (title) }
+        (notice("error", &html! { p { (visit.pick(
+            "Since you opened the page, another version of the quote was sent. Nothing was signed or declined.",
+            "Depuis l’ouverture de la page, une autre version du devis a été envoyée. Rien n’a été signé ni refusé.",
+        )) } }))
+        p { (self::title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        p.actions {
+            a.button href=(visit.link("")) { (visit.pick("Read the current version", "Lire la version actuelle")) }
+        }
+    };
+    Content::alone(title, body)
+}
+
+/// The page of a quote that can be neither signed nor declined. `late`: in answer to a form.
+pub(super) fn ended(
+    visit: &Visit<'_>,
+    shown: &ShownQuote,
+    state: State,
+    late: bool,
+) -> Result<Content, PageError> {
+    let title = match state {
+        State::Open => title(visit, shown),
+        State::Expired => visit.pick("The quote has expired", "Le devis a expiré").to_owned(),
+        State::Signed => visit.pick("The quote is signed", "Le devis est signé").to_owned(),
+        State::Accepted => visit.pick("The quote is accepted", "Le devis est accepté").to_owned(),
+        State::Declined => visit.pick("The quote was declined", "Le devis a été refusé").to_owned(),
+    };
+    let rest = if state == State::Signed { signed(visit, shown)? } else { unsigned(visit, shown, state) };
+    let body = html! {
+        h1 { (title) }
+        @if late {
+            (notice("error", &html! { p { (visit.pick(
+                "This was decided before your form arrived. Your form has changed nothing.",
+                "La décision a été prise avant l’arrivée de votre formulaire, qui n’a rien changé.",
+            )) } }))
+        }
+        (rest)
+    };
+    Ok(Content::alone(title, body))
+}
+
+/// The signed copy and the fingerprint of its proof, and below them the document.
+fn signed(visit: &Visit<'_>, shown: &ShownQuote) -> Result<Markup, PageError> {
+    let paper = Paper::of(shown.input());
+    let last = paper.parts() - 1;
+    let part = chosen_part(visit, last);
+    let document = paper.part(part).map_err(Error::from)?;
+    let clock = Clock::of(&shown.particulars.company, visit.language);
+    Ok(html! {
+        p { (title(visit, shown)) ", " bdi { (visible(&shown.particulars.company.name)) } }
+        @if let Some(signature) = &shown.quote.detail.signature {
+            dl.facts {
+                div { dt { (visit.pick("Signed by", "Signé par")) } dd { bdi { (visible(&signature.signed_by_name)) } } }
+                div { dt { (visit.pick("Signed on", "Signé le")) } dd { (clock.show(signature.signed_at)) } }
+                div {
+                    dt { (visit.pick("Fingerprint of the proof", "Empreinte de la preuve")) }
+                    dd { code { (signature.proof_fingerprint) } }
+                }
+            }
+        }
+        (download(visit, shown, visit.pick("Download the signed copy as a PDF", "Télécharger l’exemplaire signé en PDF")))
+        (document)
+        (parts(visit, part, last))
+    })
+}
+
+fn unsigned(visit: &Visit<'_>, shown: &ShownQuote, state: State) -> Markup {
+    let company = &shown.particulars.company;
+    let until = shown.quote.summary.valid_until.filter(|_| state == State::Expired);
+    html! {
+        p { (title(visit, shown)) ", " bdi { (visible(&company.name)) } }
+        @if let Some(until) = until {
+            p { (visit.pick("It could be signed until", "Il pouvait être signé jusqu’au")) " " (day(visit.language, until)) "." }
+        }
+        @if state != State::Accepted {
+            p { (visit.pick(
+                "If you still want the work to be done, ask the company for a new quote.",
+                "Si vous souhaitez toujours ces travaux, demandez un nouveau devis à l’entreprise.",
+            )) }
+        }
+        @for way in [&company.identity.phone, &company.identity.email].into_iter().flatten() {
+            p { bdi { (visible(way)) } }
+        }
+        (download(visit, shown, visit.pick("Download the quote as a PDF", "Télécharger le devis en PDF")))
+    }
+}
+
+/// `Quote DEV-2026-0042`.
+fn title(visit: &Visit<'_>, shown: &ShownQuote) -> String {
+    format!("{} {}", visit.pick("Quote", "Devis"), shown.quote.summary.number)
+}
+
+/// The frozen document, and the hash by which it can be checked.
+fn download(visit: &Visit<'_>, shown: &ShownQuote, text: &str) -> Markup {
+    html! {
+        p.download {
+            a href=(visit.link("/document.pdf")) { (text) } " "
+            span.soft { "SHA-256 " code { (shown.document.sha256) } }
+        }
+    }
+}

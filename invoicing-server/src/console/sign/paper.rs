@@ -1,0 +1,289 @@
+//! The frozen document as HTML: every text of it, in its own words and language.
+//!
+//! A long table comes in parts, each on a page of its own. The first one has the head of the document, the last one the
+//! totals and everything below them.
+
+use maud::{Markup, html};
+
+use crate::documents::content::line_groups::by_lot_and_section;
+use crate::documents::content::line_table::{LABELS, Row, cells, rows};
+use crate::documents::content::totals::{TotalKind, totals};
+use crate::documents::content::{footer, header, mentions, signature, visible};
+use crate::documents::{DocumentInput, RenderError};
+
+/// Most lines in a part, and most bytes of its rows.
+const PART_LINES: usize = 50;
+const PART_BYTES: usize = 60_000;
+
+/// The columns of texts. The others are figures.
+const TEXTS: [usize; 2] = [0, 2];
+
+/// A document and the parts of its table.
+pub(super) struct Paper<'q> {
+    input: DocumentInput<'q>,
+    parts: Vec<Markup>,
+}
+
+impl<'q> Paper<'q> {
+    pub(super) fn of(input: DocumentInput<'q>) -> Self {
+        let currency = input.quote.summary.currency.as_str();
+        let lots = by_lot_and_section(&input.quote.lines);
+        let mut parts = Parts::default();
+        for row in rows(&lots, currency) {
+            parts.push(&row, currency);
+        }
+        Self { input, parts: parts.finish() }
+    }
+
+    /// How many parts there are, at least one.
+    pub(super) fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// A part, counted from 0.
+    pub(super) fn part(&self, part: usize) -> Result<Markup, RenderError> {
+        let input = &self.input;
+        let is_last = part + 1 >= self.parts.len();
+        let end = if is_last { self.end()? } else { Markup::default() };
+        Ok(html! {
+            article.paper lang="fr" {
+                h2 { (header::TITLE) " " (visible(&input.quote.summary.number)) }
+                @if part == 0 { (self.head()) }
+                table.cards.lines {
+                    caption { "Lignes du devis" @if self.parts.len() > 1 { ", partie " (part + 1) " sur " (self.parts.len()) } }
+                    thead { tr { @for (place, label) in LABELS.iter().enumerate() {
+                        th.figure[!TEXTS.contains(&place)] scope="col" { (label) }
+                    } } }
+                    tbody { @if let Some(rows) = self.parts.get(part) { (rows) } }
+                }
+                (end)
+                p.soft { (visible(&footer(input))) }
+            }
+        })
+    }
+
+    /// The total with VAT, and its label.
+    pub(super) fn grand_total(&self) -> Option<(String, String)> {
+        let grand = totals(&self.input).into_iter().find(|total| total.kind == TotalKind::Grand)?;
+        Some((grand.label, grand.amount))
+    }
+
+    /// Company, client, dates and work site.
+    fn head(&self) -> Markup {
+        let input = &self.input;
+        html! {
+            div.parties {
+                div {
+                    p.name dir="auto" { (visible(&input.company.name)) }
+                    @for detail in header::issuer(input.company) { p dir="auto" { (visible(&detail.text)) } }
+                }
+                div {
+                    p.label { (header::CLIENT) }
+                    p.name dir="auto" { (visible(&header::client_name(input).text)) }
+                    @let address = header::client_address(input);
+                    @for detail in address.into_iter().chain(header::client_details(input)) {
+                        p dir="auto" { (visible(&detail.text)) }
+                    }
+                }
+            }
+            dl.facts {
+                @for (label, day) in header::dates(input) { div { dt { (label) } dd { (day) } } }
+                @if let Some(site) = header::work_site(input) {
+                    div { dt { (header::SITE) } dd dir="auto" { (visible(&site.text)) } }
+                }
+            }
+        }
+    }
+
+    /// Totals, mentions, conditions, and the signature or what stands in its place.
+    fn end(&self) -> Result<Markup, RenderError> {
+        let input = &self.input;
+        let mentions = mentions::mentions(input);
+        let signature = self.signature()?;
+        Ok(html! {
+            table.totals {
+                caption { "Totaux" }
+                tbody { @for total in totals(input) {
+                    tr.grand[total.kind == TotalKind::Grand] {
+                        th scope="row" { (total.label) }
+                        td.figure { (total.amount) }
+                    }
+                } }
+            }
+            @if !mentions.is_empty() {
+                h3 { (mentions::MENTIONS) }
+                @for mention in &mentions { p dir="auto" { (visible(&mention.text)) } }
+            }
+            @if let Some(conditions) = mentions::conditions(input) {
+                h3 { (mentions::CONDITIONS) }
+                p dir="auto" { (visible(&conditions.text)) }
+            }
+            (signature)
+        })
+    }
+
+    fn signature(&self) -> Result<Markup, RenderError> {
+        let Some(signed) = &self.input.quote.detail.signature else {
+            return Ok(html! {
+                h3 { (signature::TO_BE_SIGNED) }
+                ul.boxes { @for label in signature::BOXES { li { (label) } } }
+            });
+        };
+        let rows = signature::signed(&self.input, signed)?;
+        Ok(html! {
+            h3 { (signature::SIGNED) }
+            dl.facts { @for (label, text) in &rows { div { dt { (label) } dd dir="auto" { (visible(&text.text)) } } } }
+        })
+    }
+}
+
+/// The table while it is divided.
+#[derive(Default)]
+struct Parts {
+    finished: Vec<Markup>,
+    rows: String,
+    lines: usize,
+    /// Names of lots and sections that wait for their first line, so that no part ends with them.
+    names: String,
+}
+
+impl Parts {
+    fn push(&mut self, row: &Row<'_>, currency: &str) {
+        let is_line = matches!(row, Row::Line(_));
+        let html = row_html(row, currency).into_string();
+        if matches!(row, Row::Lot(_) | Row::Section(_)) {
+            self.names += &html;
+            return;
+        }
+        let bytes = self.rows.len() + self.names.len() + html.len();
+        if is_line && self.lines > 0 && (self.lines == PART_LINES || bytes > PART_BYTES) {
+            self.end_part();
+        }
+        self.rows += &std::mem::take(&mut self.names);
+        self.rows += &html;
+        self.lines += usize::from(is_line);
+    }
+
+    fn end_part(&mut self) {
+        self.finished.push(maud::PreEscaped(std::mem::take(&mut self.rows)));
+        self.lines = 0;
+    }
+
+    fn finish(mut self) -> Vec<Markup> {
+        self.end_part();
+        self.finished
+    }
+}
+
+fn row_html(row: &Row<'_>, currency: &str) -> Markup {
+    match row {
+        Row::Lot(name) => {
+            html! { tr.lot { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
+        }
+        Row::Section(name) => {
+            html! { tr.section { th scope="row" colspan="6" dir="auto" { (visible(&name.text)) } } }
+        }
+        Row::Subtotal(subtotal) => html! {
+            tr.subtotal {
+                th scope="row" colspan="5" { (visible(&subtotal.label)) }
+                td.figure { (subtotal.amount) }
+            }
+        },
+        Row::Line(line) => html! {
+            tr { @for (place, text) in cells(line, currency).iter().enumerate() { (cell(place, &text.text)) } }
+        },
+    }
+}
+
+fn cell(place: usize, text: &str) -> Markup {
+    let name = LABELS[place];
+    if TEXTS.contains(&place) {
+        return html! { td data-name=(name) dir="auto" { (visible(text)) } };
+    }
+    html! { td.figure data-name=(name) { (text) } }
+}
+
+#[cfg(all(test, feature = "pdf"))]
+mod tests {
+    use invoicing_core::{Company, Quote};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of, signature};
+    use crate::documents::{ContentHash, SentCopy};
+
+    /// The text of a page with single spaces, and each tag as one.
+    fn text_of(html: &str) -> String {
+        let pieces = html.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text));
+        let text = pieces.collect::<Vec<_>>().join(" ");
+        let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+        narrowed(&entities.iter().fold(text, |text, (entity, character)| text.replace(entity, character)))
+    }
+
+    fn narrowed(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    fn assert_says_all(input: &DocumentInput<'_>) {
+        let paper = Paper::of(*input);
+        let html: String = (0..paper.parts()).map(|part| paper.part(part).unwrap().into_string()).collect();
+        let text = text_of(&html);
+        for drawn in drawn(input) {
+            assert!(text.contains(&narrowed(&drawn)), "{drawn:?} is not in {text}");
+        }
+    }
+
+    fn assert_says_all_of(company: &Company, quote: &Quote) {
+        assert_says_all(&input(company, quote));
+    }
+
+    /// Rules: SIGN-1
+    #[test]
+    fn every_text_of_the_pdf_is_in_the_html() {
+        let (company, quote) = (company(), quote());
+        assert_says_all_of(&company, &quote);
+        let site = DocumentInput {
+            work_site: Some("4 quai de la Fosse\r\n44000 Nantes"),
+            ..input(&company, &quote)
+        };
+        assert_says_all(&site);
+        let mut signed = quote.clone();
+        signed.detail.signature = Some(signature());
+        let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b"x"), bytes: b"x" };
+        assert_says_all(&DocumentInput { sent_copy: Some(copy), ..input(&company, &signed) });
+        let texts =
+            ["<b>&amp;\"'", "100\u{202e}000 €", "e\u{301}té\ttab", "עבודות צבע, 42 m²", "👩\u{200d}🔧 ☎"];
+        let lines = texts.iter().map(|text| line(text, (Some(text), None), "20")).collect();
+        assert_says_all_of(&company, &quote_of(lines));
+        let long =
+            (0..130).map(|i| line(&format!("Ligne {i}"), (Some("Lot"), Some("Pièce")), "10")).collect();
+        assert_says_all_of(&company, &quote_of(long));
+    }
+
+    /// Rules: SIGN-1
+    #[test]
+    fn no_part_is_too_large_or_ends_with_a_name() {
+        let text = "\"é".repeat(1_000);
+        let lines = (0..60).map(|i| line(&text, (Some(&format!("Lot {i}")), Some("Pièce")), "10")).collect();
+        let (company, quote) = (company(), quote_of(lines));
+        let paper = Paper::of(input(&company, &quote));
+        assert!(paper.parts() > 2);
+        for rows in &paper.parts {
+            assert!(rows.0.len() < PART_BYTES + 1_000, "{}", rows.0.len());
+            let last = rows.0.rsplit("<tr").next().unwrap();
+            assert!(last.starts_with(" class=\"subtotal"), "{last}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        #[test]
+        fn what_can_be_printed_is_shown(text in "[ -~¡-ÿœ€’\n]{1,80}", unit in "[ -~]{0,10}") {
+            prop_assume!(!text.trim().is_empty());
+            let mut quote = quote_of(vec![line(&text, (Some(&text), None), "5.5")]);
+            quote.lines[0].unit = Some(unit);
+            assert_says_all_of(&company(), &quote);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a document says: its texts in French, in reading order, each with the field that it was entered in.
+//!
+//! The PDF sets these texts in type and the signing page shows them as HTML, so both say the same. `header`, `line_table`,
+//! `totals`, `mentions` and `signature` hold the texts of the parts, `french` writes numbers and dates, and `sanitize` decides
+//! which characters are printed. This module knows neither fonts nor markup.
+
+pub(in crate::documents) mod french;
+pub(crate) mod header;
+pub(crate) mod line_groups;
+pub(crate) mod line_table;
+pub(crate) mod mentions;
+pub(in crate::documents) mod sanitize;
+pub(crate) mod signature;
+pub(crate) mod totals;
+
+use std::borrow::Cow;
+use std::fmt;
+
+#[cfg(feature = "console")]
+pub(crate) use self::sanitize::visible;
+use super::DocumentInput;
+
+/// The field that a text was entered in, for error messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Field {
+    /// None: the text is part of the template.
+    Own,
+    /// In a field of the quote, the company or the client.
+    Named(&'static str),
+    /// In a field of this line.
+    Line(usize, &'static str),
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Own => f.write_str("document"),
+            Self::Named(name) => f.write_str(name),
+            Self::Line(index, name) => write!(f, "lines[{index}].{name}"),
+        }
+    }
+}
+
+/// A text of a document.
+#[derive(Debug, Clone)]
+pub(crate) struct Text<'a> {
+    #[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "only the renderer refuses a text"))]
+    pub(in crate::documents) field: Field,
+    pub(crate) text: Cow<'a, str>,
+}
+
+impl<'a> Text<'a> {
+    /// A text of the template.
+    fn own(text: impl Into<Cow<'a, str>>) -> Self {
+        Self { field: Field::Own, text: text.into() }
+    }
+
+    /// What was entered in a field, perhaps with a label before it.
+    fn of(name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { field: Field::Named(name), text: text.into() }
+    }
+
+    /// What was entered in a field of a line.
+    fn of_line(line: usize, name: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
+        Self { field: Field::Line(line, name), text: text.into() }
+    }
+
+    /// As the renderer takes it.
+    #[cfg(feature = "pdf")]
+    pub(in crate::documents) fn entry(&self) -> (Field, &str) {
+        (self.field, &self.text)
+    }
+}
+
+/// `Devis DEV-2026-0042 — Atelier Léa Martin`: what every page says.
+pub(crate) fn footer(input: &DocumentInput<'_>) -> String {
+    format!("{} {} — {}", header::TITLE, input.quote.summary.number, input.company.name)
+}

@@ -1,0 +1,70 @@
+//! What the page behind a signing link shows.
+
+use chrono::NaiveDate;
+use invoicing_core::{Quote, QuoteId, QuoteStatus};
+
+use crate::Error;
+use crate::documents::{ContentHash, DocumentInput, Particulars, RenderDeadline, SentCopy, StoredDocument};
+use crate::operations::CompanyHandle;
+use crate::operations::documents::stored;
+use crate::store::page::Reserve;
+use crate::store::{CompanyChange, CompanyReader, Tables};
+
+/// A quote and the last document that was frozen of it, read in one snapshot: the document says what this says.
+pub(crate) struct ShownQuote {
+    pub(crate) quote: Quote,
+    pub(crate) document: StoredDocument,
+    pub(crate) particulars: Particulars,
+    /// The document that was signed, once the quote is.
+    signed: Option<ContentHash>,
+    /// The date in the company's time zone.
+    pub(crate) today: NaiveDate,
+}
+
+impl ShownQuote {
+    /// What the document was rendered from, but for the bytes of the copy that was signed.
+    pub(crate) fn input(&self) -> DocumentInput<'_> {
+        // The copy that was sent has the name that the signed one has.
+        let file_name = &self.document.file_name;
+        let sent_copy = self.signed.map(|sha256| SentCopy { file_name, sha256, bytes: &[] });
+        self.particulars.input(&self.quote, sent_copy, RenderDeadline::NONE)
+    }
+}
+
+impl CompanyHandle {
+    /// What the page behind a link to this quote shows, if the memory for large lines can be reserved.
+    ///
+    /// # Errors
+    /// [`Error::DocumentUnavailable`] for a quote without a document.
+    pub(crate) async fn shown_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<ShownQuote, Error> {
+        let now = self.env().now();
+        self.read(async move |mut tx| {
+            let (company, last_stamp) = tx.company_row().find().await?;
+            let change = CompanyChange::new(company, last_stamp, now)?;
+            match tx.quotes().large_bytes(id).await? {
+                0 => {}
+                bytes => reserve(bytes)?,
+            }
+            tx.begin_snapshot().await?;
+            let read = read(&mut tx, id, &change).await;
+            tx.end_snapshot().await?;
+            read
+        })
+        .await
+    }
+}
+
+async fn read(tx: &mut CompanyReader<'_>, id: QuoteId, change: &CompanyChange) -> Result<ShownQuote, Error> {
+    let quote = tx.quotes().find(id).await?;
+    let (status, latest) = tx.documents().latest(id).await?;
+    let latest = latest.filter(|_| status != QuoteStatus::Draft).ok_or(Error::DocumentUnavailable)?;
+    let (document, _) = stored(change.company.id, id, latest)?;
+    let particulars = tx.documents().latest_particulars(id).await?;
+    let signed = match &quote.detail.signature {
+        Some(_) => tx.signatures().find_proof(id).await?,
+        None => None,
+    };
+    let signed = signed.map(|proof| proof.document_sha256.parse()).transpose();
+    let signed = signed.map_err(|cause| Error::bad_row("proof", "document_sha256", id, cause))?;
+    Ok(ShownQuote { quote, document, particulars, signed, today: change.today() })
+}

@@ -1,0 +1,523 @@
+//! The page behind a signing link: what the client reads, signs and declines there.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use bytes::Bytes;
+use futures_util::future::select;
+use http::{HeaderMap, Method, Request, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use invoicing_core::{NewClient, NewLine, NewQuote, QuoteStatus, sha256_hex};
+use invoicing_server::{ConsoleSettings, HistoryAction, Role, Secret};
+use invoicing_tests::{World, new_quote, on_each_database};
+
+use super::{Browser, ORIGIN, PREFIX, Shown, assert_protected};
+use crate::support::hooked_store::HookedStore;
+use crate::support::{DAY, date};
+
+const NAME: &str = "Léa Lefèvre";
+const EMAIL: &str = "lea@exemple.fr";
+const OWN: [(&str, &str); 2] = [("sec-fetch-site", "same-origin"), ("origin", ORIGIN)];
+
+/// The signing page without the rest of the console.
+fn client(world: &World) -> Browser {
+    let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}"));
+    Browser { console: world.invoicing.signing_page(settings).unwrap() }
+}
+
+/// A quote that was sent, and the address of its page.
+async fn sent(world: &World) -> (invoicing_core::QuoteId, String) {
+    let id = world.sent().await.summary.id;
+    (id, page_of(&world.company.quotes().signing_link(id).await.unwrap()))
+}
+
+fn page_of(link: &Secret) -> String {
+    format!("/sign/{}", link.reveal())
+}
+
+/// A quote of these lines that was sent, and the address of its page.
+async fn sent_lines(world: &World, lines: impl IntoIterator<Item = NewLine>) -> String {
+    let client = world.client("Durand").await;
+    let new = lines.into_iter().fold(NewQuote::empty(client), NewQuote::line);
+    let quotes = world.company.quotes();
+    let id = quotes.create(&new).await.unwrap().summary.id;
+    quotes.send(id, None).await.unwrap();
+    page_of(&quotes.signing_link(id).await.unwrap())
+}
+
+/// The hash in the form of a page.
+fn hash_on(shown: &Shown) -> String {
+    shown.between("name=\"document\" value=\"", "\"").to_owned()
+}
+
+/// The fields of a signature of the document that a page shows.
+fn fields<'f>(hash: &'f str, name: &'f str) -> [(&'static str, &'f str); 3] {
+    [("name", name), ("email", EMAIL), ("document", hash)]
+}
+
+/// The text of a page, as a reader sees it: without tags, and with single spaces.
+fn text_of(html: &str) -> String {
+    let text: String = html
+        .split('<')
+        .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let entities = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&amp;", "&")];
+    let text = entities.iter().fold(text, |text, (entity, character)| text.replace(entity, character));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+async fn bytes(browser: &Browser, request: Request<()>) -> (StatusCode, HeaderMap, Bytes) {
+    let response = browser.console.clone().answer(request.map(|()| Full::<Bytes>::default())).await;
+    let (head, body) = response.into_parts();
+    assert_protected(&head.headers);
+    (head.status, head.headers, body.collect().await.unwrap().to_bytes())
+}
+
+async fn pdf(browser: &Browser, page: &str) -> (StatusCode, HeaderMap, Bytes) {
+    bytes(browser, Request::get(format!("{page}/document.pdf")).body(()).unwrap()).await
+}
+
+/// Rules: SIGN-1, SIGN-3, SIGN-8
+#[on_each_database]
+async fn a_client_reads_signs_and_keeps_the_signed_copy() {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let shown = browser.get(&page).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    let text = text_of(&shown.html);
+    for expected in [
+        "Devis DEV-2026-0001",
+        "Martin Peinture",
+        "Ravalement de façade",
+        "12,5 m² 48,20 € 10 % 602,50 €",
+        "Sous-total Extérieur 602,50 €",
+        "Hors lot Remise",
+        "Total HT 732,50 €",
+        "Retenue de garantie 5 %",
+        "article 279-0 bis",
+        "Nom et signature du client",
+        "Bon pour accord sur le devis DEV-2026-0001, d’un montant de",
+    ] {
+        assert!(text.contains(expected), "{expected} in {text}");
+    }
+    let hash = hash_on(&shown);
+    let (status, headers, sent_copy) = pdf(&browser, &page).await;
+    assert_eq!((status, sha256_hex(&sent_copy)), (StatusCode::OK, hash.clone()));
+    assert!(shown.html.contains(&format!("<code>{hash}</code>")));
+    assert_eq!(headers[header::CONTENT_TYPE], "application/pdf");
+    let disposition = headers[header::CONTENT_DISPOSITION].to_str().unwrap();
+    assert!(disposition.starts_with("attachment; filename=\"DEV-2026-0001.pdf\""), "{disposition}");
+    let again = Request::get(format!("{page}/document.pdf")).header("if-none-match", &headers[header::ETAG]);
+    assert_eq!(bytes(&browser, again.body(()).unwrap()).await.0, StatusCode::NOT_MODIFIED);
+
+    let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(fields(&hash, NAME)).finish();
+    let mut request = Request::post(&page)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(header::USER_AGENT, "Firefox/142")
+        .extension(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 7)));
+    for (name, value) in OWN {
+        request = request.header(name, value);
+    }
+    let signed = browser.ask(request.body(form).unwrap()).await;
+    assert_eq!((signed.status, signed.location()), (StatusCode::SEE_OTHER, &*page));
+
+    let quotes = world.company.quotes();
+    let signature = quotes.get(id).await.unwrap().detail.signature.unwrap();
+    assert_eq!((&*signature.signed_by_name, &*signature.signed_by_email), (NAME, EMAIL));
+    assert!(
+        signature.accepted_text.starts_with("Bon pour accord sur le devis DEV-2026-0001, d’un montant de")
+    );
+    assert!(signature.accepted_text.contains("TVA à 10\u{a0}% : le client certifie"));
+    assert!(!signature.accepted_text.contains("278-0 bis A"));
+    let proof = quotes.proof(id).await.unwrap().unwrap();
+    assert_eq!((proof.ip.as_deref(), proof.user_agent.as_deref()), (Some("192.0.2.7"), Some("Firefox/142")));
+    assert_eq!(proof.document_sha256, hash);
+
+    let shown = browser.get(&page).await;
+    assert_eq!(shown.status, StatusCode::OK);
+    assert!(!shown.html.contains("<form") && shown.html.contains(&signature.proof_fingerprint));
+    let (status, _, signed_copy) = pdf(&browser, &page).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_ne!(signed_copy, sent_copy);
+    assert!(shown.html.contains(&format!("<code>{}</code>", sha256_hex(&signed_copy))), "{}", shown.html);
+    assert!(text_of(&shown.html).contains(&format!("SHA-256 du devis signé {hash}")));
+}
+
+/// Rules: SIGN-4
+#[on_each_database]
+async fn of_two_who_sign_at_once_one_wins_and_the_other_sees_it() {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    let (first_fields, second_fields) = (fields(&hash, "Anne"), fields(&hash, "Bruno"));
+    let (first, second) =
+        tokio::join!(browser.post(&page, &first_fields), browser.post(&page, &second_fields));
+    let mut outcomes = [(first, "Anne"), (second, "Bruno")];
+    outcomes.sort_by_key(|(shown, _)| shown.status);
+    let [(won, winner), (lost, _)] = outcomes;
+    assert_eq!((won.status, lost.status), (StatusCode::SEE_OTHER, StatusCode::CONFLICT));
+    let signature = world.company.quotes().get(id).await.unwrap().detail.signature.unwrap();
+    assert_eq!(signature.signed_by_name, winner);
+    let text = text_of(&lost.html);
+    assert!(text.contains("The quote is signed") && text.contains(&format!("Signed by {winner}")), "{text}");
+    assert!(text.contains("Your form has changed nothing"), "{text}");
+    // The winner's form again: a second click.
+    let again = browser.post(&page, &fields(&hash, winner)).await;
+    assert_eq!(again.status, StatusCode::SEE_OTHER);
+    assert_eq!(world.count("SELECT count(*) FROM proof").await, 1);
+}
+
+/// Rules: SIGN-2
+#[on_each_database]
+async fn a_version_that_was_sent_again_is_neither_signed_nor_declined() {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let stale = hash_on(&browser.get(&page).await);
+    assert_eq!(hash_on(&browser.get(&format!("{page}/decline")).await), stale);
+    let quotes = world.company.quotes();
+    quotes.reject(id).await.unwrap();
+    quotes.send(id, Some(date("2026-12-24"))).await.unwrap();
+    let before = world.dump().await;
+    for path in [page.clone(), format!("{page}/decline")] {
+        for hash in [&*stale, "", "x"] {
+            let shown = browser.post(&path, &fields(hash, NAME)).await;
+            assert_eq!(shown.status, StatusCode::CONFLICT, "{path}");
+            assert!(shown.html.contains("The quote was sent again"), "{}", shown.html);
+            assert!(shown.html.contains(&format!("href=\"{PREFIX}{page}\"")), "{}", shown.html);
+        }
+    }
+    assert_eq!(world.dump().await, before);
+    let fresh = browser.get(&page).await;
+    assert!(text_of(&fresh.html).contains("Valable jusqu’au 24 décembre 2026"));
+    let signed = browser.post(&page, &fields(&hash_on(&fresh), NAME)).await;
+    assert_eq!(signed.status, StatusCode::SEE_OTHER);
+}
+
+/// Rules: SIGN-2
+#[on_each_database]
+async fn what_is_sent_again_while_the_form_is_on_its_way_is_not_signed() {
+    let (world, store) = HookedStore::world().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let stale = hash_on(&browser.get(&page).await);
+    // The signed copy is stored already.
+    let company = world.company.clone();
+    store.happens_next(1, move || {
+        let company = company.clone();
+        Box::pin(async move {
+            company.quotes().reject(id).await.unwrap();
+            company.quotes().send(id, Some(date("2026-12-24"))).await.unwrap();
+        })
+    });
+    let shown = browser.post(&page, &fields(&stale, NAME)).await;
+    assert_eq!(shown.status, StatusCode::CONFLICT);
+    assert!(shown.html.contains("The quote was sent again"), "{}", shown.html);
+    assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Sent);
+}
+
+/// Rules: SIGN-4, SIGN-7
+#[on_each_database]
+async fn a_client_declines_with_a_reason_that_the_history_keeps() {
+    let world = World::new().await;
+    let (id, page) = sent(&world).await;
+    let browser = client(&world);
+    let question = browser.get(&format!("{page}/decline")).await;
+    assert!(question.html.contains("Decline the quote?") && question.html.contains("<textarea"));
+    let hash = hash_on(&question);
+    let decline = |reason: String| {
+        let form = [("document", hash.clone()), ("reason", reason)];
+        let (browser, path) = (&browser, format!("{page}/decline"));
+        async move { browser.post(&path, &form.each_ref().map(|(name, value)| (*name, &**value))).await }
+    };
+    let before = world.dump().await;
+    let refused = decline(format!("<b>{}", "x".repeat(500))).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(refused.html.contains("role=\"alert\"") && refused.html.contains("&lt;b&gt;xxx"));
+    assert_eq!(world.dump().await, before);
+    let declined = decline("Trop cher\r\npour nous".to_owned()).await;
+    assert_eq!((declined.status, declined.location()), (StatusCode::SEE_OTHER, &*page));
+    assert!(browser.get(&page).await.html.contains("The quote was declined"));
+    let last = world.company.history().list(None, 1).await.unwrap().remove(0);
+    assert!(last.action == HistoryAction::QuoteDeclined && last.subject == id.0, "{last:?}");
+    assert_eq!((&*last.actor, &*last.detail), ("signing link", "DEV-2026-0001: Trop cher pour nous"));
+    let late = decline(String::new()).await;
+    assert_eq!(late.status, StatusCode::CONFLICT);
+    assert!(late.html.contains("The quote was declined"));
+}
+
+/// Rules: SIGN-4
+#[on_each_database]
+async fn each_state_has_a_page_of_its_own_without_a_form() {
+    let world = World::new().await;
+    let browser = client(&world);
+    let quotes = world.company.quotes();
+    let (by_hand, accepted) = sent(&world).await;
+    let (refused, declined) = sent(&world).await;
+    let (_, expired) = sent(&world).await;
+    let hash = hash_on(&browser.get(&expired).await);
+    quotes.accept(by_hand).await.unwrap();
+    quotes.reject(refused).await.unwrap();
+    let decided = [
+        (&accepted, "The quote is accepted", "Le devis est accepté"),
+        (&declined, "The quote was declined", "Le devis a été refusé"),
+    ];
+    let check = async |page: &str, english: &str, french: &str| {
+        for path in [page.to_owned(), format!("{page}/decline")] {
+            let shown = browser.get(&path).await;
+            assert_eq!(shown.status, StatusCode::OK);
+            assert!(shown.html.contains(&format!("<h1>{english}</h1>")), "{}", shown.html);
+            assert!(!shown.html.contains("<form") && !shown.html.contains("<button"), "{}", shown.html);
+            let request = Request::get(&path).header(header::ACCEPT_LANGUAGE, "fr");
+            let shown = browser.ask(request.body(String::new()).unwrap()).await;
+            assert!(shown.html.contains(&format!("<h1>{french}</h1>")), "{}", shown.html);
+            assert!(shown.html.contains("<html lang=\"fr\">"));
+            let before = world.dump().await;
+            let late = browser.post(&path, &fields(&hash, NAME)).await;
+            assert_eq!(late.status, StatusCode::CONFLICT);
+            assert!(late.html.contains(&format!("<h1>{english}</h1>")), "{}", late.html);
+            assert_eq!(world.dump().await, before);
+        }
+        assert_eq!(pdf(&browser, page).await.0, StatusCode::OK);
+    };
+    for (page, english, french) in decided {
+        check(page, english, french).await;
+    }
+    // Its last day is over before the sweep notes it, and after.
+    world.advance(20 * DAY);
+    world.clock.set("2026-10-14T21:59:59.999Z".parse().unwrap());
+    assert!(browser.get(&expired).await.html.contains("<form"));
+    world.clock.set("2026-10-14T22:00:00Z".parse().unwrap());
+    check(&expired, "The quote has expired", "Le devis a expiré").await;
+    world.invoicing.sweep().await.unwrap();
+    check(&expired, "The quote has expired", "Le devis a expiré").await;
+}
+
+/// Rules: SIGN-5
+#[on_each_database]
+async fn unknown_ended_and_revoked_links_are_one_404() {
+    let world = World::new().await;
+    let browser = client(&world);
+    let quotes = world.company.quotes();
+    let (id, revoked) = sent(&world).await;
+    let link = quotes.signing_links(id).await.unwrap().remove(0);
+    quotes.revoke_signing_link(id, &link.token_hash).await.unwrap();
+    let (_, ended) = sent(&world).await;
+    world.advance(90 * DAY);
+    let unknown = format!("/sign/sgn_{}", "A".repeat(43));
+    let malformed = ["/sign/x".to_owned(), "/sign/%73gn_".to_owned(), ended[..ended.len() - 1].to_owned()];
+    let mut seen = Vec::new();
+    for page in [revoked, ended, unknown].into_iter().chain(malformed) {
+        for path in [page.clone(), format!("{page}/decline"), format!("{page}/document.pdf")] {
+            let get = browser.get(&path).await;
+            let mut headers = get.headers;
+            headers.remove("x-request-id");
+            assert_eq!(get.status, StatusCode::NOT_FOUND, "{path}");
+            seen.push((headers, get.html));
+        }
+        for path in [page.clone(), format!("{page}/decline")] {
+            let posted = browser.post(&path, &fields("x", NAME)).await;
+            assert_eq!(posted.status, StatusCode::NOT_FOUND, "{path}");
+            assert_eq!(posted.html, seen[0].1);
+        }
+    }
+    assert!(seen.iter().all(|answer| *answer == seen[0]));
+}
+
+/// Rules: SIGN-6
+#[on_each_database]
+async fn opening_the_page_changes_nothing() {
+    let world = World::new().await;
+    let (_, page) = sent(&world).await;
+    let browser = client(&world);
+    let before = world.dump().await;
+    for path in ["", "/decline", "/document.pdf"] {
+        for method in [Method::GET, Method::HEAD] {
+            let request = Request::builder().method(&method).uri(format!("{page}{path}"));
+            let (status, _, body) = bytes(&browser, request.body(()).unwrap()).await;
+            assert_eq!((status, body.is_empty()), (StatusCode::OK, method == Method::HEAD), "{path}");
+        }
+    }
+    let hash = hash_on(&browser.get(&page).await);
+    let foreign: [&[(&str, &str)]; 3] =
+        [&[], &[("sec-fetch-site", "cross-site"), ("origin", "https://evil.example")], &[("origin", "null")]];
+    for headers in foreign {
+        for path in [page.clone(), format!("{page}/decline")] {
+            let shown = browser.post_from(&path, &fields(&hash, NAME), headers).await;
+            assert_eq!(shown.status, StatusCode::FORBIDDEN, "{headers:?}");
+        }
+    }
+    assert_eq!(world.dump().await, before);
+}
+
+#[on_each_database]
+async fn what_is_wrong_stands_above_the_form_with_what_was_entered() {
+    let world = World::new().await;
+    let (_, page) = sent(&world).await;
+    let browser = client(&world);
+    let hash = hash_on(&browser.get(&page).await);
+    let before = world.dump().await;
+    for (name, email, problem) in [
+        ("", EMAIL, "The name is missing"),
+        ("Léa", "\"><script>", "The e-mail is missing or is not an address"),
+        ("Léa", "", "The e-mail is missing"),
+        ("Léa \u{e000}", EMAIL, "a character that cannot be printed"),
+    ] {
+        let shown = browser.post(&page, &[("name", name), ("email", email), ("document", &hash)]).await;
+        assert_eq!(shown.status, StatusCode::BAD_REQUEST, "{name} {email}");
+        assert!(shown.html.contains("role=\"alert\"") && shown.html.contains(problem), "{}", shown.html);
+        assert!(shown.html.contains("aria-invalid=\"true\"") && !shown.html.contains("<script>"));
+        assert!(shown.html.contains(&format!("value=\"{name}\"")), "{}", shown.html);
+    }
+    let french = Request::post(&page)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header(header::ACCEPT_LANGUAGE, "fr")
+        .header("sec-fetch-site", "same-origin");
+    let shown = browser.ask(french.body(format!("email=lea@exemple.fr&document={hash}")).unwrap()).await;
+    assert!(shown.html.contains("Le nom manque") && shown.html.contains("Signer le devis"));
+    assert_eq!(world.dump().await, before);
+}
+
+#[on_each_database]
+async fn hostile_texts_are_shown_and_do_nothing() {
+    const HOSTILE: &str = "<script>alert(1)</script>\"'&amp;<img src=x>";
+    let world = World::new().await;
+    let browser = client(&world);
+    let client = NewClient::named(format!("{HOSTILE}\u{202e}nhoJ"));
+    let client = world.company.clients().create(&client).await.unwrap().id;
+    let line = NewLine::new(HOSTILE, 1, 1, 20).unit("<b>").lot("</table>").section("\"onclick=x");
+    let quotes = world.company.quotes();
+    let id = quotes.create(&NewQuote::empty(client).line(line)).await.unwrap().summary.id;
+    quotes.send(id, None).await.unwrap();
+    let page = page_of(&quotes.signing_link(id).await.unwrap());
+    let shown = browser.get(&page).await;
+    for harmful in ["<script>alert", "<img", "<b>", "onclick=x\"", "\u{202e}"] {
+        assert!(!shown.html.contains(harmful), "{harmful} in {}", shown.html);
+    }
+    let text = text_of(&shown.html);
+    assert!(text.contains(HOSTILE) && text.contains("\"onclick=x") && text.contains("nhoJ"), "{text}");
+    let signed = browser.post(&page, &fields(&hash_on(&shown), "<script>x")).await;
+    assert_eq!(signed.status, StatusCode::SEE_OTHER);
+    let shown = browser.get(&page).await;
+    assert!(!shown.html.contains("<script>x") && shown.html.contains("&lt;script&gt;x"));
+}
+
+/// Rules: SIGN-1
+#[on_each_database]
+async fn a_long_quote_comes_in_parts_and_the_form_with_the_last() {
+    let world = World::new().await;
+    let browser = client(&world);
+    let line = |i: usize| {
+        NewLine::new(format!("Ligne {i:03} : lessivage, rebouchage et ponçage soigné"), 1, 10, 10)
+            .unit("m2")
+            .lot(format!("Lot {}", i / 20))
+            .section(format!("Pièce {}", i / 5))
+    };
+    let fifty = sent_lines(&world, (0..50).map(line)).await;
+    let shown = browser.get(&fifty).await;
+    assert!(shown.html.len() < 100 * 1024 && shown.html.contains("<form"), "{}", shown.html.len());
+    assert!(!shown.html.contains("?part="));
+
+    let long = sent_lines(&world, (0..120).map(line)).await;
+    let mut read = String::new();
+    for part in 1..=3 {
+        let shown = browser.get(&format!("{long}?part={part}")).await;
+        assert!(shown.html.len() < 100 * 1024);
+        assert_eq!(shown.html.contains("<form"), part == 3, "{part}");
+        assert_eq!(shown.html.contains("Total TTC</th>"), part == 3, "{part}");
+        assert_eq!(shown.html.contains("SIRET") || shown.html.contains("class=\"parties\""), part == 1);
+        let next = format!("href=\"{PREFIX}{long}?part={}\"", part + 1);
+        assert_eq!(shown.html.contains(&next), part < 3, "{}", shown.html);
+        read += &shown.html;
+    }
+    let read = text_of(&read);
+    for i in 0..120 {
+        assert_eq!(read.matches(&format!("Ligne {i:03} :")).count(), 1, "{i}");
+    }
+    for i in 0..6 {
+        assert!(read.contains(&format!("Sous-total Lot {i}")), "{i}");
+    }
+    let first = browser.get(&long).await.html;
+    assert_eq!(first, browser.get(&format!("{long}?part=1")).await.html);
+    assert_eq!(
+        browser.get(&format!("{long}?part=99")).await.html,
+        browser.get(&format!("{long}?part=3")).await.html
+    );
+
+    // Texts of the greatest length take more parts, none of them too large.
+    let wide = (0..30).map(|i| NewLine::new(format!("{i}{}", "&é".repeat(990)), 1, 10, 10));
+    let wide = sent_lines(&world, wide).await;
+    for part in 1..10 {
+        let shown = browser.get(&format!("{wide}?part={part}")).await;
+        assert!(shown.html.len() < 100 * 1024, "{}", shown.html.len());
+    }
+}
+
+/// Rules: SIGN-9
+#[on_each_database]
+async fn nothing_is_loaded_from_elsewhere_and_nothing_is_kept() {
+    let world = World::new().await;
+    let (_, page) = sent(&world).await;
+    let browser = client(&world);
+    for path in [page.clone(), format!("{page}/decline")] {
+        let shown = browser.get(&path).await;
+        assert_eq!(shown.headers[header::CACHE_CONTROL], "no-store");
+        for attribute in ["href=\"", "action=\"", "src=\""] {
+            for part in shown.html.split(attribute).skip(1) {
+                let address = part.split('"').next().unwrap();
+                let is_own = address.starts_with(&format!("{PREFIX}{page}"))
+                    || address.starts_with(&format!("{PREFIX}/assets/"))
+                    || address == "#content";
+                assert!(is_own, "{path}: {address}");
+            }
+        }
+        assert!(!shown.html.contains("style=") && !shown.html.contains("<style"), "{path}");
+    }
+    assert_eq!(pdf(&browser, &page).await.1[header::CACHE_CONTROL], "no-store");
+}
+
+#[on_each_database]
+async fn the_page_needs_no_session_and_comes_with_or_without_the_console() {
+    let world = World::new().await;
+    let (_, page) = sent(&world).await;
+    let alone = client(&world);
+    for path in ["/", "/webhooks", "/webhooks/new", "/nothing", "/signs", "/sign", "/assets/x"] {
+        for method in [Method::GET, Method::POST, Method::DELETE] {
+            let request = Request::builder().method(method).uri(path).header("origin", ORIGIN);
+            let status = alone.ask(request.body(String::new()).unwrap()).await.status;
+            let is_asset = path.starts_with("/assets") && status == StatusCode::METHOD_NOT_ALLOWED;
+            assert!(status == StatusCode::NOT_FOUND || is_asset, "{path}: {status}");
+        }
+    }
+    let shown = alone.get(&page).await;
+    let style = shown.between("<link rel=\"stylesheet\" href=\"", "\"").strip_prefix(PREFIX).unwrap();
+    assert_eq!(alone.get(style).await.status, StatusCode::OK);
+    let console = Browser::with(&world.invoicing, |_| panic!("the signing page asks for no session"));
+    assert_eq!(console.get(&page).await.html, shown.html);
+    // Another company's session changes nothing about it.
+    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
+    let other = Browser::of(&world.invoicing, other.id(), Role::ReadOnly);
+    assert_eq!(other.get(&page).await.html, shown.html);
+}
+
+/// Rules: SIGN-10
+#[on_each_database]
+async fn one_company_s_clients_leave_room_for_those_of_others() {
+    let world = World::with(|settings| settings.requests.documents_in_flight = 2).await;
+    let (_, page) = sent(&world).await;
+    let (other, _) = world.another("Other", invoicing_core::Plan::Starter).await;
+    let client_id = crate::support::client_of(&other).await;
+    let id = other.quotes().create(&new_quote(client_id)).await.unwrap().summary.id;
+    other.quotes().send(id, None).await.unwrap();
+    let others = page_of(&other.quotes().signing_link(id).await.unwrap());
+    let browser = client(&world);
+    world.documents.hang(true);
+    let (first, second) = (Box::pin(pdf(&browser, &page)), Box::pin(pdf(&browser, &page)));
+    let (refused, hanging) = select(first, second).await.factor_first();
+    assert_eq!(refused.0, StatusCode::SERVICE_UNAVAILABLE);
+    world.documents.hang(false);
+    assert_eq!(pdf(&browser, &others).await.0, StatusCode::OK);
+    drop(hanging);
+}
