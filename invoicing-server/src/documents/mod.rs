@@ -10,7 +10,12 @@
 
 mod content_disposition;
 mod freeze;
+#[cfg(any(feature = "console", feature = "pdf"))]
+#[cfg_attr(not(feature = "pdf"), expect(dead_code, reason = "the console writes no date and no number of a company"))]
+pub(crate) mod french;
 mod hash;
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) mod line_groups;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
 #[cfg(feature = "pdf")]

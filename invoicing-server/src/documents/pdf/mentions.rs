@@ -5,9 +5,8 @@ use rust_decimal::Decimal;
 
 use super::Result;
 use super::composer::{Composer, Field, Look};
-use super::french;
 use super::pagination::Ink;
-use crate::documents::DocumentInput;
+use crate::documents::{DocumentInput, french};
 
 const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
 

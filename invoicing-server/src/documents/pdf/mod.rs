@@ -11,9 +11,7 @@
 
 mod composer;
 mod fonts;
-mod french;
 mod header;
-mod line_groups;
 mod line_table;
 mod mentions;
 mod pagination;

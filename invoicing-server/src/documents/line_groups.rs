@@ -5,13 +5,13 @@ use invoicing_core::Line;
 use rust_decimal::Decimal;
 
 /// A line and its index in the quote.
-pub(super) type IndexedLine<'q> = (usize, &'q Line);
+pub(crate) type IndexedLine<'q> = (usize, &'q Line);
 /// The lines of a lot by section; those of the lot without one are under `None`.
-pub(super) type Sections<'q> = IndexMap<Option<&'q str>, Vec<IndexedLine<'q>>>;
+pub(crate) type Sections<'q> = IndexMap<Option<&'q str>, Vec<IndexedLine<'q>>>;
 
 /// Lots in the order of their first lines; the lines without a lot count as one. Within a lot the lines without a
 /// section come first, or they would seem to belong to the section above them.
-pub(super) fn by_lot_and_section(lines: &[Line]) -> IndexMap<Option<&str>, Sections<'_>> {
+pub(crate) fn by_lot_and_section(lines: &[Line]) -> IndexMap<Option<&str>, Sections<'_>> {
     let mut lots = IndexMap::<_, Sections<'_>>::new();
     for (index, line) in lines.iter().enumerate() {
         let sections = lots.entry(line.lot.as_deref()).or_default();
@@ -24,6 +24,6 @@ pub(super) fn by_lot_and_section(lines: &[Line]) -> IndexMap<Option<&str>, Secti
 }
 
 /// Exact: amounts have 15 digits at most, and `Decimal` holds 28.
-pub(super) fn total_ht<'q>(lines: impl IntoIterator<Item = &'q IndexedLine<'q>>) -> Decimal {
+pub(crate) fn total_ht<'q>(lines: impl IntoIterator<Item = &'q IndexedLine<'q>>) -> Decimal {
     lines.into_iter().map(|(_, line)| line.total_ht.get()).sum()
 }
