@@ -136,7 +136,7 @@ impl ByteReservation {
     ///
     /// # Errors
     /// `overloaded` where a share of the owner or the budget is used up.
-    pub(super) fn cover(&self, bytes: usize) -> Result<(), ApiError> {
+    pub(crate) fn cover(&self, bytes: usize) -> Result<(), ApiError> {
         let bytes = bytes.min(self.budget.limits.largest_answer());
         match bytes.checked_sub(self.bytes.load(Ordering::Relaxed)) {
             None | Some(0) => Ok(()),
