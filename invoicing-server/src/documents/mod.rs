@@ -8,17 +8,11 @@
 //! A host plugs in its own [`DocumentRenderer`] and [`DocumentStore`]; `PdfRenderer` (feature `pdf`) and
 //! [`ObjectStorage`] are what it gets otherwise.
 
+#[cfg(any(feature = "console", feature = "pdf"))]
+pub(crate) mod content;
 mod content_disposition;
 mod freeze;
-#[cfg(any(feature = "console", feature = "pdf"))]
-#[cfg_attr(
-    not(any(feature = "pdf", test)),
-    expect(dead_code, reason = "only a document writes dates and the number of a company like this")
-)]
-pub(crate) mod french;
 mod hash;
-#[cfg(any(feature = "console", feature = "pdf"))]
-pub(crate) mod line_groups;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
 #[cfg(feature = "pdf")]

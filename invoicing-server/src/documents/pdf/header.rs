@@ -5,9 +5,10 @@ use krilla::tagging::Tag;
 
 use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, heading, widest};
+use super::french;
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
-use crate::documents::{DocumentInput, french};
+use crate::documents::DocumentInput;
 
 /// Left edge of the client's address, in the window of a French envelope.
 const CLIENT: f32 = 318.0;

@@ -9,10 +9,11 @@ use rust_decimal::Decimal;
 
 use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, WIDTH, block, widest};
+use super::french;
+use super::line_groups::{IndexedLine, Sections, by_lot_and_section, total_ht};
 use super::pagination::{Block, Edge, Ink, LEFT, RIGHT};
 use super::tags::NodeId;
-use crate::documents::line_groups::{IndexedLine, Sections, by_lot_and_section, total_ht};
-use crate::documents::{DocumentInput, french};
+use crate::documents::DocumentInput;
 
 const HEAD: Look = Look::new(7.5).ink(Ink::Muted);
 const TEXT: Look = Look::new(9.0);

@@ -5,8 +5,9 @@ use rust_decimal::Decimal;
 
 use super::Result;
 use super::composer::{Composer, Field, Look};
+use super::french;
 use super::pagination::Ink;
-use crate::documents::{DocumentInput, french};
+use crate::documents::DocumentInput;
 
 const SMALL: Look = Look::new(8.0).ink(Ink::Muted);
 

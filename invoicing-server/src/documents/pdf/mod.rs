@@ -32,6 +32,7 @@ use self::pagination::{Ink, Page, Paginator};
 use self::tags::Tags;
 use self::typesetter::Typesetter;
 use self::writer::{Footer, Writer};
+use super::content::{french, line_groups};
 use super::{DocumentInput, DocumentRenderer, RenderError};
 
 pub use self::fonts::NotAFont;

@@ -9,8 +9,9 @@ use krilla::tagging::Tag;
 
 use super::Result;
 use super::composer::{Column, Composer, Field, HEADING, Look, Side, WIDTH, block};
+use super::french;
 use super::pagination::{Block, BlockRule, Edge, Ink, LEFT};
-use crate::documents::{DocumentInput, RenderError, french};
+use crate::documents::{DocumentInput, RenderError};
 
 const LABEL: Look = Look::new(7.5).ink(Ink::Muted);
 const VALUE: Look = Look { leading: 1.5, ..Look::new(8.0) };

@@ -5,8 +5,9 @@ use krilla::tagging::{TableHeaderScope, Tag};
 
 use super::Result;
 use super::composer::{Column, Composer, Field, Look, Side, block, widest};
+use super::french;
 use super::pagination::{Block, Edge, Ink, RIGHT};
-use crate::documents::{DocumentInput, french};
+use crate::documents::DocumentInput;
 
 /// Left edge of the totals.
 const X: f32 = 270.0;

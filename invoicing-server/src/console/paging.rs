@@ -1,0 +1,68 @@
+//! Lists in pages: each goes on behind the last one, whatever was added before it.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use invoicing_core::Invalid;
+use maud::{Markup, html};
+
+use super::request::PageRequest;
+
+/// How many items a page has.
+pub(super) const ITEMS: u32 = 50;
+/// The field of a query that says where its page goes on.
+const BEFORE: &str = "before";
+
+/// A list, and the fields of the query that narrow it.
+pub(super) struct List<'l> {
+    pub(super) path: String,
+    pub(super) filters: &'l [&'l str],
+}
+
+impl List<'_> {
+    /// Where the page that is asked for goes on; `None` for the first.
+    pub(super) fn before<T: FromStr>(request: &PageRequest<'_>) -> Result<Option<T>, Invalid> {
+        let wrong = || Invalid::new(BEFORE, "must be what the page before has named");
+        request.form.given(BEFORE).map(|text| text.parse().map_err(|_| wrong())).transpose()
+    }
+
+    /// Whether the query narrows it.
+    pub(super) fn is_narrowed(&self, request: &PageRequest<'_>) -> bool {
+        self.filters.iter().any(|name| request.form.given(name).is_some())
+    }
+
+    /// Links to the first page and to the next one, where there are such.
+    pub(super) fn links(&self, request: &PageRequest<'_>, next: Option<impl Display>) -> Markup {
+        let is_first = request.form.given(BEFORE).is_none();
+        if is_first && next.is_none() {
+            return Markup::default();
+        }
+        html! {
+            nav.actions aria-label=(request.pick("Pages", "Pages")) {
+                @if let Some(next) = next {
+                    a.button.plain rel="next" href=(self.address(request, Some(&next.to_string()))) {
+                        (request.pick("Continue", "Suite"))
+                    }
+                }
+                @if !is_first {
+                    a href=(self.address(request, None)) { (request.pick("Back to the newest", "Revenir aux plus récents")) }
+                }
+            }
+        }
+    }
+
+    /// The address of a page with the filters of this one.
+    fn address(&self, request: &PageRequest<'_>, before: Option<&str>) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        for name in self.filters {
+            if let Some(value) = request.form.given(name) {
+                query.append_pair(name, value);
+            }
+        }
+        if let Some(before) = before {
+            query.append_pair(BEFORE, before);
+        }
+        let query = query.finish();
+        request.link(if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) })
+    }
+}
