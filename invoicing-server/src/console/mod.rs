@@ -7,10 +7,14 @@
 
 mod assets;
 mod error;
+mod figures;
 mod form;
+mod keys;
 mod language;
 mod layout;
 mod origin;
+mod paging;
+mod quotes;
 mod request;
 mod routes;
 mod service;

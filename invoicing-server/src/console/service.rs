@@ -17,11 +17,11 @@ use super::assets::Assets;
 use super::error::PageError;
 use super::form::Form;
 use super::layout::{Content, Frame};
-use super::request::{FormOutcome, PageRequest, PageResult, page, see_other};
+use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
 use super::routes::{self, Endpoint, Needs, Route};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
-use super::{Language, origin, webhooks};
+use super::{Language, keys, origin, quotes, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, Holder, Owner};
@@ -44,6 +44,8 @@ struct ConsoleContext {
     api: Arc<ApiContext>,
     settings: ConsoleSettings,
     place: Place,
+    /// What links to the signing page begin with.
+    signing: String,
     assets: Assets,
     /// The value of `Content-Security-Policy`.
     policy: HeaderValue,
@@ -71,13 +73,14 @@ impl Console {
         settings: ConsoleSettings,
         sign_in: impl SignIn,
     ) -> Result<Self, SettingError> {
-        let place = settings.place()?;
+        let (place, signing) = (settings.place()?, settings.signing_address()?);
         settings.check()?;
         let (assets, policy) = (Assets::new(&settings.theme), policy(&settings.frame_ancestors));
         Ok(Self(Arc::new(ConsoleContext {
             api,
             settings,
             place,
+            signing,
             assets,
             policy,
             sign_in: Box::new(sign_in),
@@ -149,8 +152,10 @@ impl ConsoleContext {
         } else {
             Form::query(head.uri.query().unwrap_or_default())
         };
-        let _slot = capacity.requests.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
-        let request = self.request(&session, head, params, form).await?;
+        let slots =
+            if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
+        let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
+        let request = self.request(&session, head, params, form, reservation).await?;
         self.handle(route.endpoint, &request).await
     }
 
@@ -160,12 +165,25 @@ impl ConsoleContext {
         head: &Parts,
         params: Params<'static, 'r>,
         form: Form,
+        reservation: &'r ByteReservation,
     ) -> Result<PageRequest<'r>, PageError> {
         let company =
             CompanyHandle::new(Arc::clone(&self.api.services), session.company).acting_as(&session.name)?;
         let record = company.details().await?;
         let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
-        Ok(PageRequest { company, record, session, language, prefix: &self.place.path, params, form })
+        let services = &self.api.services;
+        Ok(PageRequest {
+            company,
+            record,
+            session,
+            now: services.env.now(),
+            language,
+            prefix: &self.place.path,
+            elsewhere: Elsewhere { service: &services.base_url, signing: &self.signing },
+            reservation,
+            params,
+            form,
+        })
     }
 
     async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
@@ -176,6 +194,13 @@ impl ConsoleContext {
             Endpoint::Webhook => webhooks::show(request).await?,
             Endpoint::ConfirmRotation => webhooks::confirm_rotation(request).await?,
             Endpoint::ConfirmRemoval => webhooks::confirm_removal(request).await?,
+            Endpoint::Keys => keys::list(request).await?,
+            Endpoint::NewKey => keys::new(request),
+            Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
+            Endpoint::Quotes => quotes::list(request).await?,
+            Endpoint::Quote => quotes::show(request).await?,
+            Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
+            Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
             // What they show once cannot be shown again, so they are pages and no redirect.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
             Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
@@ -185,6 +210,12 @@ impl ConsoleContext {
             Endpoint::EnableWebhook => return webhooks::enable(request).await,
             Endpoint::EndOverlap => return webhooks::end_overlap(request).await,
             Endpoint::RemoveWebhook => return webhooks::remove(request).await,
+            Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
+            Endpoint::RevokeKey => return keys::revoke(request).await,
+            Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
+            Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
+            Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
+            Endpoint::QuoteDocument => return quotes::document(request).await,
             Endpoint::Asset => return Err(PageError::NOT_FOUND),
         };
         Ok(page(StatusCode::OK, &self.frame(request).around(&content)))

@@ -3,12 +3,12 @@
 use invoicing_core::{DeliveryStatus, EventId, WebhookId};
 use maud::{Markup, html};
 
+use super::failure;
 use super::fields::Fields;
-use super::{failure, problem};
 use crate::Error;
 use crate::console::Action;
 use crate::console::error::PageError;
-use crate::console::layout::{Chapter, Content, notice};
+use crate::console::layout::{Chapter, Content, notice, problem};
 use crate::console::request::PageRequest;
 use crate::store::delivery_pages::DeliveryDetail;
 use crate::store::webhooks::{DisabledReason, Webhook};
