@@ -3,8 +3,11 @@
 use std::collections::BTreeSet;
 
 use http::{Request, StatusCode, header};
-use invoicing_core::{Plan, WebhookId};
-use invoicing_server::{Action, ConsoleSettings, Language, Role, Session, SignInDecision, Theme, Webhook};
+use invoicing_core::{KeyId, Plan, QuoteId, WebhookId};
+use invoicing_server::{
+    Action, ConsoleSettings, ContentHash, Language, QuoteSearch, Role, Session, SignInDecision, Theme,
+    Webhook,
+};
 use invoicing_tests::{World, on_each_database};
 
 use super::{Browser, ORIGIN, PREFIX};
@@ -12,15 +15,57 @@ use crate::support::hook;
 
 const URL: &str = "http://127.0.0.1:8/hook";
 
-/// Every page, and every form with fields that it takes, for a webhook.
-fn pages(id: WebhookId) -> Vec<String> {
-    let of_webhook = ["", "/rotate", "/remove"].map(|page| format!("/webhooks/{id}{page}"));
-    ["/", "/webhooks", "/webhooks/new"].map(str::to_owned).into_iter().chain(of_webhook).collect()
+/// The records that the pages show.
+struct Records {
+    webhook: WebhookId,
+    key: KeyId,
+    quote: QuoteId,
+    /// The SHA-256 of the quote's document.
+    document: String,
+    /// What identifies the quote's signing link.
+    link: String,
 }
 
-fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
+impl Records {
+    async fn of(world: &World) -> Self {
+        let webhook = hook(world, URL).await.webhook.id;
+        let key = world.company.keys().list().await.unwrap()[0].id;
+        let quote = world.sent().await.summary.id;
+        let document = world.company.quotes().documents(quote).await.unwrap().remove(0).sha256;
+        let link = world.company.quotes().signing_link(quote).await.unwrap();
+        let link = ContentHash::of(link.reveal().as_bytes()).to_string();
+        Self { webhook, key, quote, document, link }
+    }
+
+    fn are_in(&self, path: &str) -> bool {
+        let ids = [self.webhook.to_string(), self.key.to_string(), self.quote.to_string()];
+        ids.iter().any(|id| path.contains(id))
+    }
+}
+
+/// Every page, and every form with fields that it takes.
+fn pages(records: &Records) -> Vec<String> {
+    let Records { webhook, key, quote, link, .. } = records;
+    let of_webhook = ["", "/rotate", "/remove"].map(|page| format!("/webhooks/{webhook}{page}"));
+    let of_key = [format!("/keys/{key}/revoke")];
+    let of_quote =
+        ["", "/send", &format!("/links/{link}/revoke")].map(|page| format!("/quotes/{quote}{page}"));
+    let lists =
+        ["/", "/webhooks", "/webhooks/new", "/keys", "/keys/new", "/quotes", "/quotes?q=x&status=SENT"];
+    lists.map(str::to_owned).into_iter().chain(of_webhook).chain(of_key).chain(of_quote).collect()
+}
+
+/// The pages, and what is downloaded.
+fn all(records: &Records) -> impl Iterator<Item = String> {
+    let document = format!("/quotes/{}/documents/{}", records.quote, records.document);
+    pages(records).into_iter().chain([document])
+}
+
+fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
+    let Records { webhook, key, quote, link, .. } = records;
     let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
-    let of_webhook = |verb: &str, fields| (format!("/webhooks/{id}{verb}"), fields);
+    let of_webhook = |verb: &str, fields| (format!("/webhooks/{webhook}{verb}"), fields);
+    let of_quote = |verb: &str| (format!("/quotes/{quote}{verb}"), Vec::new());
     vec![
         ("/webhooks".to_owned(), target.clone()),
         of_webhook("", target),
@@ -30,19 +75,30 @@ fn forms(id: WebhookId) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
         of_webhook("/rotate", vec![("overlap", "24")]),
         of_webhook("/end-overlap", Vec::new()),
         of_webhook("/remove", Vec::new()),
+        ("/keys".to_owned(), vec![("label", "CRM")]),
+        (format!("/keys/{key}/revoke"), Vec::new()),
+        of_quote("/send"),
+        of_quote("/links"),
+        of_quote(&format!("/links/{link}/revoke")),
     ]
 }
 
 /// What the forms could change.
-async fn state(world: &World) -> (Vec<Webhook>, usize) {
+async fn state(world: &World) -> (Vec<Webhook>, usize, String) {
     let events = world.company.events().list(None, 1_000).await.unwrap();
-    (world.company.webhooks().list().await.unwrap(), events.len())
+    let (keys, quotes) = (world.company.keys().list().await.unwrap(), world.company.quotes());
+    let found = quotes.search(&QuoteSearch::default(), 100).await.unwrap();
+    let mut others = format!("{keys:?} {found:?}");
+    for quote in &found.items {
+        others += &format!("{:?}", quotes.signing_links(quote.id).await.unwrap());
+    }
+    (world.company.webhooks().list().await.unwrap(), events.len(), others)
 }
 
 #[on_each_database]
 async fn a_form_of_another_site_is_refused_and_changes_nothing() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
     let foreign: [&[(&str, &str)]; 5] = [
@@ -52,7 +108,7 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
         &[("origin", "https://evil.example")],
         &[("origin", "null")],
     ];
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         for headers in foreign {
             let shown = browser.post_from(&path, &fields, headers).await;
             assert_eq!(shown.status, StatusCode::FORBIDDEN, "{path} {headers:?}");
@@ -60,18 +116,20 @@ async fn a_form_of_another_site_is_refused_and_changes_nothing() {
     }
     assert_eq!(state(&world).await, before);
     // A browser on a site without TLS says where the form is from in `Origin` alone.
-    let own = browser.post_from(&format!("/webhooks/{id}/disable"), &[], &[("origin", ORIGIN)]).await;
+    let own = browser
+        .post_from(&format!("/webhooks/{}/disable", records.webhook), &[], &[("origin", ORIGIN)])
+        .await;
     assert_eq!(own.status, StatusCode::SEE_OTHER);
 }
 
 #[on_each_database]
 async fn without_a_session_there_is_nothing_to_see_or_to_change() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let before = state(&world).await;
     let signed_out = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
     let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
-    for path in pages(id) {
+    for path in all(&records) {
         let shown = signed_out.get(&path).await;
         assert_eq!(
             (shown.status, &shown.headers[header::LOCATION]),
@@ -81,7 +139,7 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
         assert_eq!(shown.status, StatusCode::FORBIDDEN);
         assert!(!shown.html.contains(URL));
     }
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         assert_eq!(signed_out.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
         assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
     }
@@ -91,20 +149,20 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
 #[on_each_database]
 async fn a_role_sees_everything_and_does_what_it_includes() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let before = state(&world).await;
     let reader = Browser::of(&world.invoicing, world.company.id(), Role::ReadOnly);
-    let shown = reader.get(&format!("/webhooks/{id}")).await;
+    let shown = reader.get(&format!("/webhooks/{}", records.webhook)).await;
     assert_eq!(shown.status, StatusCode::OK);
     assert!(shown.html.contains(URL) && !shown.html.contains("<form"), "{}", shown.html);
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         assert_eq!(reader.post(&path, &fields).await.status, StatusCode::FORBIDDEN, "{path}");
     }
     assert_eq!(state(&world).await, before);
 
     let tester = Role::Actions(BTreeSet::from([Action::TestWebhooks]));
     let tester = Browser::of(&world.invoicing, world.company.id(), tester);
-    for (path, fields) in forms(id) {
+    for (path, fields) in forms(&records) {
         let expected = if path.ends_with("/test") { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
         assert_eq!(tester.post(&path, &fields).await.status, expected, "{path}");
     }
@@ -113,18 +171,18 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
 #[on_each_database]
 async fn another_company_s_records_are_not_found() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let (other, _) = world.another("Other", Plan::Team).await;
     let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(id) {
+    for path in all(&records) {
         let shown = browser.get(&path).await;
-        let expected = if path.contains(&id.to_string()) { StatusCode::NOT_FOUND } else { StatusCode::OK };
+        let expected = if records.are_in(&path) { StatusCode::NOT_FOUND } else { StatusCode::OK };
         assert_eq!(shown.status, expected, "{path}");
         assert!(!shown.html.contains(URL), "{path}");
     }
-    for (path, fields) in forms(id) {
-        if path.contains(&id.to_string()) {
+    for (path, fields) in forms(&records) {
+        if records.are_in(&path) {
             assert_eq!(browser.post(&path, &fields).await.status, StatusCode::NOT_FOUND, "{path}");
         }
     }
@@ -134,25 +192,28 @@ async fn another_company_s_records_are_not_found() {
 #[on_each_database]
 async fn a_page_changes_nothing() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(id) {
+    for path in all(&records) {
         assert_eq!(browser.get(&path).await.status, StatusCode::OK, "{path}");
         let head = browser.ask(Request::head(&path).body(String::new()).unwrap()).await;
         assert_eq!((head.status, &*head.html), (StatusCode::OK, ""), "{path}");
     }
     // A form is sent, not opened.
-    assert_eq!(browser.get(&format!("/webhooks/{id}/disable")).await.status, StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(
+        browser.get(&format!("/webhooks/{}/disable", records.webhook)).await.status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
     assert_eq!(state(&world).await, before);
 }
 
 #[on_each_database]
 async fn links_and_forms_stay_below_the_prefix() {
     let world = World::new().await;
-    let id = hook(&world, URL).await.webhook.id;
+    let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
-    for path in pages(id) {
+    for path in pages(&records) {
         let shown = browser.get(&path).await;
         for attribute in ["href=\"", "action=\"", "src=\""] {
             for part in shown.html.split(attribute).skip(1) {

@@ -1,8 +1,14 @@
 //! The settings console: who may see and change what, and the journey of a first webhook.
 
 mod access;
+mod keys;
+mod quotes;
 mod webhooks;
 
+use std::fmt::Debug;
+use std::str::FromStr;
+
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
@@ -21,6 +27,8 @@ struct Browser {
 struct Shown {
     status: StatusCode,
     headers: HeaderMap,
+    /// As it came.
+    bytes: Bytes,
     html: String,
 }
 
@@ -29,6 +37,19 @@ impl Shown {
     fn location(&self) -> &str {
         let location = self.headers.get(header::LOCATION).unwrap().to_str().unwrap();
         location.strip_prefix(PREFIX).unwrap()
+    }
+
+    /// The address of the next page, as the browser asks for it.
+    fn next_page(&self) -> Option<String> {
+        let (_, rest) = self.html.split_once("rel=\"next\" href=\"")?;
+        let address = rest.split('"').next().unwrap().replace("&amp;", "&");
+        Some(address.strip_prefix(PREFIX).unwrap().to_owned())
+    }
+
+    /// The ids in the links that begin with a path, in the order of the page.
+    fn linked<T: FromStr<Err: Debug>>(&self, path: &str) -> Vec<T> {
+        let ids = self.html.split(&format!("href=\"{PREFIX}{path}")).skip(1);
+        ids.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
     }
 
     /// The text between two others.
@@ -54,6 +75,15 @@ impl Browser {
         Self { console: invoicing.console(settings, sign_in).unwrap() }
     }
 
+    /// A list with all its pages.
+    async fn pages(&self, path: &str) -> Vec<Shown> {
+        let mut pages = vec![self.get(path).await];
+        while let Some(next) = pages.last().and_then(Shown::next_page) {
+            pages.push(self.get(&next).await);
+        }
+        pages
+    }
+
     async fn get(&self, path: &str) -> Shown {
         self.ask(Request::get(path).body(String::new()).unwrap()).await
     }
@@ -74,11 +104,12 @@ impl Browser {
     }
 
     async fn ask(&self, request: Request<String>) -> Shown {
-        let response = self.console.clone().answer(request.map(Full::<bytes::Bytes>::from)).await;
+        let response = self.console.clone().answer(request.map(Full::<Bytes>::from)).await;
         let (head, body) = response.into_parts();
-        let html = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&bytes).into_owned();
         assert_protected(&head.headers);
-        Shown { status: head.status, headers: head.headers, html }
+        Shown { status: head.status, headers: head.headers, bytes, html }
     }
 }
 

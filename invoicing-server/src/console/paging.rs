@@ -31,6 +31,21 @@ impl List<'_> {
         self.filters.iter().any(|name| request.form.given(name).is_some())
     }
 
+    /// Says that a page has no items, and why.
+    pub(super) fn nothing(&self, request: &PageRequest<'_>, goes_on: bool) -> Markup {
+        let text = if goes_on {
+            request.pick(
+                "Nothing in this part. There may be something further back.",
+                "Rien dans cette partie. Il peut y en avoir plus loin.",
+            )
+        } else if self.is_narrowed(request) {
+            request.pick("Nothing matches.", "Aucun résultat.")
+        } else {
+            request.pick("Nothing yet.", "Rien pour l’instant.")
+        };
+        html! { p { (text) } }
+    }
+
     /// Links to the first page and to the next one, where there are such.
     pub(super) fn links(&self, request: &PageRequest<'_>, next: Option<impl Display>) -> Markup {
         let is_first = request.form.given(BEFORE).is_none();

@@ -12,8 +12,8 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, NewPayment, NewProject, NewWebhook, PaymentSource,
-    QuoteSearch, WebhookChange,
+    CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, NewPayment, NewProject, NewWebhook,
+    PaymentSource, QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;

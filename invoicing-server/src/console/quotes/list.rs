@@ -12,7 +12,6 @@ use crate::console::layout::{Chapter, Content};
 use crate::console::paging::{ITEMS, List};
 use crate::console::request::PageRequest;
 use crate::page::QuoteSearch;
-use crate::store::quote_search::QuotePage;
 
 /// Characters of a name that a row shows, so that a page of long names stays small.
 const NAME_CHARS: usize = 100;
@@ -30,7 +29,7 @@ pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Conten
         h1 { (title) }
         (filter(request, &search))
         @if page.items.is_empty() {
-            p { (nothing(request, &list, &page)) }
+            (list.nothing(request, page.next.is_some()))
         } @else {
             (table(request, &page.items))
         }
@@ -78,20 +77,6 @@ fn filter(request: &PageRequest<'_>, search: &QuoteSearch) -> Markup {
             p.actions { button { (request.pick("Search", "Rechercher")) } }
         }
     }
-}
-
-/// Why the page shows no quote.
-fn nothing(request: &PageRequest<'_>, list: &List<'_>, page: &QuotePage) -> &'static str {
-    if page.next.is_some() {
-        return request.pick(
-            "None of the newest quotes is one of these. The search can go on with older ones.",
-            "Aucun des devis les plus récents ne correspond. La recherche peut continuer avec de plus anciens.",
-        );
-    }
-    if list.is_narrowed(request) {
-        return request.pick("No quote is one of these.", "Aucun devis ne correspond.");
-    }
-    request.pick("There is no quote yet.", "Il n’y a pas encore de devis.")
 }
 
 fn table(request: &PageRequest<'_>, quotes: &[QuoteSummary]) -> Markup {
