@@ -197,7 +197,10 @@ async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_show
     let sent = browser.post(&format!("{page}/send"), &[("validUntil", "2026-10-01")]).await;
     assert_eq!(sent.location(), format!("{page}?done=sent"));
     let api = world.get(&format!("/api/v1/quotes/{id}")).await.json;
-    assert_eq!((&api["status"], &api["validUntil"]), (&"SENT".into(), &"2026-10-01".into()));
+    assert_eq!(
+        [&api["status"], &api["validUntil"]].map(|value| value.as_str().unwrap()),
+        ["SENT", "2026-10-01"]
+    );
     let shown = browser.get(sent.location()).await.html;
     assert!(shown.contains("state wait\">Sent") && shown.contains("1 Oct 2026"), "{shown}");
     let again = browser.post(&format!("{page}/send"), &[]).await;
