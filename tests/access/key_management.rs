@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::Plan;
-use invoicing_server::{ContentHash, Error};
+use invoicing_server::{ContentHash, Error, KeyUsage};
 use invoicing_tests::{World, on_each_database};
 use uuid::Uuid;
 
@@ -117,6 +117,9 @@ async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itse
     }
     assert_eq!(world.get("/api/v1/quotes").await.status, 429);
     assert_eq!(used().await, 5);
+    let until = |usage: &KeyUsage| usage.oldest_until;
+    let ends: Vec<_> = keys.usage().await.unwrap().iter().filter_map(until).collect();
+    assert_eq!(ends, [world.now().plus_millis(60_001)]);
     world.advance(Duration::from_mins(1));
     assert_eq!(used().await, 5);
     world.advance(Duration::from_millis(1));
@@ -125,7 +128,7 @@ async fn the_usage_of_keys_shows_what_their_quota_counts_and_counts_nothing_itse
     let unlimited = World::with(|settings| settings.quota = 0).await;
     unlimited.get("/api/v1/quotes").await;
     let usage = &unlimited.company.keys().usage().await.unwrap()[0];
-    assert_eq!((usage.used, usage.limit), (0, None));
+    assert_eq!((usage.used, usage.limit, usage.oldest_until), (0, None, None));
 }
 
 /// Rules: KEY-9

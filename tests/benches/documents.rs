@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use invoicing_server::{DocumentRenderer, PdfRenderer};
-use invoicing_tests::bench::{self, aside, float, quantile};
+use invoicing_tests::bench::{self, aside, float, limit, quantile};
 use invoicing_tests::documents::{Paper, few_lines, many_lines};
 
 /// One page: milliseconds and bytes.
@@ -47,10 +47,4 @@ fn measure(paper: &Paper, rounds: usize) -> (f64, f64) {
         })
         .collect();
     (quantile(&times, 0.5), float(size))
-}
-
-/// Prints a figure beside its limit, and says whether it keeps it.
-fn limit(what: &str, value: f64, limit: f64) -> bool {
-    println!("{what:<58} {value:>10.1}   {:>5.2} of the limit {limit:.0}", value / limit);
-    value <= limit
 }

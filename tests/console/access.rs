@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use http::{Request, StatusCode, header};
-use invoicing_core::{EventId, Plan, WebhookId};
+use invoicing_core::{EventId, KeyId, Plan, QuoteId, WebhookId};
 use invoicing_server::{
-    Action, ConsoleSettings, DeliveryRecord, Language, Role, Session, SignInDecision, Theme, Webhook,
+    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session, SignInDecision,
+    Theme, Webhook,
 };
 use invoicing_tests::{World, on_each_database};
 
@@ -19,6 +20,12 @@ struct Records {
     webhook: WebhookId,
     /// One whose delivery to the webhook was skipped, so that it can be sent again.
     event: EventId,
+    key: KeyId,
+    quote: QuoteId,
+    /// The SHA-256 of the quote's document.
+    document: String,
+    /// What identifies the quote's signing link.
+    link: String,
 }
 
 impl Records {
@@ -27,28 +34,47 @@ impl Records {
         world.company.webhooks().disable(webhook).await.unwrap();
         let event = emit(world, 1).await[0];
         world.company.webhooks().enable(webhook).await.unwrap();
-        Self { webhook, event }
+        let key = world.company.keys().list().await.unwrap()[0].id;
+        let quote = world.sent().await.summary.id;
+        let document = world.company.quotes().documents(quote).await.unwrap().remove(0).sha256;
+        let link = world.company.quotes().signing_link(quote).await.unwrap();
+        let link = ContentHash::of(link.reveal().as_bytes()).to_string();
+        Self { webhook, event, key, quote, document, link }
     }
 
     fn are_in(&self, path: &str) -> bool {
-        [self.webhook.to_string(), self.event.to_string()].iter().any(|id| path.contains(id))
+        let Self { webhook, event, key, quote, .. } = self;
+        [webhook.to_string(), event.to_string(), key.to_string(), quote.to_string()]
+            .iter()
+            .any(|id| path.contains(id))
     }
 }
 
 /// Every page, and every form with fields that it takes.
 fn pages(records: &Records) -> Vec<String> {
-    let Records { webhook, event } = records;
-    let general = ["/", "/webhooks", "/webhooks/new", "/events", "/history"].map(str::to_owned);
+    let Records { webhook, event, key, quote, link, .. } = records;
     let delivery = format!("/deliveries/{event}");
     let of_webhook = ["", "/rotate", "/remove", "/deliveries", &delivery, "/replay", "/replay?last=24"]
         .map(|page| format!("/webhooks/{webhook}{page}"));
-    general.into_iter().chain(of_webhook).chain([format!("/events/{event}")]).collect()
+    let of_others = [format!("/keys/{key}/revoke"), format!("/events/{event}")];
+    let of_quote =
+        ["", "/send", &format!("/links/{link}/revoke")].map(|page| format!("/quotes/{quote}{page}"));
+    let lists = ["/", "/webhooks", "/webhooks/new", "/events", "/history", "/keys", "/keys/new", "/quotes"];
+    let lists = lists.into_iter().chain(["/quotes?q=x&status=SENT"]).map(str::to_owned);
+    lists.chain(of_webhook).chain(of_others).chain(of_quote).collect()
+}
+
+/// The pages, and what is downloaded.
+fn all(records: &Records) -> impl Iterator<Item = String> {
+    let document = format!("/quotes/{}/documents/{}", records.quote, records.document);
+    pages(records).into_iter().chain([document])
 }
 
 fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> {
-    let Records { webhook, event } = records;
+    let Records { webhook, event, key, quote, link, .. } = records;
     let target = vec![("url", "http://127.0.0.1:8/other"), ("events", "quote.created")];
     let of_webhook = |verb: &str, fields| (format!("/webhooks/{webhook}{verb}"), fields);
+    let of_quote = |verb: &str| (format!("/quotes/{quote}{verb}"), Vec::new());
     vec![
         ("/webhooks".to_owned(), target.clone()),
         of_webhook("", target),
@@ -60,16 +86,27 @@ fn forms(records: &Records) -> Vec<(String, Vec<(&'static str, &'static str)>)> 
         of_webhook("/rotate", vec![("overlap", "24")]),
         of_webhook("/end-overlap", Vec::new()),
         of_webhook("/remove", Vec::new()),
+        ("/keys".to_owned(), vec![("label", "CRM")]),
+        (format!("/keys/{key}/revoke"), Vec::new()),
+        of_quote("/send"),
+        of_quote("/links"),
+        of_quote(&format!("/links/{link}/revoke")),
     ]
 }
 
 /// What the forms could change.
-async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>) {
+async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
     let mut deliveries = Vec::new();
     for event in events(&world.company).await {
         deliveries.extend(world.company.events().deliveries(event.id).await.unwrap());
     }
-    (world.company.webhooks().list().await.unwrap(), deliveries)
+    let (keys, quotes) = (world.company.keys().list().await.unwrap(), world.company.quotes());
+    let found = quotes.search(&QuoteSearch::default(), 100).await.unwrap();
+    let mut others = format!("{keys:?} {found:?}");
+    for quote in &found.items {
+        others += &format!("{:?}", quotes.signing_links(quote.id).await.unwrap());
+    }
+    (world.company.webhooks().list().await.unwrap(), deliveries, others)
 }
 
 #[on_each_database]
@@ -106,7 +143,7 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
     let before = state(&world).await;
     let signed_out = Browser::with(&world.invoicing, |_| SignInDecision::Redirect("/login".to_owned()));
     let stranger = Browser::with(&world.invoicing, |_| SignInDecision::Forbidden);
-    for path in pages(&records) {
+    for path in all(&records) {
         let shown = signed_out.get(&path).await;
         assert_eq!(
             (shown.status, &shown.headers[header::LOCATION]),
@@ -152,7 +189,7 @@ async fn another_company_s_records_are_not_found() {
     let (other, _) = world.another("Other", Plan::Team).await;
     let browser = Browser::of(&world.invoicing, other.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(&records) {
+    for path in all(&records) {
         let shown = browser.get(&path).await;
         let expected = if records.are_in(&path) { StatusCode::NOT_FOUND } else { StatusCode::OK };
         assert_eq!(shown.status, expected, "{path}");
@@ -172,7 +209,7 @@ async fn a_page_changes_nothing() {
     let records = Records::of(&world).await;
     let browser = Browser::of(&world.invoicing, world.company.id(), Role::Full);
     let before = state(&world).await;
-    for path in pages(&records) {
+    for path in all(&records) {
         assert_eq!(browser.get(&path).await.status, StatusCode::OK, "{path}");
         let head = browser.ask(Request::head(&path).body(String::new()).unwrap()).await;
         assert_eq!((head.status, &*head.html), (StatusCode::OK, ""), "{path}");

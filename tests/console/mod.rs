@@ -4,12 +4,15 @@ mod access;
 mod deliveries;
 mod events;
 mod history;
+mod keys;
+mod quotes;
 mod sign;
 mod webhooks;
 
 use std::fmt::Debug;
 use std::str::FromStr;
 
+use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use http_body_util::{BodyExt, Full};
@@ -28,6 +31,8 @@ struct Browser {
 struct Shown {
     status: StatusCode,
     headers: HeaderMap,
+    /// As it came.
+    bytes: Bytes,
     html: String,
 }
 
@@ -104,11 +109,12 @@ impl Browser {
     }
 
     async fn ask(&self, request: Request<String>) -> Shown {
-        let response = self.console.clone().answer(request.map(Full::<bytes::Bytes>::from)).await;
+        let response = self.console.clone().answer(request.map(Full::<Bytes>::from)).await;
         let (head, body) = response.into_parts();
-        let html = String::from_utf8(body.collect().await.unwrap().to_bytes().to_vec()).unwrap();
+        let bytes = body.collect().await.unwrap().to_bytes();
+        let html = String::from_utf8_lossy(&bytes).into_owned();
         assert_protected(&head.headers);
-        Shown { status: head.status, headers: head.headers, html }
+        Shown { status: head.status, headers: head.headers, bytes, html }
     }
 }
 

@@ -11,7 +11,7 @@ use invoicing_server::{
 use invoicing_tests::{CANARY, World, new_quote, on_each_database};
 use serde_json::Value;
 
-use crate::support::{DAY, conflict, date, evidence, invalid, quote_in, refused, signature};
+use crate::support::{DAY, conflict, date, evidence, invalid, not_found, quote_in, refused, signature};
 
 async fn sign(world: &World, id: QuoteId) -> Value {
     let token = world.company.quotes().signing_link(id).await.unwrap();
@@ -148,10 +148,18 @@ async fn signing_freezes_anew_with_the_signature_and_keeps_what_was_sent() {
     let after = quotes.open_document(sent.summary.id).await.unwrap();
     assert_eq!(after.sha256, documents[1].sha256);
     assert_ne!(after.bytes, before.bytes);
+    for copy in [&before, &after] {
+        assert_eq!(quotes.open_copy(sent.summary.id, &copy.sha256).await.unwrap(), *copy);
+    }
     assert_eq!(world.documents.count(), 2);
     assert!(documents.iter().all(|document| document.file_name == format!("{}.pdf", sent.summary.number)));
     let link = quotes.document(sent.summary.id).await.unwrap();
-    assert_eq!((link.sha256, link.size_bytes), (after.sha256, after.bytes.len() as u64));
+    assert_eq!((&link.sha256, link.size_bytes), (&after.sha256, after.bytes.len() as u64));
+    let another = world.sent().await.summary.id;
+    for hash in ["", "x", &"0".repeat(64), &after.sha256.to_uppercase()] {
+        not_found(&world, hash, quotes.open_copy(sent.summary.id, hash)).await;
+    }
+    not_found(&world, "of another quote", quotes.open_copy(another, &after.sha256)).await;
 }
 
 /// Rules: DOCUMENT-10

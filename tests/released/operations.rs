@@ -172,6 +172,7 @@ async fn quotes_are_shown(world: &World, release: &Release) {
     let document = quotes.open_document(id).await.unwrap();
     assert_eq!(quotes.document(id).await.unwrap().sha256, document.sha256);
     assert!(document.bytes.ends_with(b", signed\n"));
+    assert_eq!(quotes.open_copy(id, &document.sha256).await.unwrap(), document);
 }
 
 async fn quotes_are_signed(world: &World, release: &Release) {

@@ -261,6 +261,12 @@ pub fn report(what: &str, ratios: &[f64], target: &str) {
     println!("{what:<58} {median:>8.3}   ({low:.3} to {high:.3}, {} rounds)   target {target}", ratios.len());
 }
 
+/// Prints a figure beside its limit, and says whether it keeps it.
+pub fn limit(what: &str, value: f64, limit: f64) -> bool {
+    println!("{what:<58} {value:>10.1}   {:>5.2} of the limit {limit:.0}", value / limit);
+    value <= limit
+}
+
 /// Prints a figure that only explains the ratios.
 pub fn aside(what: &str, values: &[f64], unit: &str) {
     println!("    {what:<54} {:>8.1} {unit}", quantile(values, 0.5));

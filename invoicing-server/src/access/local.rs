@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use invoicing_core::{CompanyId, KeyId, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, Counting, Key, KeyState};
+use super::{Access, Counting, Key, KeyState, Used};
 use crate::Error;
 use crate::store::Tables;
 
@@ -38,10 +38,11 @@ impl Reservations {
     }
 
     /// Requests that count at an instant.
-    fn used(&mut self, quota: u32, now: Timestamp) -> u32 {
+    fn used(&mut self, quota: u32, now: Timestamp) -> Used {
         // Drops what has left the window.
         self.window.peek(quota, now);
-        u32::try_from(self.window.instants().count()).unwrap_or(u32::MAX)
+        let requests = u32::try_from(self.window.instants().count()).unwrap_or(u32::MAX);
+        Used::since(requests, self.window.instants().next())
     }
 
     /// The window as it is stored: pairs of an instant and how many requests were accepted by then; last, at the end of
@@ -94,7 +95,7 @@ impl Access {
     }
 
     /// How many requests of each key of a company count: of those in use in memory, of the others as it is stored.
-    pub(super) async fn used_in_memory(&self, company: CompanyId) -> Result<HashMap<KeyId, u32>, Error> {
+    pub(super) async fn used_in_memory(&self, company: CompanyId) -> Result<HashMap<KeyId, Used>, Error> {
         let logs = self.store.read(company, async |mut tx| tx.keys().quota_logs().await).await?;
         let used = |(id, log): (KeyId, String)| {
             if let Some(key) = self.keys.by_id(id) {

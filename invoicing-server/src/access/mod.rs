@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, Timestamp};
+use invoicing_core::{CompanyId, KeyId, Plan, QUOTA_WINDOW_MS, QuotaDecision, Timestamp};
 use parking_lot::{Mutex, RwLock};
 
 use crate::Error;
@@ -43,6 +43,21 @@ pub(crate) enum Verdict {
     PlanRequired,
     /// The request was counted against the key's quota, or refused because the quota is used up.
     Decided(CompanyId, QuotaDecision),
+}
+
+/// What counts in the quota of a key now.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Used {
+    pub(crate) requests: u32,
+    /// When the oldest of them counts no longer; `None` where there is none.
+    pub(crate) oldest_until: Option<Timestamp>,
+}
+
+impl Used {
+    /// So many requests, the oldest of which was accepted at an instant.
+    fn since(requests: u32, oldest: Option<Timestamp>) -> Self {
+        Self { requests, oldest_until: oldest.map(|at| at.plus_millis(QUOTA_WINDOW_MS + 1)) }
+    }
 }
 
 /// Where requests are counted.
@@ -112,7 +127,7 @@ impl Access {
     }
 
     /// How many requests of each key of a company count in its quota now. Counts nothing itself.
-    pub(crate) async fn used(&self, company: CompanyId) -> Result<HashMap<KeyId, u32>, Error> {
+    pub(crate) async fn used(&self, company: CompanyId) -> Result<HashMap<KeyId, Used>, Error> {
         if self.quota == 0 {
             return Ok(HashMap::new());
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use invoicing_core::{CompanyId, KeyId, Plan, QuotaDecision, QuotaWindow, Timestamp};
 
-use super::{Access, IDLE_LIMIT_MS, Key, KeyState};
+use super::{Access, IDLE_LIMIT_MS, Key, KeyState, Used};
 use crate::Error;
 use crate::store::Tables;
 use crate::store::keys::quota::{Caller, Counted};
@@ -58,10 +58,10 @@ impl Access {
         }
     }
 
-    pub(super) async fn used_in_database(&self, company: CompanyId) -> Result<HashMap<KeyId, u32>, Error> {
+    pub(super) async fn used_in_database(&self, company: CompanyId) -> Result<HashMap<KeyId, Used>, Error> {
         let now = self.env.now();
-        let used = self.store.read(company, async move |mut tx| tx.keys().used(now).await).await?;
-        Ok(used.into_iter().collect())
+        let rows = self.store.read(company, async move |mut tx| tx.keys().used(now).await).await?;
+        Ok(rows.into_iter().map(|(id, requests, oldest)| (id, Used::since(requests, oldest))).collect())
     }
 
     /// Without a quota nothing is counted; the stored last use may lag.

@@ -5,12 +5,15 @@ use maud::{Markup, html};
 use super::Language;
 use super::assets::Assets;
 use super::settings::Theme;
+use crate::Error;
 
 /// A chapter of the console.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chapter {
     Home,
     Webhooks,
+    Quotes,
+    Keys,
     Events,
     History,
 }
@@ -97,7 +100,9 @@ impl Frame<'_> {
         let chapters = [
             (Chapter::Home, "/", pick("Overview", "Aperçu")),
             (Chapter::Webhooks, "/webhooks", pick("Webhooks", "Webhooks")),
+            (Chapter::Quotes, "/quotes", pick("Quotes", "Devis")),
             (Chapter::Events, "/events", pick("Events", "Événements")),
+            (Chapter::Keys, "/keys", pick("API keys", "Clés d’API")),
             (Chapter::History, "/history", pick("History", "Historique")),
         ];
         html! {
@@ -119,11 +124,21 @@ pub(super) fn notice(kind: &'static str, body: &Markup) -> Markup {
     html! { div class={ "notice " (kind) } role=(if kind == "error" { "alert" } else { "status" }) { (body) } }
 }
 
+/// What is wrong in a form.
+pub(super) fn problem(error: Option<&Error>) -> Markup {
+    html! { @if let Some(error) = error { (notice("error", &html! { p { (error) } })) } }
+}
+
 /// A secret that is shown this once, behind a reveal that needs no script.
 pub(super) fn secret(language: Language, id: &str, text: &str) -> Markup {
+    revealed(language, id, language.pick("Show the secret", "Afficher le secret"), text)
+}
+
+/// As [`secret`], with another summary.
+pub(super) fn revealed(language: Language, id: &str, summary: &str, text: &str) -> Markup {
     html! {
         details.secret {
-            summary { (language.pick("Show the secret", "Afficher le secret")) }
+            summary { (summary) }
             code #(id) { (text) }
             button.copy type="button" hidden data-copy=(id) data-done=(language.pick("Copied", "Copié")) {
                 (language.pick("Copy", "Copier"))

@@ -8,12 +8,15 @@
 mod assets;
 mod error;
 mod events;
+mod figures;
 mod form;
 mod history;
+mod keys;
 mod language;
 mod layout;
 mod origin;
 mod paging;
+mod quotes;
 mod recorded;
 mod request;
 mod routes;

@@ -14,6 +14,7 @@ use super::layout::Content;
 use super::time::Clock;
 use super::{Action, Language, Session};
 use crate::Error;
+use crate::api::byte_budget::ByteReservation;
 use crate::api::response::with_headers;
 use crate::operations::CompanyHandle;
 
@@ -29,6 +30,25 @@ pub(super) enum FormOutcome {
     See(String),
 }
 
+impl FormOutcome {
+    /// The form again, with what is wrong in it. Other errors have a page of their own.
+    pub(super) fn refused(error: Error, form: impl FnOnce(&Error) -> Content) -> Result<Self, PageError> {
+        match error {
+            Error::Invalid(_) | Error::Conflict(_) => Ok(Self::Page(error.status(), form(&error))),
+            error => Err(error.into()),
+        }
+    }
+}
+
+/// Addresses outside of the console, without a slash at the end.
+#[derive(Clone, Copy)]
+pub(super) struct Elsewhere<'r> {
+    /// Of the service: the API is at `/api/v1` below it.
+    pub(super) service: &'r str,
+    /// The signing page is at `/sign/{token}` below it.
+    pub(super) signing: &'r str,
+}
+
 /// A request to the console.
 pub(super) struct PageRequest<'r> {
     pub(super) company: CompanyHandle,
@@ -40,6 +60,10 @@ pub(super) struct PageRequest<'r> {
     pub(super) language: Language,
     /// Where the console is: links begin with it.
     pub(super) prefix: &'r str,
+    /// Where others than the console are.
+    pub(super) elsewhere: Elsewhere<'r>,
+    /// The memory that the request and its page take.
+    pub(super) reservation: &'r ByteReservation,
     /// The parameters of the path.
     pub(super) params: Params<'static, 'r>,
     /// The fields of the form, or of the query.
@@ -72,6 +96,11 @@ impl PageRequest<'_> {
     /// The address of a page.
     pub(super) fn link(&self, path: impl AsRef<str>) -> String {
         format!("{}{}", self.prefix, path.as_ref())
+    }
+
+    /// Reserves memory before it is taken.
+    pub(super) fn reserve(&self, bytes: usize) -> Result<(), Error> {
+        self.reservation.cover(bytes).map_err(|_| Error::Overloaded)
     }
 
     /// Sends the browser to a page, after a form.

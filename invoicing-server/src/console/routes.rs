@@ -39,6 +39,26 @@ pub(super) enum Endpoint {
     ConfirmRefusal,
     Decline,
     SigningDocument,
+    Keys,
+    NewKey,
+    IssueKey,
+    ConfirmRevocation,
+    RevokeKey,
+    Quotes,
+    Quote,
+    QuoteDocument,
+    ConfirmSending,
+    SendQuote,
+    MakeSigningLink,
+    ConfirmLinkRevocation,
+    RevokeSigningLink,
+}
+
+impl Endpoint {
+    /// Whether it may wait for the document store.
+    pub(super) const fn waits_for_documents(self) -> bool {
+        matches!(self, Self::QuoteDocument | Self::SendQuote)
+    }
 }
 
 /// Who may ask for it.
@@ -112,6 +132,19 @@ pub(super) const ROUTES: &[Route] = &[
     public("/sign/{token}/decline", Endpoint::ConfirmRefusal),
     public_form("/sign/{token}/decline", Endpoint::Decline),
     public("/sign/{token}/document.pdf", Endpoint::SigningDocument),
+    page("/keys", Endpoint::Keys),
+    form("/keys", Endpoint::IssueKey, Action::ManageKeys),
+    question("/keys/new", Endpoint::NewKey, Action::ManageKeys),
+    question("/keys/{id}/revoke", Endpoint::ConfirmRevocation, Action::ManageKeys),
+    form("/keys/{id}/revoke", Endpoint::RevokeKey, Action::ManageKeys),
+    page("/quotes", Endpoint::Quotes),
+    page("/quotes/{id}", Endpoint::Quote),
+    page("/quotes/{id}/documents/{sha256}", Endpoint::QuoteDocument),
+    question("/quotes/{id}/send", Endpoint::ConfirmSending, Action::SendQuotes),
+    form("/quotes/{id}/send", Endpoint::SendQuote, Action::SendQuotes),
+    form("/quotes/{id}/links", Endpoint::MakeSigningLink, Action::ManageSigningLinks),
+    question("/quotes/{id}/links/{link}/revoke", Endpoint::ConfirmLinkRevocation, Action::ManageSigningLinks),
+    form("/quotes/{id}/links/{link}/revoke", Endpoint::RevokeSigningLink, Action::ManageSigningLinks),
 ];
 
 /// Begins the paths of signing links, whose next segment is a secret.

@@ -20,11 +20,11 @@ use super::assets::Assets;
 use super::error::PageError;
 use super::form::Form;
 use super::layout::{Content, Frame};
-use super::request::{FormOutcome, PageRequest, PageResult, page, see_other};
+use super::request::{Elsewhere, FormOutcome, PageRequest, PageResult, page, see_other};
 use super::routes::{self, Endpoint, Needs};
 use super::settings::{ConsoleSettings, Place};
 use super::sign_in::{Session, SignIn, SignInDecision};
-use super::{Language, events, history, origin, webhooks};
+use super::{Language, events, history, keys, origin, quotes, webhooks};
 use crate::api::ApiContext;
 use crate::api::body::{self, BoxError, ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
@@ -49,6 +49,8 @@ struct ConsoleContext {
     api: Arc<ApiContext>,
     settings: ConsoleSettings,
     place: Place,
+    /// What links to the signing page begin with.
+    signing: String,
     assets: Assets,
     /// The value of `Content-Security-Policy`.
     policy: HeaderValue,
@@ -83,13 +85,14 @@ impl Console {
         settings: ConsoleSettings,
         sign_in: Option<Box<dyn SignIn>>,
     ) -> Result<Self, SettingError> {
-        let place = settings.place()?;
+        let (place, signing) = (settings.place()?, settings.signing_address()?);
         settings.check()?;
         let (assets, policy) = (Assets::new(&settings.theme), policy(&settings.frame_ancestors));
         Ok(Self(Arc::new(ConsoleContext {
             api,
             settings,
             place,
+            signing,
             assets,
             policy,
             sign_in,
@@ -185,8 +188,10 @@ impl ConsoleContext {
         let owner = Owner { connection: connection.cloned(), holder: Holder::Company(session.company) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
         let form = self.form(head, body, reservation).await?;
-        let _slot = capacity.requests.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
-        let request = self.request(&session, head, params, form).await?;
+        let slots =
+            if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
+        let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
+        let request = self.request(&session, head, params, form, reservation).await?;
         self.handle(route.endpoint, &request).await
     }
 
@@ -211,13 +216,25 @@ impl ConsoleContext {
         head: &Parts,
         params: Params<'static, 'r>,
         form: Form,
+        reservation: &'r ByteReservation,
     ) -> Result<PageRequest<'r>, PageError> {
         let company =
             CompanyHandle::new(Arc::clone(&self.api.services), session.company).acting_as(&session.name)?;
         let record = company.details().await?;
         let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
-        let now = self.api.services.env.now();
-        Ok(PageRequest { company, record, session, now, language, prefix: &self.place.path, params, form })
+        let services = &self.api.services;
+        Ok(PageRequest {
+            company,
+            record,
+            session,
+            now: services.env.now(),
+            language,
+            prefix: &self.place.path,
+            elsewhere: Elsewhere { service: &services.base_url, signing: &self.signing },
+            reservation,
+            params,
+            form,
+        })
     }
 
     async fn handle(&self, endpoint: Endpoint, request: &PageRequest<'_>) -> PageResult {
@@ -234,6 +251,13 @@ impl ConsoleContext {
             Endpoint::Events => events::list(request).await?,
             Endpoint::Event => events::show(request).await?,
             Endpoint::History => history::list(request).await?,
+            Endpoint::Keys => keys::list(request).await?,
+            Endpoint::NewKey => keys::new(request),
+            Endpoint::ConfirmRevocation => keys::confirm_revocation(request).await?,
+            Endpoint::Quotes => quotes::list(request).await?,
+            Endpoint::Quote => quotes::show(request).await?,
+            Endpoint::ConfirmSending => quotes::confirm_sending(request).await?,
+            Endpoint::ConfirmLinkRevocation => quotes::confirm_link_revocation(request).await?,
             // What they show once cannot be shown again, so they are pages and no redirect.
             Endpoint::RegisterWebhook => return self.shown(request, webhooks::register(request).await?),
             Endpoint::RotateWebhook => return self.shown(request, webhooks::rotate(request).await?),
@@ -245,6 +269,12 @@ impl ConsoleContext {
             Endpoint::RemoveWebhook => return webhooks::remove(request).await,
             Endpoint::ReplayDelivery => return webhooks::replay_delivery(request).await,
             Endpoint::Replay => return webhooks::replay(request).await,
+            Endpoint::IssueKey => return self.shown(request, keys::issue(request).await?),
+            Endpoint::RevokeKey => return keys::revoke(request).await,
+            Endpoint::SendQuote => return self.shown(request, quotes::send(request).await?),
+            Endpoint::MakeSigningLink => return self.shown(request, quotes::make_link(request).await?),
+            Endpoint::RevokeSigningLink => return quotes::revoke_link(request).await,
+            Endpoint::QuoteDocument => return quotes::document(request).await,
             // They need no session.
             Endpoint::Asset
             | Endpoint::SigningPage

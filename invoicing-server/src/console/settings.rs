@@ -22,6 +22,9 @@ pub struct ConsoleSettings {
     /// Where browsers reach the console, with the prefix that the host strips: `https://app.example.com/settings`. Links
     /// begin with its path, and forms must come from its origin. Behind a proxy it is what the browser sees.
     pub base_url: String,
+    /// What links to the signing page begin with, without `/sign/` and the token: `https://sign.example.com`. The base URL,
+    /// unless the host has mounted the signing page elsewhere.
+    pub signing_base: Option<String>,
     /// Further origins whose forms are accepted, such as `https://admin.example.com`, from browsers that send no
     /// `Sec-Fetch-Site`.
     pub trusted_origins: Vec<String>,
@@ -36,10 +39,16 @@ impl ConsoleSettings {
     pub fn at(base_url: impl Into<String>) -> Self {
         Self {
             base_url: base_url.into(),
+            signing_base: None,
             trusted_origins: Vec::new(),
             frame_ancestors: Vec::new(),
             theme: Theme::default(),
         }
+    }
+
+    /// Sets [`signing_base`](Self#structfield.signing_base).
+    pub fn signing_base(self, url: impl Into<String>) -> Self {
+        Self { signing_base: Some(url.into()), ..self }
     }
 
     /// Sets [`trusted_origins`](Self#structfield.trusted_origins).
@@ -59,17 +68,14 @@ impl ConsoleSettings {
 
     /// Origin and path of the base URL, the path without a slash at its end.
     pub(super) fn place(&self) -> Result<Place, SettingError> {
-        let rule = "must be an http or https URL without a query, such as https://app.example.com/settings";
-        let wrong = || SettingError::new("console.baseUrl", rule);
-        let url = Url::parse(&self.base_url).map_err(|_| wrong())?;
-        let path = url.path().trim_end_matches('/');
-        // What stands in links and in a header.
-        let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte));
-        if url.query().is_some() || url.fragment().is_some() || !is_plain || path.contains("//") {
-            return Err(wrong());
-        }
-        let origin = origin(&url).ok_or_else(wrong)?;
-        Ok(Place { origin, path: path.to_owned() })
+        Place::of("console.baseUrl", &self.base_url)
+    }
+
+    /// What links to the signing page begin with, without a slash at the end.
+    pub(super) fn signing_address(&self) -> Result<String, SettingError> {
+        let base = self.signing_base.as_ref().unwrap_or(&self.base_url);
+        let Place { origin, path } = Place::of("console.signingBase", base)?;
+        Ok(format!("{origin}{path}"))
     }
 
     /// Checks what [`place`](Self::place) does not.
@@ -107,6 +113,23 @@ pub(super) struct Place {
     pub(super) origin: String,
     /// Empty, or begins with a slash and ends without one.
     pub(super) path: String,
+}
+
+impl Place {
+    /// Where a URL leads, which a setting gives.
+    fn of(setting: &'static str, url: &str) -> Result<Self, SettingError> {
+        let rule = "must be an http or https URL without a query, such as https://app.example.com/settings";
+        let wrong = || SettingError::new(setting, rule);
+        let url = Url::parse(url).map_err(|_| wrong())?;
+        let path = url.path().trim_end_matches('/');
+        // What stands in links and in a header.
+        let is_plain = path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte));
+        if url.query().is_some() || url.fragment().is_some() || !is_plain || path.contains("//") {
+            return Err(wrong());
+        }
+        let origin = origin(&url).ok_or_else(wrong)?;
+        Ok(Self { origin, path: path.to_owned() })
+    }
 }
 
 /// Name, logo and colours of the console. Colours are texts of CSS such as `#0b5cad`.
@@ -216,6 +239,17 @@ mod tests {
             "https://a/%22",
         ] {
             assert_eq!(place(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_signing_page_is_below_the_base_url_or_where_the_host_says() {
+        let settings = ConsoleSettings::at("https://a/x/");
+        assert_eq!(settings.signing_address().unwrap(), "https://a/x");
+        let elsewhere = |base: &str| settings.clone().signing_base(base).signing_address();
+        assert_eq!(elsewhere("https://sign.example/").unwrap(), "https://sign.example");
+        for wrong in ["", "/sign", "javascript:alert(1)", "https://a/?x"] {
+            assert!(elsewhere(wrong).is_err(), "{wrong}");
         }
     }
 

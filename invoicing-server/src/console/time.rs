@@ -36,6 +36,17 @@ impl Clock {
         format!("{}{separator} {time}", day(self.language, local.date_naive()))
     }
 
+    /// `14 Sep 2026`, with the exact instant for machines.
+    pub(super) fn show_day(self, at: Timestamp) -> Markup {
+        let local = at.to_chrono().with_timezone(&self.zone);
+        html! { time datetime=(at) title=(at) { (day(self.language, local.date_naive())) } }
+    }
+
+    /// A date, in the zone that it was entered for.
+    pub(super) fn date(self, date: NaiveDate) -> Markup {
+        html! { time datetime=(date) { (day(self.language, date)) } }
+    }
+
     /// The zone, as `Europe/Paris`.
     pub(super) fn zone(self) -> &'static str {
         self.zone.name()

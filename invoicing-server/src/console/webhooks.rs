@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use invoicing_core::{EventId, Invalid, WebhookId};
-use maud::{Markup, html};
+use maud::html;
 
 pub(super) use self::deliveries::deliveries;
 pub(super) use self::delivery::{delivery, replay_delivery};
@@ -22,7 +22,7 @@ pub(super) use self::list::list;
 pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
 pub(super) use self::replay::{confirm_replay, replay};
 use super::error::PageError;
-use super::layout::{Chapter, Content, notice, secret};
+use super::layout::{Chapter, Content, problem, secret};
 use super::request::{FormOutcome, PageRequest, PageResult};
 use crate::Error;
 use crate::operations::{NewWebhook, RegisteredWebhook, WebhookChange};
@@ -44,7 +44,7 @@ pub(super) async fn register(request: &PageRequest<'_>) -> Result<FormOutcome, P
         Ok(registered) => {
             Ok(once(request, &registered, request.pick("Webhook registered", "Webhook enregistré")))
         }
-        Err(error) => refused(error, |error| registration(request, &fields, Some(error))),
+        Err(error) => FormOutcome::refused(error, |error| registration(request, &fields, Some(error))),
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) async fn change(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
         Ok(_) => Ok(FormOutcome::See(format!("/webhooks/{id}?done=changed"))),
         Err(error) => {
             let webhook = request.company.webhooks().get(id).await?;
-            refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
+            FormOutcome::refused(error, |error| pages::page(request, &webhook, &fields, Some(error)))
         }
     }
 }
@@ -136,14 +136,6 @@ fn once(request: &PageRequest<'_>, registered: &RegisteredWebhook, title: &str) 
     FormOutcome::Page(StatusCode::OK, Content::new(title, Chapter::Webhooks, body))
 }
 
-/// The form again, with what is wrong in it. Other errors have a page of their own.
-fn refused(error: Error, form: impl FnOnce(&Error) -> Content) -> Result<FormOutcome, PageError> {
-    match error {
-        Error::Invalid(_) | Error::Conflict(_) => Ok(FormOutcome::Page(error.status(), form(&error))),
-        error => Err(error.into()),
-    }
-}
-
 fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error>) -> Content {
     let title = request.pick("New webhook", "Nouveau webhook");
     let body = html! {
@@ -158,9 +150,4 @@ fn registration(request: &PageRequest<'_>, fields: &Fields, error: Option<&Error
         }
     };
     Content::new(title, Chapter::Webhooks, body)
-}
-
-/// What is wrong in a form.
-fn problem(error: Option<&Error>) -> Markup {
-    html! { @if let Some(error) = error { (notice("error", &html! { p { (error) } })) } }
 }

@@ -6,11 +6,12 @@ use invoicing_core::{CompanyId, DocumentLink, Quote, QuoteId, QuoteStatus, Times
 use super::{Quotes, Services};
 use crate::Error;
 use crate::documents::{
-    BoundedStore, CONTENT_TYPE, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars, StoredCopy,
-    StoredDocument,
+    BoundedStore, CONTENT_TYPE, ContentHash, DOCUMENT_URL_VALID_MS, DocumentKey, Frozen, Particulars,
+    StoredCopy, StoredDocument,
 };
 use crate::store::Tables;
 use crate::store::documents::DocumentRow;
+use crate::store::page::Reserve;
 
 /// A frozen document.
 ///
@@ -73,6 +74,34 @@ impl Quotes<'_> {
         let latest = services.latest_copy(self.0.id, id, &mut services.documents.bounded_store()).await?;
         let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
         Ok(OpenedDocument { bytes, file_name, sha256: sha256.to_string() })
+    }
+
+    /// One of the frozen documents of a quote, by the hash with which [`documents`](Self::documents) lists it: also an
+    /// earlier copy than the last one.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] for a hash of none of them, [`Error::StorageUnavailable`] when the store does not have the
+    /// document or does not answer.
+    pub async fn open_copy(&self, id: QuoteId, sha256: &str) -> Result<OpenedDocument, Error> {
+        self.open_copy_within(id, sha256, &|_| Ok(())).await
+    }
+
+    /// As [`Self::open_copy`], if its memory can be reserved.
+    pub(crate) async fn open_copy_within(
+        &self,
+        id: QuoteId,
+        sha256: &str,
+        reserve: Reserve<'_>,
+    ) -> Result<OpenedDocument, Error> {
+        let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
+        let (company, services) = (self.0.id, &self.0.services);
+        let row = self.0.read(async move |mut tx| tx.documents().find(id, &hash.to_string()).await).await?;
+        // Before the bytes are read.
+        reserve(usize::try_from(row.size_bytes).unwrap_or(usize::MAX))?;
+        let key = DocumentKey { company, upload: row.upload };
+        let document = StoredDocument { key, sha256: hash, file_name: row.file_name };
+        let bytes = services.documents.bounded_store().fetch(&document).await?;
+        Ok(OpenedDocument { bytes, file_name: document.file_name, sha256: hash.to_string() })
     }
 }
 

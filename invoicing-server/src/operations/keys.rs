@@ -1,6 +1,6 @@
 //! API keys: issued, listed, revoked.
 
-use invoicing_core::{KeyId, SHORT_TEXT, required_text};
+use invoicing_core::{KeyId, SHORT_TEXT, Timestamp, required_text};
 
 use super::CompanyHandle;
 use crate::Error;
@@ -52,6 +52,8 @@ pub struct KeyUsage {
     pub used: u32,
     /// Most requests that are accepted within 60 s; `None` where the host has set no quota.
     pub limit: Option<u32>,
+    /// From when on the oldest of these requests counts no longer, so that another is accepted; `None` where none counts.
+    pub oldest_until: Option<Timestamp>,
 }
 
 impl CompanyHandle {
@@ -93,8 +95,8 @@ impl Keys<'_> {
         let (records, used) = (self.list().await?, access.used(self.0.id).await?);
         let limit = Some(access.quota).filter(|quota| *quota > 0);
         let usage = |record: KeyRecord| {
-            let used = used.get(&record.id).copied().unwrap_or(0);
-            KeyUsage { record, used, limit }
+            let used = used.get(&record.id).copied().unwrap_or_default();
+            KeyUsage { record, used: used.requests, limit, oldest_until: used.oldest_until }
         };
         Ok(records.into_iter().map(usage).collect())
     }

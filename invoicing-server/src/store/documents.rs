@@ -48,6 +48,14 @@ struct RecordRow {
 }
 
 #[derive(FromRow)]
+struct FoundRow {
+    upload_id: Uuid,
+    sha256: String,
+    size_bytes: i64,
+    file_name: String,
+}
+
+#[derive(FromRow)]
 struct LatestRow {
     status: String,
     upload_id: Option<Uuid>,
@@ -106,6 +114,17 @@ impl DocumentTable<'_> {
             created_at: Timestamp::from_millis(row.created_at),
         };
         Ok(rows.into_iter().map(record).collect())
+    }
+
+    /// The document of a quote with this hash; of several the latest.
+    pub(crate) async fn find(&mut self, quote: QuoteId, sha256: &str) -> Result<DocumentRow, Error> {
+        const FIND: &str = "
+            SELECT upload_id, sha256, size_bytes, file_name FROM document
+            WHERE company_id = $1 AND quote_id = $2 AND sha256 = $3 ORDER BY number DESC LIMIT 1";
+        let row: Option<FoundRow> = self.0.query(FIND, &[&quote, &sha256]).fetch_optional().await?;
+        let FoundRow { upload_id, sha256, size_bytes, file_name } = row.ok_or(Error::NotFound)?;
+        let size_bytes = u64::try_from(size_bytes).unwrap_or(0);
+        Ok(DocumentRow { upload: upload_id, sha256, size_bytes, file_name })
     }
 
     /// The status of a quote and its latest document.

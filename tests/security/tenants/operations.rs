@@ -12,7 +12,8 @@ use invoicing_core::{
     QuoteId, QuoteImport, QuoteStatus, Timestamp, WebhookId,
 };
 use invoicing_server::{
-    CompanyHandle, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject, NewWebhook,
+    CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject,
+    NewWebhook,
     PaymentSource, QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
@@ -35,6 +36,8 @@ struct Ids {
     event: EventId,
     /// A quote with a signing link, and the hash of its token.
     linked: (QuoteId, [u8; 32]),
+    /// The frozen document of that quote.
+    document: ContentHash,
 }
 
 impl Ids {
@@ -51,6 +54,7 @@ impl Ids {
             key: KeyId(beside(self.key.0)),
             event: EventId(beside(self.event.0)),
             linked: (QuoteId(beside(self.linked.0.0)), self.linked.1.map(|byte| !byte)),
+            document: ContentHash::of(self.document.as_bytes()),
         }
     }
 
@@ -120,6 +124,8 @@ const OPERATIONS: &[(&str, Call)] = operations! { company, other, own:
     "quotes.proof" => company.quotes().proof(other.quote);
     "quotes.document" => company.quotes().document(other.quote);
     "quotes.open_document" => company.quotes().open_document(other.quote);
+    "quotes.open_copy" => company.quotes().open_copy(other.linked.0, &other.document.to_string());
+    "quotes.open_copy" => company.quotes().open_copy(own.linked.0, &other.document.to_string());
     "quotes.search" => company.quotes().search(&QuoteSearch::default().after(other.quote), 10);
     "invoices.convert" => company.invoices().convert(other.quote);
     "invoices.issue" => company.invoices().issue(other.invoice, None);
@@ -207,6 +213,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
     quotes.accept(accepted).await.unwrap();
     let link = quotes.signing_link(accepted).await.unwrap();
     let linked = (accepted, Sha256::digest(link.reveal()).into());
+    let document = quotes.open_document(accepted).await.unwrap().sha256.parse().unwrap();
     let invoice = invoices.convert(accepted).await.unwrap().summary.id;
     invoices.issue(invoice, None).await.unwrap();
     let payment = invoices.pay(invoice, &payment()).await.unwrap().payment.id;
@@ -224,7 +231,7 @@ async fn company_with_records(world: &World, name: &str, state: u8) -> (CompanyH
         company.webhooks().disable(webhook).await.unwrap();
         company.webhooks().enable(webhook).await.unwrap();
     }
-    (company, Ids { client, quote, invoice, payment, project, webhook, key, event, linked })
+    (company, Ids { client, quote, invoice, payment, project, webhook, key, event, linked, document })
 }
 
 /// The outcome without the ids, so that two of them can be compared.

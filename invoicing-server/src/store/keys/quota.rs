@@ -2,6 +2,7 @@
 //! row.
 
 use invoicing_core::{KeyId, Plan, QUOTA_WINDOW_MS, Timestamp};
+use sqlx::FromRow;
 use uuid::Uuid;
 
 use super::super::deliveries::small;
@@ -16,6 +17,13 @@ pub(crate) struct Caller {
     pub(crate) plan: Plan,
     /// A key that was not used since is idle.
     pub(crate) idle_since: Timestamp,
+}
+
+#[derive(FromRow)]
+struct UsedRow {
+    id: Uuid,
+    used: i64,
+    oldest: Option<i64>,
 }
 
 /// The requests of a key that count in the present window, oldest first.
@@ -71,15 +79,21 @@ impl KeyTable<'_> {
         })
     }
 
-    /// How many requests of each key count in the present window.
-    pub(crate) async fn used(&mut self, now: Timestamp) -> Result<Vec<(KeyId, u32)>, Error> {
+    /// How many requests of each key count in the present window, and when the oldest of them was accepted.
+    pub(crate) async fn used(
+        &mut self,
+        now: Timestamp,
+    ) -> Result<Vec<(KeyId, u32, Option<Timestamp>)>, Error> {
         const USED: &str = "
-            SELECT k.id, (
-                SELECT count(*) FROM unnest(k.accepted) a
-                WHERE a >= greatest($2, k.accepted[cardinality(k.accepted)]) - $3
-            ) FROM api_key k WHERE k.company_id = $1";
-        let rows: Vec<(Uuid, i64)> = self.0.query(USED, &[&now, &QUOTA_WINDOW_MS]).fetch_all().await?;
-        Ok(rows.into_iter().map(|(id, used)| (KeyId(id), small(used))).collect())
+            SELECT k.id, count(u.accepted_at) AS used, min(u.accepted_at) AS oldest
+            FROM api_key k
+            LEFT JOIN LATERAL unnest(k.accepted) u(accepted_at)
+                ON u.accepted_at >= greatest($2, k.accepted[cardinality(k.accepted)]) - $3
+            WHERE k.company_id = $1
+            GROUP BY k.id";
+        let rows: Vec<UsedRow> = self.0.query(USED, &[&now, &QUOTA_WINDOW_MS]).fetch_all().await?;
+        let used = |row: UsedRow| (KeyId(row.id), small(row.used), row.oldest.map(Timestamp::from_millis));
+        Ok(rows.into_iter().map(used).collect())
     }
 
     /// Stores that a key without a quota was used.

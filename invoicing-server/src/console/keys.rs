@@ -1,0 +1,210 @@
+//! The pages of API keys: the list, issuing, revoking.
+
+use std::cmp::Reverse;
+
+use http::StatusCode;
+use invoicing_core::{KeyId, SHORT_TEXT};
+use maud::{Markup, html};
+
+use super::Action;
+use super::error::PageError;
+use super::layout::{Chapter, Content, notice, problem, revealed};
+use super::request::{FormOutcome, PageRequest, PageResult};
+use crate::Error;
+use crate::operations::{IssuedKey, KeyUsage};
+use crate::store::keys::KeyRecord;
+
+/// Most keys that the list shows: those that can be used first.
+const SHOWN: usize = 100;
+
+/// `GET /keys`.
+pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let mut keys = request.company.keys().usage().await?;
+    keys.sort_by_key(|key| (key.record.revoked_at.is_some(), Reverse(key.record.created_at)));
+    let left_out = keys.len().saturating_sub(SHOWN);
+    let may_manage = request.allows(Action::ManageKeys);
+    let title = request.pick("API keys", "Clés d’API");
+    let body = html! {
+        h1 { (title) }
+        (done(request))
+        @if !request.record.plan.has_api() {
+            (notice("info", &html! { p { (request.pick(
+                "Keys can be used with the team plan only.",
+                "Les clés ne sont utilisables qu’avec la formule Team.",
+            )) } }))
+        }
+        @if keys.is_empty() {
+            p { (request.pick("No key has been issued yet.", "Aucune clé n’a été émise.")) }
+        } @else {
+            table.cards {
+                caption { (request.pick(
+                    "Each accepted request counts for 60 seconds",
+                    "Chaque requête acceptée compte pendant 60 secondes",
+                )) }
+                thead { tr {
+                    th scope="col" { (request.pick("Name", "Nom")) }
+                    th scope="col" { (request.pick("Ends in", "Se termine par")) }
+                    th scope="col" { (request.pick("Issued", "Émise")) }
+                    th scope="col" { (request.pick("Last use", "Dernière utilisation")) }
+                    th scope="col" { (request.pick("Quota used now", "Quota utilisé")) }
+                    th scope="col" { (request.pick("State", "État")) }
+                } }
+                tbody { @for key in keys.iter().take(SHOWN) { (row(request, key, may_manage)) } }
+            }
+        }
+        @if left_out > 0 {
+            p.soft { (request.pick("Older keys that are not shown:", "Clés plus anciennes non affichées :")) " " (left_out) }
+        }
+        @if may_manage {
+            p.actions { a.button href=(request.link("/keys/new")) { (request.pick("Issue a key", "Émettre une clé")) } }
+        }
+    };
+    Ok(Content::new(title, Chapter::Keys, body))
+}
+
+fn row(request: &PageRequest<'_>, key: &KeyUsage, may_manage: bool) -> Markup {
+    let (record, clock) = (&key.record, request.clock());
+    html! {
+        tr {
+            td data-name=(request.pick("Name", "Nom")) { (record.label) }
+            td data-name=(request.pick("Ends in", "Se termine par")) { code { "…" (record.last4) } }
+            td data-name=(request.pick("Issued", "Émise")) { (clock.show(record.created_at)) }
+            td data-name=(request.pick("Last use", "Dernière utilisation")) {
+                @match record.last_used_at {
+                    Some(at) => (clock.show(at)),
+                    None => span.soft { (request.pick("never", "jamais")) },
+                }
+            }
+            td data-name=(request.pick("Quota used now", "Quota utilisé")) { (quota(request, key)) }
+            td data-name=(request.pick("State", "État")) {
+                @match record.revoked_at {
+                    Some(at) => {
+                        span.state.bad { (request.pick("Revoked", "Révoquée")) } " " span.soft { (clock.show(at)) }
+                    }
+                    None => {
+                        span.state.good { (request.pick("Active", "Active")) } " "
+                        @if may_manage {
+                            a href=(request.link(format!("/keys/{}/revoke", record.id)))
+                                aria-label={ (request.pick("Revoke", "Révoquer")) " " (record.label) " …" (record.last4) } {
+                                (request.pick("Revoke", "Révoquer"))
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `3 of 30`, and until when the oldest request counts.
+fn quota(request: &PageRequest<'_>, key: &KeyUsage) -> Markup {
+    let Some(limit) = key.limit else {
+        return html! { span.soft { (request.pick("unlimited", "illimité")) } };
+    };
+    html! {
+        (key.used) " " (request.pick("of", "sur")) " " (limit)
+        @if let Some(until) = key.oldest_until {
+            " " span.soft {
+                (request.pick("the oldest counts until", "la plus ancienne compte jusqu’au")) " " (request.clock().show(until))
+            }
+        }
+    }
+}
+
+/// `GET /keys/new`.
+pub(super) fn new(request: &PageRequest<'_>) -> Content {
+    issuing(request, "", None)
+}
+
+/// `POST /keys`.
+pub(super) async fn issue(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let label = request.form.text("label");
+    match request.company.keys().issue(label).await {
+        Ok(issued) => Ok(FormOutcome::Page(StatusCode::OK, once(request, &issued))),
+        Err(error) => FormOutcome::refused(error, |error| issuing(request, label, Some(error))),
+    }
+}
+
+fn issuing(request: &PageRequest<'_>, label: &str, error: Option<&Error>) -> Content {
+    let title = request.pick("New API key", "Nouvelle clé d’API");
+    let body = html! {
+        h1 { (title) }
+        (problem(error))
+        form method="post" action=(request.link("/keys")) {
+            label for="label" { (request.pick("Name", "Nom")) }
+            input #label name="label" type="text" required maxlength=(SHORT_TEXT) value=(label) autocomplete="off"
+                aria-describedby="label-hint";
+            p.hint #label-hint { (request.pick(
+                "Where the key is used, such as the name of a program. It can be told from others by it.",
+                "Où la clé est utilisée, par exemple le nom d’un logiciel. Il permet de la distinguer des autres.",
+            )) }
+            p.actions {
+                button { (request.pick("Issue the key", "Émettre la clé")) }
+                a href=(request.link("/keys")) { (request.pick("Cancel", "Annuler")) }
+            }
+        }
+    };
+    Content::new(title, Chapter::Keys, body)
+}
+
+/// The key, which is shown this once, and a request that tries it.
+fn once(request: &PageRequest<'_>, issued: &IssuedKey) -> Content {
+    let title = request.pick("Key issued", "Clé émise");
+    let attempt = format!(
+        "curl -H 'Authorization: Bearer <API_KEY>' '{}/api/v1/quotes?limit=1'",
+        request.elsewhere.service
+    );
+    let body = html! {
+        h1 { (title) }
+        p { (request.pick(
+            "Copy the key into the program that is to use it. It is shown this once.",
+            "Copiez la clé dans le logiciel qui l’utilisera. Elle n’est affichée qu’une fois.",
+        )) }
+        (revealed(request.language, "key", request.pick("Show the key", "Afficher la clé"), issued.key.reveal()))
+        h2 { (request.pick("Try it", "Essayez-la")) }
+        p { (request.pick("With the key in place of", "Avec la clé à la place de")) " " code { "<API_KEY>" } "." }
+        pre tabindex="0" { code { (attempt) } }
+        p.actions {
+            a.button href=(request.link("/keys")) { (request.pick("I have kept it", "Je l’ai conservée")) }
+        }
+    };
+    Content::new(title, Chapter::Keys, body)
+}
+
+/// `GET /keys/{id}/revoke`. One that was revoked is answered like an unknown one.
+pub(super) async fn confirm_revocation(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let id: KeyId = request.id()?;
+    let is_asked_for = |key: &KeyRecord| key.id == id && key.revoked_at.is_none();
+    let key = request.company.keys().list().await?.into_iter().find(is_asked_for);
+    let key = key.ok_or(PageError::NOT_FOUND)?;
+    let title = request.pick("Revoke the key?", "Révoquer la clé ?");
+    let body = html! {
+        h1 { (title) }
+        p { (key.label) " " code { "…" (key.last4) } }
+        p { (request.pick(
+            "Requests with it are refused from now on. This cannot be undone.",
+            "Les requêtes qui l’utilisent seront refusées dès maintenant. C’est définitif.",
+        )) }
+        form method="post" action=(request.link(format!("/keys/{id}/revoke"))) {
+            p.actions {
+                button.grave { (request.pick("Revoke", "Révoquer")) }
+                a href=(request.link("/keys")) { (request.pick("Keep it", "La garder")) }
+            }
+        }
+    };
+    Ok(Content::new(title, Chapter::Keys, body))
+}
+
+/// `POST /keys/{id}/revoke`.
+pub(super) async fn revoke(request: &PageRequest<'_>) -> PageResult {
+    request.company.keys().revoke(request.id()?).await?;
+    request.see("/keys?done=revoked")
+}
+
+/// What the form before this page has done.
+fn done(request: &PageRequest<'_>) -> Markup {
+    match request.form.text("done") {
+        "revoked" => notice("done", &html! { p { (request.pick("Revoked.", "Révoquée.")) } }),
+        _ => Markup::default(),
+    }
+}

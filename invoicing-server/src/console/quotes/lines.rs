@@ -1,0 +1,249 @@
+//! The lines of a quote by lot and section, as its document has them, in parts that keep a page small.
+
+use invoicing_core::{Line, Quote};
+use maud::{Markup, html};
+use rust_decimal::Decimal;
+
+use crate::console::error::PageError;
+use crate::console::figures::Figures;
+use crate::console::request::PageRequest;
+use crate::documents::content::french;
+use crate::documents::content::line_groups::{by_lot_and_section, total_ht};
+
+/// Most lines of a part.
+const MOST_LINES: usize = 50;
+/// Most bytes of a part, about. A single line has less.
+const MOST_BYTES: usize = 48 * 1024;
+/// Bytes of the markup of a line, and of a heading with its subtotal.
+const LINE_MARKUP: usize = 480;
+const GROUP_MARKUP: usize = 320;
+
+/// A row of the table.
+#[derive(Debug, PartialEq)]
+enum Row<'q> {
+    /// A lot; `None` for the lines outside of lots, where they come after one.
+    Lot(Option<&'q str>),
+    Section(&'q str),
+    /// A line, and its number among all of the quote.
+    Line(usize, &'q Line),
+    Subtotal(&'q str, Decimal),
+}
+
+/// Consecutive lines, with the headings that they stand below.
+struct Part<'q> {
+    rows: Vec<Row<'q>>,
+    /// How many lines the quote has up to the end of the part.
+    end: usize,
+}
+
+/// The part that begins behind so many lines.
+fn part(lines: &[Line], from: usize) -> Part<'_> {
+    let (mut rows, mut end, mut bytes) = (Vec::new(), 0, 0);
+    for (index, (lot, sections)) in by_lot_and_section(lines).into_iter().enumerate() {
+        let mut lot_heading = (lot.is_some() || index > 0).then_some(lot);
+        for (section, lines) in &sections {
+            let mut section_heading = *section;
+            for &(_, line) in lines {
+                if end < from {
+                    end += 1;
+                    continue;
+                }
+                let groups = [lot_heading.flatten(), section_heading];
+                let size = size(line, groups);
+                if end > from && (end - from == MOST_LINES || bytes + size > MOST_BYTES) {
+                    return Part { rows, end };
+                }
+                end += 1;
+                bytes += size;
+                rows.extend(lot_heading.take().map(Row::Lot));
+                rows.extend(section_heading.take().map(Row::Section));
+                rows.push(Row::Line(end, line));
+            }
+            if let Some(name) = *section
+                && end > from
+            {
+                rows.push(Row::Subtotal(name, total_ht(lines)));
+            }
+        }
+        if let Some(name) = lot
+            && end > from
+        {
+            rows.push(Row::Subtotal(name, total_ht(sections.values().flatten())));
+        }
+    }
+    Part { rows, end }
+}
+
+/// Bytes that a line takes on a page, with the headings above it and their subtotals.
+fn size(line: &Line, groups: [Option<&str>; 2]) -> usize {
+    let groups: usize = groups.into_iter().flatten().map(|name| GROUP_MARKUP + 2 * escaped(name)).sum();
+    LINE_MARKUP + escaped(&line.description) + line.unit.as_deref().map_or(0, escaped) + groups
+}
+
+/// Bytes of a text once it is escaped.
+fn escaped(text: &str) -> usize {
+    let marks = text.bytes().filter(|byte| matches!(byte, b'&' | b'<' | b'>' | b'"')).count();
+    text.len() + 5 * marks
+}
+
+/// The lines. `lines` in the query: behind how many of them the part begins.
+pub(super) fn lines(request: &PageRequest<'_>, quote: &Quote) -> Result<Markup, PageError> {
+    let (from, all) = (from(request, quote)?, quote.lines.len());
+    let part = part(&quote.lines, from);
+    let address = |query: &str| request.link(format!("/quotes/{}{query}#lines", quote.summary.id));
+    Ok(html! {
+        h2 #lines { (request.pick("Lines", "Lignes")) }
+        @if all == 0 {
+            p { (request.pick("The quote has no line yet.", "Le devis n’a pas encore de ligne.")) }
+        } @else {
+            (table(request, quote, &part, from))
+        }
+        @if part.end - from < all {
+            nav.actions aria-label=(request.pick("Parts of the lines", "Parties des lignes")) {
+                @if part.end < all {
+                    a.button.plain rel="next" href=(address(&format!("?lines={}", part.end))) {
+                        (request.pick("Further lines", "Lignes suivantes"))
+                    }
+                }
+                @if from > 0 { a href=(address("")) { (request.pick("First lines", "Premières lignes")) } }
+            }
+        }
+    })
+}
+
+/// Behind how many lines the part begins that the query asks for.
+fn from(request: &PageRequest<'_>, quote: &Quote) -> Result<usize, PageError> {
+    let Some(text) = request.form.given("lines") else { return Ok(0) };
+    let from = text.parse().ok().filter(|from| *from < quote.lines.len());
+    from.ok_or(PageError::NOT_FOUND)
+}
+
+fn table(request: &PageRequest<'_>, quote: &Quote, part: &Part<'_>, from: usize) -> Markup {
+    let names = names(request);
+    html! {
+        table.cards.lines {
+            caption {
+                (request.pick("Lines", "Lignes")) " " (from + 1) "–" (part.end) " " (request.pick("of", "sur")) " " (quote.lines.len())
+            }
+            thead { tr {
+                @for (place, name) in names.iter().enumerate() {
+                    th.figure[is_figure(place)] scope="col" { (name) }
+                }
+            } }
+            tbody { @for row in &part.rows { (self::row(request, quote, row, names)) } }
+        }
+    }
+}
+
+fn names(request: &PageRequest<'_>) -> [&'static str; 7] {
+    [
+        request.pick("No.", "N°"),
+        request.pick("Description", "Désignation"),
+        request.pick("Quantity", "Quantité"),
+        request.pick("Unit", "Unité"),
+        request.pick("Unit price excl. VAT", "Prix unitaire HT"),
+        request.pick("VAT", "TVA"),
+        request.pick("Total excl. VAT", "Total HT"),
+    ]
+}
+
+const fn is_figure(place: usize) -> bool {
+    matches!(place, 2 | 4..)
+}
+
+fn row(request: &PageRequest<'_>, quote: &Quote, row: &Row<'_>, names: [&str; 7]) -> Markup {
+    let figures = Figures::new(request.language, &quote.summary.currency);
+    match row {
+        Row::Lot(name) => {
+            let name = name.unwrap_or_else(|| request.pick("Outside of lots", "Hors lot"));
+            html! { tr.lot { th scope="colgroup" colspan="7" { (name) } } }
+        }
+        Row::Section(name) => html! { tr.section { th scope="colgroup" colspan="7" { (name) } } },
+        Row::Subtotal(name, sum) => html! {
+            tr.subtotal {
+                th scope="row" colspan="6" { (request.pick("Subtotal", "Sous-total")) " " (name) }
+                td.figure { (figures.amount(*sum)) }
+            }
+        },
+        Row::Line(number, line) => {
+            let [no, description, quantity, unit, price, rate, total] = names;
+            html! {
+                tr {
+                    td data-name=(no) { (number) }
+                    td.text data-name=(description) { (line.description) }
+                    td.figure data-name=(quantity) { (figures.quantity(line.quantity)) }
+                    td data-name=(unit) { (french::unit(line.unit.as_deref().unwrap_or_default())) }
+                    td.figure data-name=(price) { (figures.amount(line.unit_price.get())) }
+                    td.figure data-name=(rate) { (figures.percent(line.tva_rate)) }
+                    td.figure data-name=(total) { (figures.amount(line.total_ht.get())) }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use invoicing_core::{NewLine, price_lines};
+
+    use super::*;
+
+    fn line(number: usize, lot: Option<&str>, section: Option<&str>) -> NewLine {
+        let mut line = NewLine::new(format!("line {number}"), 1, 10, 20);
+        (line.lot, line.section) = (lot.map(str::to_owned), section.map(str::to_owned));
+        line
+    }
+
+    fn priced(lines: &[NewLine]) -> Vec<Line> {
+        price_lines(lines).unwrap().lines
+    }
+
+    /// The parts of some lines, one after the other.
+    fn parts(lines: &[Line]) -> Vec<Part<'_>> {
+        let (mut parts, mut from) = (Vec::new(), 0);
+        while from < lines.len() {
+            let part = part(lines, from);
+            assert!(part.end > from && part.end - from <= MOST_LINES);
+            from = part.end;
+            parts.push(part);
+        }
+        parts
+    }
+
+    fn numbers(parts: &[Part<'_>]) -> Vec<usize> {
+        let rows = parts.iter().flat_map(|part| &part.rows);
+        rows.filter_map(|row| if let Row::Line(number, _) = row { Some(*number) } else { None }).collect()
+    }
+
+    #[test]
+    fn each_line_is_in_one_part_and_each_subtotal_where_its_group_ends() {
+        let lots = [Some("a"), None, Some("b")];
+        let lines: Vec<_> = (0..170).map(|n| line(n, lots[n % 3], (n % 2 == 0).then_some("s"))).collect();
+        let lines = priced(&lines);
+        let parts = parts(&lines);
+        assert_eq!(parts.len(), 4);
+        assert_eq!(numbers(&parts), (1..=170).collect::<Vec<_>>());
+        let rows = || parts.iter().flat_map(|part| &part.rows);
+        let subtotals: Vec<_> = rows().filter(|row| matches!(row, Row::Subtotal(..))).collect();
+        let of = |name, lines: i64| Row::Subtotal(name, Decimal::from(10 * lines));
+        assert_eq!(
+            subtotals,
+            [&of("s", 29), &of("a", 57), &of("s", 28), &of("s", 28), &of("b", 56)],
+            "in the order of the document"
+        );
+        // A part begins with the headings that its lines stand below.
+        assert_eq!(parts[1].rows[..2], [Row::Lot(Some("a")), Row::Section("s")]);
+        assert!(rows().any(|row| *row == Row::Lot(None)));
+        assert_eq!(part(&lines[..0], 0).end, 0);
+    }
+
+    #[test]
+    fn long_texts_make_short_parts() {
+        let long = |n| NewLine { description: "\"".repeat(2_000), ..line(n, None, None) };
+        let lines = priced(&(0..20).map(long).collect::<Vec<_>>());
+        let parts = parts(&lines);
+        assert_eq!(numbers(&parts), (1..=20).collect::<Vec<_>>());
+        assert!(parts.iter().all(|part| part.rows.len() <= 4) && parts.len() < 20);
+        assert_eq!((escaped("a<é>&\""), escaped("")), (27, 0));
+    }
+}

@@ -1,0 +1,125 @@
+//! The list of quotes, and its search.
+
+use std::borrow::Cow;
+
+use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, SHORT_TEXT};
+use maud::{Markup, html};
+
+use super::words;
+use crate::console::error::PageError;
+use crate::console::figures::Figures;
+use crate::console::layout::{Chapter, Content};
+use crate::console::paging::{ITEMS, List};
+use crate::console::request::PageRequest;
+use crate::page::QuoteSearch;
+
+/// Characters of a name that a row shows, so that a page of long names stays small.
+const NAME_CHARS: usize = 100;
+const FILTERS: &[&str] = &["q", "status"];
+
+/// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`]. `before`: where a further page
+/// goes on.
+pub(in crate::console) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let search =
+        QuoteSearch { q: text(request)?, status: status(request)?, after: List::before::<QuoteId>(request)? };
+    let page = request.company.quotes().search(&search, ITEMS).await?;
+    let list = List { path: "/quotes".to_owned(), filters: FILTERS };
+    let title = request.pick("Quotes", "Devis");
+    let body = html! {
+        h1 { (title) }
+        (filter(request, &search))
+        @if page.items.is_empty() {
+            (list.nothing(request, page.next.is_some()))
+        } @else {
+            (table(request, &page.items))
+        }
+        (list.links(request, page.next))
+    };
+    Ok(Content::new(title, Chapter::Quotes, body))
+}
+
+fn text(request: &PageRequest<'_>) -> Result<Option<String>, Invalid> {
+    let text = request.form.given("q");
+    if text.is_some_and(|text| text.chars().count() > SHORT_TEXT) {
+        return Err(Invalid::new("q", format!("must have at most {SHORT_TEXT} characters")));
+    }
+    Ok(text.map(str::to_owned))
+}
+
+fn status(request: &PageRequest<'_>) -> Result<Option<QuoteStatus>, Invalid> {
+    let named = |invalid: Invalid| Invalid::new("status", invalid.rule);
+    request.form.given("status").map(|status| status.parse().map_err(named)).transpose()
+}
+
+fn filter(request: &PageRequest<'_>, search: &QuoteSearch) -> Markup {
+    html! {
+        form.filter method="get" action=(request.link("/quotes")) role="search" {
+            div {
+                label for="q" { (request.pick("Search", "Rechercher")) }
+                input #q name="q" type="search" maxlength=(SHORT_TEXT) value=(search.q.as_deref().unwrap_or_default())
+                    aria-describedby="q-hint";
+                p.hint #q-hint { (request.pick(
+                    "Part of the number, the client’s name or e-mail, or the external identifier",
+                    "Partie du numéro, du nom ou de l’e-mail du client, ou de l’identifiant externe",
+                )) }
+            }
+            div {
+                label for="status" { (request.pick("State", "État")) }
+                select #status name="status" {
+                    option value="" { (request.pick("all", "tous")) }
+                    @for status in QuoteStatus::ALL {
+                        option value=(status) selected[search.status == Some(*status)] {
+                            (words::status_name(request.language, *status))
+                        }
+                    }
+                }
+            }
+            p.actions { button { (request.pick("Search", "Rechercher")) } }
+        }
+    }
+}
+
+fn table(request: &PageRequest<'_>, quotes: &[QuoteSummary]) -> Markup {
+    html! {
+        table.cards {
+            caption { (request.pick("Newest first", "Les plus récents d’abord")) }
+            thead { tr {
+                th scope="col" { (request.pick("Number", "Numéro")) }
+                th scope="col" { (request.pick("Client", "Client")) }
+                th scope="col" { (request.pick("State", "État")) }
+                th.figure scope="col" { (request.pick("Total incl. VAT", "Total TTC")) }
+                th scope="col" { (request.pick("Created", "Créé")) }
+                th scope="col" { (request.pick("Valid until", "Valable jusqu’au")) }
+            } }
+            tbody { @for quote in quotes { (row(request, quote)) } }
+        }
+    }
+}
+
+fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
+    let figures = Figures::new(request.language, &quote.currency);
+    html! {
+        tr {
+            td data-name=(request.pick("Number", "Numéro")) {
+                a href=(request.link(format!("/quotes/{}", quote.id))) { (quote.number) }
+            }
+            td data-name=(request.pick("Client", "Client")) { (shortened(&quote.client_name)) }
+            td data-name=(request.pick("State", "État")) { (words::state(request.language, quote)) }
+            td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(quote.total_ttc.get())) }
+            td data-name=(request.pick("Created", "Créé")) { (request.clock().show_day(quote.created_at)) }
+            td data-name=(request.pick("Valid until", "Valable jusqu’au")) {
+                @match quote.valid_until {
+                    Some(day) => (request.clock().date(day)),
+                    None => span.soft { "–" },
+                }
+            }
+        }
+    }
+}
+
+fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
+    }
+}

@@ -1,0 +1,145 @@
+//! The page of a quote.
+
+use invoicing_core::{Quote, QuoteId, QuoteSummary};
+use maud::{Markup, html};
+
+use super::{lines, links, sending, totals, words};
+use crate::console::Action;
+use crate::console::error::PageError;
+use crate::console::layout::{Chapter, Content, notice};
+use crate::console::request::PageRequest;
+use crate::store::documents::DocumentRecord;
+
+/// Most documents that the page lists: the latest.
+const DOCUMENTS: usize = 10;
+
+/// `GET /quotes/{id}`. `lines`: behind how many of them the shown part begins.
+pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let id: QuoteId = request.id()?;
+    let quote = super::read(request, id).await?;
+    let documents = request.company.quotes().documents(id).await?;
+    let links = links::section(request, &quote.summary).await?;
+    let lines = lines::lines(request, &quote)?;
+    let summary = &quote.summary;
+    let body = html! {
+        p { a href=(request.link("/quotes")) { "← " (request.pick("Quotes", "Devis")) } }
+        h1 { (summary.number) }
+        (done(request))
+        (facts(request, summary))
+        @if request.allows(Action::SendQuotes) && sending::is_possible(summary.status) {
+            p.actions {
+                a.button href=(request.link(format!("/quotes/{id}/send"))) { (sending::title(request, summary)) }
+            }
+        }
+        (lines)
+        (totals::totals(request, &quote))
+        (evidence(request, &quote))
+        (documents_of(request, id, &documents))
+        (links)
+    };
+    Ok(Content::new(&*summary.number, Chapter::Quotes, body))
+}
+
+fn facts(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
+    let clock = request.clock();
+    let instants = [
+        (request.pick("Created", "Créé"), Some(quote.created_at)),
+        (request.pick("Sent", "Envoyé"), quote.sent_at),
+        (request.pick("Signed", "Signé"), quote.signed_at),
+        // A signature accepts at the same instant.
+        (request.pick("Accepted", "Accepté"), quote.accepted_at.filter(|_| quote.signed_at.is_none())),
+    ];
+    html! {
+        dl.facts {
+            div { dt { (request.pick("State", "État")) } dd { (words::state(request.language, quote)) } }
+            div {
+                dt { (request.pick("Client", "Client")) }
+                dd {
+                    (quote.client_name)
+                    @if let Some(email) = &quote.client_email { br; span.soft { (email) } }
+                }
+            }
+            @if let Some(day) = quote.valid_until {
+                div { dt { (request.pick("Valid until", "Valable jusqu’au")) } dd { (clock.date(day)) } }
+            }
+            @for (name, at) in instants {
+                @if let Some(at) = at { div { dt { (name) } dd { (clock.show(at)) } } }
+            }
+            @if let Some(external_id) = &quote.external_id {
+                div { dt { (request.pick("External identifier", "Identifiant externe")) } dd { code { (external_id) } } }
+            }
+            div { dt { (request.pick("Identifier", "Identifiant")) } dd { code { (quote.id) } } }
+        }
+    }
+}
+
+/// What the client has signed.
+fn evidence(request: &PageRequest<'_>, quote: &Quote) -> Markup {
+    let Some(signature) = &quote.detail.signature else { return Markup::default() };
+    html! {
+        h2 { (request.pick("Signature", "Signature")) }
+        dl.facts {
+            div {
+                dt { (request.pick("Signed by", "Signé par")) }
+                dd { (signature.signed_by_name) br; span.soft { (signature.signed_by_email) } }
+            }
+            div {
+                dt { (request.pick("Accepted text", "Texte accepté")) }
+                dd.text { (signature.accepted_text) }
+            }
+            div { dt { (request.pick("Fingerprint", "Empreinte")) } dd { code { (signature.proof_fingerprint) } } }
+        }
+    }
+}
+
+fn documents_of(request: &PageRequest<'_>, id: QuoteId, documents: &[DocumentRecord]) -> Markup {
+    let left_out = documents.len().saturating_sub(DOCUMENTS);
+    html! {
+        h2 { (request.pick("Frozen documents", "Documents figés")) }
+        @if documents.is_empty() {
+            p { (request.pick(
+                "There is none yet: a document is frozen when the quote is sent or accepted.",
+                "Il n’y en a pas encore : un document est figé quand le devis est envoyé ou accepté.",
+            )) }
+        } @else {
+            table.cards {
+                caption { (request.pick("Latest first", "Les plus récents d’abord")) }
+                thead { tr {
+                    th scope="col" { (request.pick("File", "Fichier")) }
+                    th scope="col" { (request.pick("Frozen", "Figé")) }
+                    th scope="col" { "SHA-256" }
+                } }
+                tbody {
+                    @for document in documents.iter().rev().take(DOCUMENTS) {
+                        tr {
+                            td data-name=(request.pick("File", "Fichier")) {
+                                a href=(request.link(format!("/quotes/{id}/documents/{}", document.sha256))) download {
+                                    (document.file_name)
+                                }
+                                " " span.soft { (document.size_bytes.div_ceil(1_024)) " " (request.pick("KiB", "Kio")) }
+                            }
+                            td data-name=(request.pick("Frozen", "Figé")) { (request.clock().show(document.created_at)) }
+                            td data-name="SHA-256" { code { (document.sha256) } }
+                        }
+                    }
+                }
+            }
+        }
+        @if left_out > 0 {
+            p.soft { (request.pick("Older ones that are not shown:", "Plus anciens, non affichés :")) " " (left_out) }
+        }
+    }
+}
+
+/// What the form before this page has done.
+fn done(request: &PageRequest<'_>) -> Markup {
+    let text = match request.form.text("done") {
+        "sent" => request.pick(
+            "Sent: the document is frozen. Make a signing link below, and give it to the client.",
+            "Envoyé : le document est figé. Créez un lien de signature ci-dessous et transmettez-le au client.",
+        ),
+        "link-revoked" => request.pick("The link is revoked.", "Le lien est révoqué."),
+        _ => return Markup::default(),
+    };
+    notice("done", &html! { p { (text) } })
+}

@@ -1,0 +1,97 @@
+//! Sending a quote.
+
+use chrono::NaiveDate;
+use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary};
+use maud::html;
+
+use super::words;
+use crate::Error;
+use crate::console::error::PageError;
+use crate::console::figures::Figures;
+use crate::console::layout::{Chapter, Content, problem};
+use crate::console::request::{FormOutcome, PageRequest};
+
+/// Whether a quote in this status can be sent.
+pub(super) fn is_possible(status: QuoteStatus) -> bool {
+    matches!(status, QuoteStatus::Draft | QuoteStatus::Rejected | QuoteStatus::Expired)
+}
+
+/// What the question says, and the link to it.
+pub(super) fn title(request: &PageRequest<'_>, quote: &QuoteSummary) -> &'static str {
+    if quote.sent_at.is_none() {
+        request.pick("Send the quote", "Envoyer le devis")
+    } else {
+        request.pick("Send the quote again", "Renvoyer le devis")
+    }
+}
+
+/// `GET /quotes/{id}/send`.
+pub(in crate::console) async fn confirm_sending(request: &PageRequest<'_>) -> Result<Content, PageError> {
+    let quote = super::read(request, request.id()?).await?;
+    let valid_until = quote.summary.valid_until.filter(|_| quote.summary.status == QuoteStatus::Draft);
+    let entered = valid_until.map(|day| day.to_string()).unwrap_or_default();
+    Ok(question(request, &quote.summary, &entered, None))
+}
+
+/// `POST /quotes/{id}/send`. `validUntil`: the last day on which it can be signed; the service chooses it where it is empty.
+pub(in crate::console) async fn send(request: &PageRequest<'_>) -> Result<FormOutcome, PageError> {
+    let id: QuoteId = request.id()?;
+    let sent = match valid_until(request) {
+        Ok(valid_until) => request.company.quotes().send(id, valid_until).await,
+        Err(invalid) => Err(invalid.into()),
+    };
+    match sent {
+        Ok(_) => Ok(FormOutcome::See(format!("/quotes/{id}?done=sent"))),
+        Err(error) => {
+            let quote = super::read(request, id).await?;
+            let entered = request.form.text("validUntil");
+            FormOutcome::refused(error, |error| question(request, &quote.summary, entered, Some(error)))
+        }
+    }
+}
+
+fn valid_until(request: &PageRequest<'_>) -> Result<Option<NaiveDate>, Invalid> {
+    let Some(day) = request.form.given("validUntil") else { return Ok(None) };
+    let day = NaiveDate::parse_from_str(day, "%Y-%m-%d");
+    day.map(Some).map_err(|_| Invalid::new("validUntil", "must be a date such as 2026-09-14"))
+}
+
+fn question(
+    request: &PageRequest<'_>,
+    quote: &QuoteSummary,
+    valid_until: &str,
+    error: Option<&Error>,
+) -> Content {
+    let title = title(request, quote);
+    let total = Figures::new(request.language, &quote.currency).amount(quote.total_ttc.get());
+    let page = request.link(format!("/quotes/{}", quote.id));
+    let body = html! {
+        h1 { (title) }
+        (problem(error))
+        dl.facts {
+            div { dt { (request.pick("Number", "Numéro")) } dd { (quote.number) } }
+            div { dt { (request.pick("State", "État")) } dd { (words::state(request.language, quote)) } }
+            div { dt { (request.pick("Client", "Client")) } dd { (quote.client_name) } }
+            div { dt { (request.pick("Total incl. VAT", "Total TTC")) } dd { (total) } }
+        }
+        p { (request.pick(
+            "The document is frozen and the content can no longer be changed. The client can then see and sign it through a \
+             signing link. The service sends no e-mail.",
+            "Le document est figé et le contenu ne peut plus être modifié. Le client peut ensuite le consulter et le signer par un \
+             lien de signature. Le service n’envoie pas d’e-mail.",
+        )) }
+        form method="post" action={ (page) "/send" } {
+            label for="valid-until" { (request.pick("Valid until", "Valable jusqu’au")) }
+            input #valid-until name="validUntil" type="date" value=(valid_until) aria-describedby="valid-until-hint";
+            p.hint #valid-until-hint { (request.pick(
+                "The last day on which it can be signed. If empty: the date of the draft, or 30 days from today.",
+                "Dernier jour pour signer. Si vide : la date du brouillon, ou 30 jours à partir d’aujourd’hui.",
+            )) }
+            p.actions {
+                button { (title) }
+                a href=(page) { (request.pick("Cancel", "Annuler")) }
+            }
+        }
+    };
+    Content::new(title, Chapter::Quotes, body)
+}

@@ -1,0 +1,317 @@
+//! Quotes: found, shown, sent, linked.
+
+use std::collections::BTreeSet;
+
+use http::{StatusCode, header};
+use invoicing_core::{NewClient, NewLine, NewQuote, QuoteId, QuoteStatus};
+use invoicing_server::{
+    Action, ConsoleSettings, ContentHash, Error, Language, Role, Session, SignInDecision, Signature,
+};
+use invoicing_tests::{World, on_each_database};
+use serde_json::Value;
+
+use super::{Browser, ORIGIN, PREFIX, Shown};
+use crate::support::{evidence, quote_at};
+
+fn browser(world: &World) -> Browser {
+    Browser::of(&world.invoicing, world.company.id(), Role::Full)
+}
+
+/// The quotes of a list over all its pages.
+async fn found(browser: &Browser, query: &str) -> Vec<QuoteId> {
+    let pages = browser.pages(&format!("/quotes{query}")).await;
+    pages.iter().flat_map(|page| page.linked("/quotes/")).collect()
+}
+
+#[on_each_database]
+async fn quotes_are_found_by_search_and_status_and_each_stands_on_one_page() {
+    let world = World::new().await;
+    let (quotes, clients) = (world.company.quotes(), world.company.clients());
+    // The longest name, of what takes most bytes.
+    let long = clients.create(&NewClient::named("\"".repeat(255))).await.unwrap().id;
+    let named = clients.create(&NewClient::named("Claire Lefèvre <script>")).await.unwrap().id;
+    let mut ids = Vec::new();
+    for n in 0..120 {
+        let client = if n % 40 == 7 { named } else { long };
+        ids.insert(0, quotes.create(&quote_at(client, "10")).await.unwrap().summary.id);
+    }
+    for id in &ids[..55] {
+        quotes.send(*id, None).await.unwrap();
+    }
+    let browser = browser(&world);
+    let pages = browser.pages("/quotes").await;
+    let on = |page: &Shown| page.linked::<QuoteId>("/quotes/");
+    assert_eq!(pages.iter().map(|page| on(page).len()).collect::<Vec<_>>(), [50, 50, 20]);
+    assert_eq!(pages.iter().flat_map(on).collect::<Vec<_>>(), ids);
+    assert!(pages.iter().all(|page| page.html.len() < 100 * 1024), "{}", pages[0].html.len());
+
+    assert_eq!(found(&browser, "?status=SENT").await, ids[..55]);
+    assert_eq!(found(&browser, "?status=DRAFT&q=").await, ids[55..]);
+    assert!(found(&browser, "?status=EXPIRED").await.is_empty());
+    let of_claire: Vec<_> = ids.iter().rev().skip(7).step_by(40).rev().copied().collect();
+    assert_eq!(found(&browser, "?q=LEFEVRE").await, of_claire);
+    assert_eq!(found(&browser, "?q=lefevre&status=DRAFT").await, of_claire[1..]);
+    let number = quotes.get(ids[3]).await.unwrap().summary.number;
+    assert_eq!(found(&browser, &format!("?q={}", number.to_lowercase())).await, [ids[3]]);
+    let none = browser.get("/quotes?q=%22%3E%3Cscript%3E").await;
+    assert_eq!((none.status, on(&none).len()), (StatusCode::OK, 0));
+    assert!(none.html.contains("value=\"&quot;&gt;&lt;script&gt;\"") && !none.html.contains("<script>"));
+    let filtered = browser.get("/quotes?q=Claire&status=SENT").await.html;
+    assert!(
+        filtered.contains("Claire Lefèvre &lt;script&gt;") && filtered.contains("value=\"SENT\" selected")
+    );
+
+    let too_long = format!("q={}", "x".repeat(256));
+    for wrong in ["status=eaten", "before=x", &*too_long] {
+        assert_eq!(browser.get(&format!("/quotes?{wrong}")).await.status, StatusCode::BAD_REQUEST, "{wrong}");
+    }
+    let unknown = browser.get("/quotes?before=018f0000-0000-7000-8000-000000000000").await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND);
+    let (other, _) = world.another("Other", invoicing_core::Plan::Team).await;
+    let other = Browser::of(&world.invoicing, other.id(), Role::Full);
+    assert!(other.get("/quotes").await.html.contains("Nothing yet."));
+    assert_eq!(other.get(&format!("/quotes?before={}", ids[0])).await.status, StatusCode::NOT_FOUND);
+}
+
+/// An amount of the API as an English page shows it.
+fn euros(amount: &Value) -> String {
+    let amount = amount.as_f64().unwrap();
+    format!("{}€{:.2}", if amount < 0.0 { "\u{2212}" } else { "" }, amount.abs())
+}
+
+#[on_each_database]
+async fn a_quote_shows_what_the_api_says_of_it() {
+    let world = World::new().await;
+    let quote = world.sent().await;
+    let (id, currency) = (quote.summary.id, "\u{a0}€");
+    let api = world.get(&format!("/api/v1/quotes/{id}")).await.json;
+    let html = browser(&world).get(&format!("/quotes/{id}")).await.html;
+    for name in ["number", "clientName", "clientEmail", "id"] {
+        assert!(html.contains(api[name].as_str().unwrap()), "{name}: {html}");
+    }
+    for amount in ["totalHT", "totalTTC"] {
+        assert!(html.contains(&format!(">{}<", euros(&api[amount]))), "{amount}: {html}");
+    }
+    let retained = euros(&api["retentionAmount"]);
+    assert!(html.contains("Retention 5%") && html.contains(&format!(">\u{2212}{retained}<")), "{html}");
+    for share in api["vatBreakdown"].as_array().unwrap() {
+        let cells =
+            ["baseHT", "amountTVA"].map(|name| format!("<td class=\"figure\">{}</td>", euros(&share[name])));
+        let row = format!("<th scope=\"row\">{}%</th>{}", share["tvaRate"], cells.concat());
+        assert!(html.contains(&row), "{row}: {html}");
+    }
+    for line in api["lines"].as_array().unwrap() {
+        let row = format!(
+            ">{}</td><td class=\"figure\" data-name=\"Quantity\">",
+            line["description"].as_str().unwrap()
+        );
+        assert!(html.contains(&row), "{row}: {html}");
+        assert!(
+            html.contains(&format!("data-name=\"Total excl. VAT\">{}</td>", euros(&line["totalHT"]))),
+            "{html}"
+        );
+    }
+    // In the groups of the document, with their subtotals.
+    let places =
+        ["Peinture</th>", "Extérieur</th>", "Ravalement", "Divers</th>", "Outside of lots</th>", "Remise"];
+    let places = places.map(|text| html.find(text).unwrap_or_else(|| panic!("{text}: {html}")));
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(html.contains("Subtotal Peinture</th><td class=\"figure\">€602.50</td>"), "{html}");
+    assert!(html.contains("m²</td>") && html.contains(">12.5</td>"), "{html}");
+
+    let session = Session::new(world.company.id(), "Anna", Role::Full).language(Language::French);
+    let french = Browser::with(&world.invoicing, move |_| SignInDecision::Granted(session.clone()));
+    let list = french.get("/quotes").await.html;
+    assert!(list.contains(&format!(">823,75{currency}<")) && list.contains("Envoyé"), "{list}");
+    let html = french.get(&format!("/quotes/{id}")).await.html;
+    assert!(html.contains(&format!("\u{2212}50,00{currency}")) && html.contains("12,5</td>"), "{html}");
+}
+
+#[on_each_database]
+async fn what_records_say_is_text() {
+    let world = World::new().await;
+    let hostile = "</td><script>alert('é')</script>\"&\u{202e}";
+    let new = NewClient::named(hostile).email("a@b");
+    let client = world.company.clients().create(&new).await.unwrap().id;
+    let line =
+        NewLine::new(format!("{hostile}\nsecond"), 1, 10, 20).unit(hostile).lot(hostile).section(hostile);
+    let id = world.company.quotes().create(&NewQuote::empty(client).line(line)).await.unwrap().summary.id;
+    world.company.quotes().link(id, Some(hostile)).await.unwrap();
+    let browser = browser(&world);
+    for path in ["/quotes".to_owned(), format!("/quotes/{id}"), format!("/quotes/{id}/send")] {
+        let html = browser.get(&path).await.html;
+        assert!(html.contains("&lt;script&gt;") && !html.contains("<script>"), "{path}: {html}");
+    }
+}
+
+#[on_each_database]
+async fn long_quotes_are_shown_in_parts_that_stay_small() {
+    let world = World::new().await;
+    let client = world.client("Lefèvre").await;
+    let mut new = NewQuote::empty(client);
+    for n in 0..230_u32 {
+        // The longest texts, of what takes most bytes, among usual ones.
+        let mark = "\"".repeat(if n < 40 { 2_000 } else { 80 });
+        let line = NewLine::new(mark, 1, 10, n % 60);
+        new = new.line(if n % 3 == 0 { line.lot("&".repeat(255)).section(format!("s{n}")) } else { line });
+    }
+    let id = world.company.quotes().create(&new).await.unwrap().summary.id;
+    let pages = browser(&world).pages(&format!("/quotes/{id}")).await;
+    let number = |rest: &str| rest.split('<').next().unwrap().parse::<usize>().unwrap();
+    let numbers: Vec<Vec<usize>> = pages
+        .iter()
+        .map(|page| page.html.split("<td data-name=\"No.\">").skip(1).map(number).collect())
+        .collect();
+    assert_eq!(numbers.concat(), (1..=230).collect::<Vec<_>>());
+    assert!(numbers.iter().all(|numbers| numbers.len() <= 50) && numbers.len() > 5, "{numbers:?}");
+    for page in &pages {
+        assert!(page.html.len() < 100 * 1024, "{}", page.html.len());
+        assert!(page.html.contains("10 further rates</th>"), "{}", page.html);
+    }
+    assert!(pages[1].html.contains("First lines") && !pages[0].html.contains("First lines"));
+    for wrong in ["230", "-1", "x"] {
+        let shown = browser(&world).get(&format!("/quotes/{id}?lines={wrong}")).await;
+        assert_eq!(shown.status, StatusCode::NOT_FOUND, "{wrong}");
+    }
+}
+
+#[on_each_database]
+async fn a_quote_is_sent_after_a_question_and_its_documents_hash_to_what_is_shown() {
+    let world = World::new().await;
+    let browser = browser(&world);
+    let id = world.draft().await.summary.id;
+    let page = format!("/quotes/{id}");
+    let draft = browser.get(&page).await.html;
+    assert!(
+        draft.contains(&format!("href=\"{PREFIX}{page}/send\"")) && draft.contains("There is none yet"),
+        "{draft}"
+    );
+    assert!(browser.get(&format!("{page}/send")).await.html.contains("type=\"date\""));
+    let wrong = browser.post(&format!("{page}/send"), &[("validUntil", "\"><script>")]).await;
+    assert_eq!(wrong.status, StatusCode::BAD_REQUEST);
+    assert!(
+        wrong.html.contains("role=\"alert\"") && wrong.html.contains("&quot;&gt;&lt;script&gt;"),
+        "{}",
+        wrong.html
+    );
+    let sent = browser.post(&format!("{page}/send"), &[("validUntil", "2026-10-01")]).await;
+    assert_eq!(sent.location(), format!("{page}?done=sent"));
+    let api = world.get(&format!("/api/v1/quotes/{id}")).await.json;
+    assert_eq!(
+        [&api["status"], &api["validUntil"]].map(|value| value.as_str().unwrap()),
+        ["SENT", "2026-10-01"]
+    );
+    let shown = browser.get(sent.location()).await.html;
+    assert!(shown.contains("state wait\">Sent") && shown.contains("1 Oct 2026"), "{shown}");
+    let again = browser.post(&format!("{page}/send"), &[]).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
+    assert!(again.html.contains("role=\"alert\""), "{}", again.html);
+
+    // Sent again, it has two copies, and both can be had.
+    world.company.quotes().reject(id).await.unwrap();
+    let declined = browser.get(&page).await.html;
+    assert!(declined.contains("Declined") && declined.contains("Send the quote again"), "{declined}");
+    browser.post(&format!("{page}/send"), &[]).await;
+    let shown = browser.get(&page).await;
+    let hashes: Vec<String> = shown.linked(&format!("{page}/documents/"));
+    assert_eq!(hashes.len(), 2);
+    for hash in &hashes {
+        assert!(shown.html.contains(&format!("<code>{hash}</code>")), "{}", shown.html);
+        let file = browser.get(&format!("{page}/documents/{hash}")).await;
+        assert_eq!(ContentHash::of(&file.bytes).to_string(), *hash);
+        assert_eq!(file.headers[header::CONTENT_TYPE], "application/pdf");
+        let disposition = file.headers[header::CONTENT_DISPOSITION].to_str().unwrap();
+        assert!(disposition.starts_with("attachment; ") && disposition.contains(".pdf"), "{disposition}");
+        assert_eq!(file.headers[header::CACHE_CONTROL], "no-store");
+    }
+    let another = world.sent().await.summary.id;
+    for path in
+        [format!("/quotes/{another}/documents/{}", hashes[0]), format!("{page}/documents/{}", "0".repeat(64))]
+    {
+        assert_eq!(browser.get(&path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+
+    let client = world.client("Lefèvre").await;
+    let empty = world.company.quotes().create(&NewQuote::empty(client)).await.unwrap().summary.id;
+    assert!(browser.get(&format!("/quotes/{empty}")).await.html.contains("no line yet"));
+    let refused = browser.post(&format!("/quotes/{empty}/send"), &[]).await;
+    assert!(refused.status.is_client_error() && refused.html.contains("role=\"alert\""), "{}", refused.html);
+}
+
+/// The address on the page that shows a link.
+fn link(shown: &Shown) -> String {
+    assert_eq!(shown.status, StatusCode::OK, "{}", shown.html);
+    shown.between("<code id=\"link\">", "</code>").to_owned()
+}
+
+#[on_each_database]
+async fn a_signing_link_is_shown_once_opens_the_quote_and_ends_when_it_is_revoked() {
+    let world = World::new().await;
+    let browser = browser(&world);
+    let draft = world.draft().await.summary.id;
+    let early = browser.get(&format!("/quotes/{draft}")).await.html;
+    assert!(early.contains("once the quote is sent") && !early.contains("/links\""), "{early}");
+    let refused = browser.post(&format!("/quotes/{draft}/links"), &[]).await;
+    assert_eq!(refused.status, StatusCode::CONFLICT);
+
+    let id = world.sent().await.summary.id;
+    let page = format!("/quotes/{id}");
+    let made = link(&browser.post(&format!("{page}/links"), &[]).await);
+    let token = made.strip_prefix(&format!("{ORIGIN}{PREFIX}/sign/")).unwrap();
+    let links = world.invoicing.signing_links();
+    assert_eq!(links.open(token).await.unwrap().quote.summary.id, id);
+    let shown = browser.get(&page).await.html;
+    assert!(!shown.contains("sgn_") && shown.contains("state good\">Open"), "{shown}");
+    let hash = ContentHash::of(token.as_bytes());
+    let revoke = format!("{page}/links/{hash}/revoke");
+    assert!(shown.contains(&format!("href=\"{PREFIX}{revoke}\"")), "{shown}");
+    assert!(browser.get(&revoke).await.html.contains("cannot be undone"));
+    links.open(token).await.unwrap();
+    let revoked = browser.post(&revoke, &[]).await;
+    assert_eq!(revoked.location(), format!("{page}?done=link-revoked#links"));
+    assert!(matches!(links.open(token).await, Err(Error::NotFound)));
+    let shown = browser.get(&page).await.html;
+    assert!(shown.contains("state bad\">Revoked") && !shown.contains("/revoke\""), "{shown}");
+    assert_eq!(browser.get(&revoke).await.status, StatusCode::NOT_FOUND);
+    let unknown = format!("{page}/links/{}/revoke", "0".repeat(64));
+    for path in [&unknown, &format!("{page}/links/x/revoke"), &format!("/quotes/{draft}/links/{hash}/revoke")]
+    {
+        assert_eq!(browser.post(path, &[]).await.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(browser.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+
+    // The host may have the signing page elsewhere.
+    let settings = ConsoleSettings::at(format!("{ORIGIN}{PREFIX}")).signing_base("https://sign.example/q/");
+    let session = Session::new(world.company.id(), "Anna", Role::Full);
+    let sign_in = move |_: &http::request::Parts| SignInDecision::Granted(session.clone());
+    let elsewhere = Browser { console: world.invoicing.console(settings, sign_in).unwrap() };
+    let made = link(&elsewhere.post(&format!("{page}/links"), &[]).await);
+    let token = made.strip_prefix("https://sign.example/q/sign/").unwrap();
+    links.sign(token, &Signature::new(evidence())).await.unwrap();
+    let signed = browser.get(&page).await.html;
+    for text in ["state good\">Signed<", "Signed with", "Bon pour accord", "sha256:", "lea@exemple.fr"] {
+        assert!(signed.contains(text), "{text}: {signed}");
+    }
+    assert_eq!(world.company.quotes().get(id).await.unwrap().summary.status, QuoteStatus::Accepted);
+    assert!(!signed.contains(&format!("{page}/send\"")), "{signed}");
+}
+
+#[on_each_database]
+async fn of_the_forms_those_are_offered_that_the_role_includes() {
+    let world = World::new().await;
+    let (draft, sent) = (world.draft().await.summary.id, world.sent().await.summary.id);
+    world.company.quotes().signing_link(sent).await.unwrap();
+    for (actions, sends, links) in [
+        (vec![], false, false),
+        (vec![Action::SendQuotes], true, false),
+        (vec![Action::ManageSigningLinks, Action::ManageKeys], false, true),
+        (vec![Action::SendQuotes, Action::ManageSigningLinks], true, true),
+    ] {
+        let role = Role::Actions(BTreeSet::from_iter(actions));
+        let browser = Browser::of(&world.invoicing, world.company.id(), role);
+        let draft = browser.get(&format!("/quotes/{draft}")).await.html;
+        let sent = browser.get(&format!("/quotes/{sent}")).await.html;
+        assert_eq!(draft.contains("/send\""), sends);
+        assert_eq!((sent.contains("/links\""), sent.contains("/revoke\"")), (links, links));
+    }
+}
