@@ -74,6 +74,9 @@ const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
         HistoryAction::QuoteSent => ("Sent a quote", "A envoyé un devis"),
         HistoryAction::QuoteAccepted => ("Marked a quote accepted", "A marqué un devis accepté"),
         HistoryAction::QuoteRejected => ("Rejected or discarded a quote", "A refusé ou abandonné un devis"),
+        HistoryAction::QuoteDeclined => {
+            ("Declined a quote through its signing link", "A refusé un devis par son lien de signature")
+        }
         HistoryAction::QuoteLinked => {
             ("Linked a quote to another system, or unlinked it", "A lié ou délié un devis d’un autre système")
         }
