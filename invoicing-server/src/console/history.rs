@@ -85,19 +85,20 @@ fn row(request: &PageRequest<'_>, record: &HistoryRecord, webhooks: &[Webhook]) 
 fn subject(request: &PageRequest<'_>, record: &HistoryRecord, entry: &Entry, webhooks: &[Webhook]) -> Markup {
     let action = record.action.to_string();
     match action.split('.').next().unwrap_or_default() {
-        "webhook" | "deliveries" => match webhooks.iter().find(|webhook| webhook.id.0 == record.subject) {
-            Some(webhook) => html! {
-                a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
-            },
-            None => html! { (request.pick("a removed webhook", "un webhook supprimé")) },
-        },
+        "webhook" | "deliveries" => {
+            let webhook = webhooks.iter().find(|webhook| webhook.id.0 == record.subject);
+            html! {
+                @if let Some(webhook) = webhook {
+                    a href=(request.link(format!("/webhooks/{}", webhook.id))) { (webhook.url) }
+                } @else {
+                    (request.pick("a removed webhook", "un webhook supprimé"))
+                }
+            }
+        }
         "quote" | "signing_link" => html! {
             a href=(request.link(format!("/quotes/{}", record.subject))) { (entry.name.as_deref().unwrap_or("–")) }
         },
         "company" => html! { (request.record.name) },
-        _ => match &entry.name {
-            Some(name) => html! { (name) },
-            None => html! { code { (record.subject) } },
-        },
+        _ => html! { @if let Some(name) = &entry.name { (name) } @else { code { (record.subject) } } },
     }
 }

@@ -151,7 +151,7 @@ async fn tested(request: &PageRequest<'_>, id: WebhookId) -> Result<Option<Deliv
 /// The outcome of a test: in words, and its attempts.
 fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
     let delivery = &test.item.delivery;
-    let (kind, class, text) = match delivery.status {
+    let (kind, class, state) = match delivery.status {
         DeliveryStatus::Delivered => ("done", "good", request.pick("Arrived.", "Arrivé.")),
         DeliveryStatus::Pending => ("info", "wait", request.pick("Under way.", "En cours.")),
         _ => ("info", "bad", request.pick("Failed.", "Échec.")),
@@ -159,7 +159,7 @@ fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
     let address = format!("/webhooks/{}/deliveries/{}", delivery.webhook, delivery.event);
     html! {
         h2 #test { (request.pick("Test", "Test")) }
-        (notice(kind, &html! { p { span class={ "state " (class) } { (text) } } }))
+        (notice(kind, &html! { p { span class={ "state " (class) } { (state) } } }))
         (attempts(request, test))
         p { a href=(request.link(address)) { (request.pick("What was sent", "Ce qui a été envoyé")) } }
     }
