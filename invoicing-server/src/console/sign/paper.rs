@@ -209,8 +209,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of, signature};
-    use crate::documents::{ContentHash, SentCopy};
+    use crate::documents::pdf_tests::{company, drawn, input, line, quote, quote_of};
+    use crate::documents::{ContentHash, SentCopy, pdf_tests};
 
     /// The text of a page with single spaces, and each tag as one.
     fn text_of(html: &str) -> String {
@@ -248,7 +248,7 @@ mod tests {
         };
         assert_says_all(&site);
         let mut signed = quote.clone();
-        signed.detail.signature = Some(signature());
+        signed.detail.signature = Some(pdf_tests::signature());
         let copy = SentCopy { file_name: "DEV-2026-0042.pdf", sha256: ContentHash::of(b"x"), bytes: b"x" };
         assert_says_all(&DocumentInput { sent_copy: Some(copy), ..input(&company, &signed) });
         let texts =

@@ -18,7 +18,7 @@ mod pagination;
 mod signature;
 mod tags;
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;
 mod totals;
 mod typesetter;
 mod writer;
