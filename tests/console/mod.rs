@@ -48,7 +48,8 @@ impl Shown {
 
     /// The ids in the links that begin with a path, in the order of the page.
     fn linked<T: FromStr<Err: Debug>>(&self, path: &str) -> Vec<T> {
-        let ids = self.html.split(&format!("href=\"{PREFIX}{path}")).skip(1);
+        let start = format!("href=\"{PREFIX}{path}");
+        let ids = self.html.split(&start).skip(1);
         ids.map(|rest| rest.split('"').next().unwrap().parse().unwrap()).collect()
     }
 
