@@ -13,8 +13,8 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::routing::get;
 use axum::http::request::Parts;
+use axum::routing::get;
 use axum::{Extension, Json, Router};
 use invoicing_client::InvoicingClient;
 use invoicing_examples::Failure;

@@ -27,7 +27,8 @@ use http::request::Parts;
 use invoicing_core::CompanyId;
 use invoicing_examples::{Failure, explain};
 use invoicing_server::{
-    ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, Site, Theme, serve,
+    ConsoleSettings, Invoicing, SealingKey, SealingKeyError, SealingKeys, ServeLimits, Settings, Site, Theme,
+    serve,
 };
 use serde::Serialize;
 use tokio::net::TcpListener;

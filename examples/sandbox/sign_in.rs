@@ -70,7 +70,8 @@ impl Door {
 
     fn cookies<'r>(&self, request: &'r Parts) -> impl Iterator<Item = &'r str> {
         let prefix = format!("{}=", self.cookie);
-        let fields = request.headers.get_all(header::COOKIE).into_iter().filter_map(|field| field.to_str().ok());
+        let fields =
+            request.headers.get_all(header::COOKIE).into_iter().filter_map(|field| field.to_str().ok());
         let cookies = fields.flat_map(|field| field.split(';'));
         cookies.filter_map(move |cookie| cookie.trim().strip_prefix(&*prefix))
     }

@@ -203,8 +203,8 @@ pub use open_error::OpenError;
 pub use operations::{
     Clients, Companies, CompanyHandle, Creation, Events, History, Invoices, IssuedKey, KeyUsage, Keys,
     NewPayment, NewProject, NewWebhook, OpenedDocument, Projects, Quotes, Recorded, Refusal,
-    RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord, WebhookChange,
-    Webhooks,
+    RegisteredWebhook, ResealReport, Signature, SigningLinks, SigningPage, SweepReport, UnreadableRecord,
+    WebhookChange, Webhooks,
 };
 pub use page::{
     ClientQuery, DeliveryQuery, EventQuery, HistoryQuery, PageQuery, PageWindow, QuoteSearch, RecordedKind,

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use http::{Request, StatusCode, header};
 use invoicing_core::{EventId, KeyId, Plan, QuoteId, WebhookId};
 use invoicing_server::{
-    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session, SignInDecision,
-    Theme, Webhook,
+    Action, ConsoleSettings, ContentHash, DeliveryRecord, Language, QuoteSearch, Role, Session,
+    SignInDecision, Theme, Webhook,
 };
 use invoicing_tests::{World, on_each_database};
 

@@ -75,8 +75,7 @@ async fn journey(script: bool) {
     let draft = world.draft().await.summary.id;
     let site = Site::start(world, "").await;
     let _dispatcher = RunningDispatcher::start(site.world.invoicing.dispatcher());
-    let given =
-        json!({"script": script, "draft": format!("/quotes/{draft}"), "pictures": pictures().join("journey")});
+    let given = json!({"script": script, "draft": format!("/quotes/{draft}"), "pictures": pictures().join("journey")});
     site.run("journey.mjs", given).await;
 }
 

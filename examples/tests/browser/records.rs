@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use invoicing_core::{EventKind, QuoteId, SignatureEvidence, WebhookId};
-use invoicing_server::{NewLine, NewQuote, NewWebhook, Signature, quantity, unit_price};
+use invoicing_server::{NewLine, NewQuote, NewWebhook, Refusal, Signature, quantity, unit_price};
 use invoicing_tests::{Receiver, Reply, World};
 use serde_json::{Value, json};
 
@@ -30,17 +30,28 @@ impl Records {
         let open = link(world, sent(world).await).await;
         let long = link(world, long_quote(world).await).await;
         let (signed, declined) = (link(world, sent(world).await).await, link(world, sent(world).await).await);
-        let signature = Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.com", "Bon pour accord"));
+        let signature =
+            Signature::new(SignatureEvidence::new("Claire Lefèvre", "claire@example.com", "Bon pour accord"));
         world.invoicing.signing_links().sign(&signed, &signature).await.unwrap();
-        world.invoicing.signing_links().decline(&declined).await.unwrap();
+        world
+            .invoicing
+            .signing_links()
+            .decline(&declined, &Refusal::default().reason("Trop cher"))
+            .await
+            .unwrap();
         world.draft().await;
         world.company.keys().issue("<b>Website</b>").await.unwrap();
         let revoked = world.company.keys().issue("Old").await.unwrap();
         world.company.keys().revoke(revoked.record.id).await.unwrap();
 
         let paths = [
-            ("open", open), ("long", long), ("signed", signed), ("declined", declined), ("expired", expired),
-            ("ended", ended), ("unknown", format!("sgn_{}", "x".repeat(43))),
+            ("open", open),
+            ("long", long),
+            ("signed", signed),
+            ("declined", declined),
+            ("expired", expired),
+            ("ended", ended),
+            ("unknown", format!("sgn_{}", "x".repeat(43))),
         ];
         let paths = paths.into_iter().map(|(name, token)| (name.to_owned(), json!(format!("/sign/{token}"))));
         Self { signing: Value::Object(paths.collect()), webhook }
@@ -71,10 +82,17 @@ async fn long_quote(world: &World) -> QuoteId {
 async fn deliveries(world: &World) -> WebhookId {
     let receiver = Receiver::start().await;
     let webhooks = world.company.webhooks();
-    let good = webhooks.register(&NewWebhook::new(&receiver.url, EventKind::ALL.iter().copied())).await.unwrap();
-    let refused = NewWebhook::new("http://127.0.0.1:8/a-path-that-is/rather-long/".to_owned() + &"x".repeat(120), [EventKind::QuoteCreated]);
+    let good =
+        webhooks.register(&NewWebhook::new(&receiver.url, EventKind::ALL.iter().copied())).await.unwrap();
+    let refused = NewWebhook::new(
+        "http://127.0.0.1:8/a-path-that-is/rather-long/".to_owned() + &"x".repeat(120),
+        [EventKind::QuoteCreated],
+    );
     webhooks.register(&refused).await.unwrap();
-    let off = webhooks.register(&NewWebhook::new("http://127.0.0.1:8/off", [EventKind::QuoteCreated])).await.unwrap();
+    let off = webhooks
+        .register(&NewWebhook::new("http://127.0.0.1:8/off", [EventKind::QuoteCreated]))
+        .await
+        .unwrap();
     webhooks.disable(off.webhook.id).await.unwrap();
     receiver.reply_next([Reply::status(500), Reply::status(404)]);
     for _ in 0..5 {

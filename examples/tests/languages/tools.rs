@@ -64,7 +64,8 @@ pub(crate) fn shell() -> Option<Command> {
 /// Chromium, and the packages that drive it; `None` where one of them is missing.
 pub(crate) fn browser() -> Option<(&'static Node, &'static Path)> {
     static CHROMIUM: LazyLock<Result<PathBuf, String>> = LazyLock::new(|| {
-        let found = succeed(Command::new("sh").args(["-c", "command -v chromium || command -v chromium-browser"]));
+        let found =
+            succeed(Command::new("sh").args(["-c", "command -v chromium || command -v chromium-browser"]));
         found.map(|path| PathBuf::from(path.trim())).map_err(|_| "there is no chromium".to_owned())
     });
     let both = match (CHROMIUM.as_deref(), node()) {

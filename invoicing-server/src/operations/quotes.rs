@@ -6,8 +6,8 @@ pub(super) mod links;
 
 use chrono::NaiveDate;
 use invoicing_core::{
-    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote, QuoteId,
-    QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
+    Changed, Conflict, Costing, EventKind, ExternalLink, Invalid, Line, NewQuote, Page, PricedLines, Quote,
+    QuoteId, QuoteImport, QuoteItem, QuoteStatus, QuoteSummary, price_lines,
 };
 
 use super::{CompanyHandle, missing_client};

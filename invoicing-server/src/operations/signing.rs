@@ -220,7 +220,8 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
-        let reason = refusal.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        let reason =
+            refusal.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
         let reason = optional_text("reason", reason.as_deref(), REASON_LIMIT)?;
         let shown = shown_document(refusal.document_sha256.as_deref())?;
         let (company, quote) = self.resolve(token).await?;

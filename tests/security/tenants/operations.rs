@@ -13,8 +13,7 @@ use invoicing_core::{
 };
 use invoicing_server::{
     CompanyHandle, ContentHash, DeliveryQuery, Error, EventQuery, HistoryQuery, NewPayment, NewProject,
-    NewWebhook,
-    PaymentSource, QuoteSearch, WebhookChange,
+    NewWebhook, PaymentSource, QuoteSearch, WebhookChange,
 };
 use invoicing_tests::{World, new_quote, on_each_database};
 use proptest::prelude::*;

@@ -6,8 +6,8 @@ use super::Result;
 use super::composer::{Column, Composer, Look, Side, block, widest};
 use super::pagination::{Block, Edge, Ink, RIGHT};
 use crate::documents::DocumentInput;
-use crate::documents::content::totals::{self, TotalKind};
 use crate::documents::content::Field;
+use crate::documents::content::totals::{self, TotalKind};
 
 /// Left edge of the totals.
 const X: f32 = 270.0;
