@@ -1,5 +1,6 @@
 //! The contract of the host operations.
 
+mod backup;
 mod batches;
 mod end_to_end;
 mod history;
