@@ -2,6 +2,7 @@
 
 mod backup;
 mod batches;
+mod closing;
 mod end_to_end;
 mod history;
 pub(crate) mod imports;
