@@ -61,22 +61,35 @@ check() {
     say "$(wc -l <"$work/references" | tr -d ' ') documents of $1 are in $2"
 }
 
-# Copies the documents that are not there yet. Files with other names are being written.
+# Lists the documents of a folder in order. Files with other names are being written.
+list() {
+    (cd "$1" && find . -type f -name '*.pdf') >"$2"
+    sort -o "$2" "$2"
+}
+
+# Copies the documents that are not there yet. They get their places once all of them are whole.
 copy_documents() {
-    mkdir -p "$2"
-    (cd "$1" && find . -type f -name '*.pdf') >"$work/files"
+    from=$1 to=$2 new=$2.part
+    rm -rf "$new"
+    mkdir -p "$to" "$new"
+    list "$from" "$work/from"
+    list "$to" "$work/to"
+    comm -23 "$work/from" "$work/to" >"$work/missing"
+    { tar -C "$from" -cf - -T "$work/missing" 2>"$work/error" || true; } | tar -C "$new" -xf -
     while IFS= read -r document; do
-        [ ! -e "$2/$document" ] || continue
-        mkdir -p "$2/${document%/*}"
-        if cp "$1/$document" "$2/$document.part" 2>"$work/error"; then
-            mv "$2/$document.part" "$2/$document"
-        elif [ -e "$1/$document" ]; then
-            fail "$(cat "$work/error")"
+        # One that is gone was swept meanwhile: no record refers to it.
+        [ -e "$new/$document" ] || [ ! -e "$from/$document" ] || fail "$(cat "$work/error")"
+    done <"$work/missing"
+    (cd "$new" && find . -type f -name '*.pdf') | sed 's,/[^/]*$,,' | sort -u >"$work/folders"
+    while IFS= read -r folder; do
+        if [ -e "$to/$folder" ]; then
+            mv "$new/$folder"/*.pdf "$to/$folder"
         else
-            # Swept meanwhile: no record refers to it.
-            rm -f "$2/$document.part"
+            mkdir -p "$to/${folder%/*}"
+            mv "$new/$folder" "$to/$folder"
         fi
-    done <"$work/files"
+    done <"$work/folders"
+    rm -rf "$new"
 }
 
 save() {
