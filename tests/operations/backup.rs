@@ -2,6 +2,7 @@
 //! and what callers, receivers and numbers meet after a restore.
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -190,6 +191,8 @@ impl Host {
 #[on_each_database]
 async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_of_its_documents() {
     let Some(host) = Host::with_backup().await else { return };
+    let backup = std::fs::metadata(&host.backup).unwrap().permissions().mode();
+    assert_eq!(backup & 0o777, 0o600, "others could read the backup");
     let lost = sent(&host.company).await;
     let (restored, _place) = host.restore().await;
     let company = restored.company(host.company.id());
