@@ -200,12 +200,15 @@ async fn the_views_show_records_of_older_versions_as_the_api_does() {
 
 /// Rules: REPORT-4
 #[on_each_database]
-async fn internal_costs_are_in_a_view_of_their_own() {
+async fn internal_costs_are_in_a_view_of_their_own_and_secrets_in_none() {
     let world = filled().await;
     let mut behind = world.behind().await;
     for view in View::all() {
         let rows = Value::from(view.rows(&mut behind).await).to_string();
         assert_eq!(rows.contains(CANARY), view.name == "costings", "{}", view.table());
+        for secret in ["isk_", "sgn_", "whsec_", "v1.", "http://"] {
+            assert!(!rows.contains(secret), "{} shows {secret}…", view.table());
+        }
     }
 }
 
