@@ -4,7 +4,9 @@ use invoicing_core::{
     EventKind, NewClient, NewLine, NewQuote, Plan, Quantity, UnitPrice, percent, unit_price,
 };
 use invoicing_server::{NewPayment, PaymentMethod, PaymentSource};
-use invoicing_tests::{CANARY, Database, Receiver, Release, Reply, World, on_each_database, on_postgres};
+use invoicing_tests::{
+    CANARY, Database, Place, Receiver, Release, Reply, World, on_each_database, on_postgres,
+};
 use rust_decimal::Decimal;
 use serde_json::Value;
 use uuid::Uuid;
@@ -165,6 +167,31 @@ async fn the_views_have_the_documented_columns_and_types() {
             let expected = Kind::of(&column).type_in(database);
             assert!(found.iter().all(|found| found == expected), "{}.{column}: {found:?}", view.table());
         }
+    }
+}
+
+/// The columns of all views, as `view.column`.
+async fn columns(place: &Place) -> Vec<String> {
+    let columns = place.database().either(
+        "SELECT v.name || '.' || c.name FROM sqlite_schema v, pragma_table_info(v.name) c WHERE v.type = 'view'",
+        "SELECT concat(table_name, '.', column_name) FROM information_schema.columns
+        JOIN information_schema.views USING (table_schema, table_name) WHERE table_schema = current_schema()",
+    );
+    place.behind().await.all(columns, &[]).await
+}
+
+/// Rules: REPORT-1
+#[on_each_database]
+async fn every_column_that_a_release_had_is_still_there() {
+    for release in Release::all() {
+        let place = Place::of_release(&release).await;
+        let before = columns(&place).await;
+        let world = World::of_release_at(&release, place).await;
+        let after = columns(world.place()).await;
+        for column in before {
+            assert!(after.contains(&column), "{column} is gone");
+        }
+        assert_eq!(after.len(), View::all().iter().map(|view| view.columns.len()).sum::<usize>());
     }
 }
 
