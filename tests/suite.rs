@@ -14,6 +14,7 @@ mod openapi;
 mod operations;
 mod postgres;
 mod released;
+mod reports;
 mod security;
 mod serving;
 mod support;

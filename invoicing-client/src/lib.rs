@@ -153,6 +153,8 @@
 //! | `serde::Serialize`, `Deserialize`, `DeserializeOwned` | implemented by records; required by [`Request::decode`], [`List::decode`], [`Resource::Item`] | storage of records, and parsing into other types |
 //! | `serde_json::Error` | [`CheckpointError::Damaged`] | states line and column of the damage |
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod api_key;
 #[cfg(feature = "blocking")]
 pub mod blocking;

@@ -141,6 +141,8 @@
 //! }
 //! ```
 
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
 mod access;
 mod api;
 mod company_slots;

@@ -1,6 +1,8 @@
 //! The contract of the host operations.
 
+mod backup;
 mod batches;
+mod closing;
 mod end_to_end;
 mod history;
 pub(crate) mod imports;

@@ -31,6 +31,7 @@ async fn every_operation_works_on_a_database_of_an_earlier_version() {
         invoices_go_on(&world, &release).await;
         companies_and_keys(&world, &release).await;
         secrets_are_resealed(&world, &release).await;
+        company_is_closed(&world).await;
     }
 }
 
@@ -261,4 +262,15 @@ async fn secrets_are_resealed(world: &World, release: &Release) {
     assert!(sealed.keys.keys().eq(["next"]) && sealed.clear + sealed.damaged == 0, "{sealed:?}");
     let quote: QuoteId = release.fact("/quotes/signed");
     world.company.quotes().document(quote).await.unwrap();
+}
+
+/// Links of the earlier version are revoked too.
+async fn company_is_closed(world: &World) {
+    world.company.close().await.unwrap();
+    assert!(world.company.webhooks().list().await.unwrap().is_empty());
+    assert!(world.company.keys().list().await.unwrap().iter().all(|key| key.revoked_at.is_some()));
+    let good = "SELECT count(*) FROM signing_link
+        WHERE company_id = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $2)";
+    let arguments = [world.company.id().0.into(), world.now().as_millis().into()];
+    assert_eq!(world.behind().await.one::<i64>(good, &arguments).await, 0);
 }

@@ -3,6 +3,8 @@
 #![expect(clippy::missing_panics_doc, reason = "a helper that panics fails its test, which is its purpose")]
 
 #[cfg(test)]
+mod alerts;
+#[cfg(test)]
 mod arrows;
 mod batch;
 pub mod bench;

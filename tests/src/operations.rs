@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 /// Whose methods a file of operations holds, by the names that callers give them.
-const CALLERS: [(&str, &[&str]); 11] = [
+const CALLERS: [(&str, &[&str]); 12] = [
     ("clients", &["clients"]),
+    ("closing", &["company"]),
     ("companies", &["companies", "company"]),
     ("documents", &["quotes"]),
     ("events", &["events"]),

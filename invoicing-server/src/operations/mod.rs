@@ -4,6 +4,7 @@
 //! deliveries together. It knows neither HTTP nor SQL.
 
 mod clients;
+mod closing;
 mod companies;
 mod documents;
 mod events;

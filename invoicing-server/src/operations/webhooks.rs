@@ -287,12 +287,7 @@ impl Webhooks<'_> {
         self.0
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
-                let now = tx.change.now;
-                tx.webhooks().remove(id, now).await?;
-                tx.skip_waiting(id).await?;
-                note(&mut tx, HistoryAction::WebhookRemoved, &webhook).await?;
-                tx.notify(Notification::Webhook(id));
-                Ok(())
+                remove(&mut tx, &webhook).await
             })
             .await
     }
@@ -391,6 +386,16 @@ impl Webhooks<'_> {
 async fn changed(tx: &mut CompanyTx<'_>, id: WebhookId) -> Result<Webhook, Error> {
     tx.notify(Notification::Webhook(id));
     tx.webhooks().find(id).await
+}
+
+/// See [`Webhooks::remove`].
+pub(super) async fn remove(tx: &mut CompanyTx<'_>, webhook: &Webhook) -> Result<(), Error> {
+    let now = tx.change.now;
+    tx.webhooks().remove(webhook.id, now).await?;
+    tx.skip_waiting(webhook.id).await?;
+    note(tx, HistoryAction::WebhookRemoved, webhook).await?;
+    tx.notify(Notification::Webhook(webhook.id));
+    Ok(())
 }
 
 /// Notes what was done to a webhook. Path and query of its URL may carry a token of the receiver.

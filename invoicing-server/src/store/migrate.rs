@@ -11,6 +11,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0005_versions.sql"),
     include_str!("../../migrations/sqlite/0006_commit_status.sql"),
     include_str!("../../migrations/sqlite/0007_history.sql"),
+    include_str!("../../migrations/sqlite/0008_reports.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -21,6 +22,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0005_versions.sql"),
     include_str!("../../migrations/postgres/0006_commit_status.sql"),
     include_str!("../../migrations/postgres/0007_history.sql"),
+    include_str!("../../migrations/postgres/0008_reports.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

@@ -175,6 +175,24 @@ impl SignatureTable<'_> {
         found.map(|_| revoked).ok_or(Error::NotFound)
     }
 
+    /// Revokes links that are still good, at most `limit`; the quote of each.
+    pub(crate) async fn revoke_good_links(
+        &mut self,
+        at: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<QuoteId>, Error> {
+        const REVOKE_GOOD: &str = "
+            UPDATE signing_link SET revoked_at = $2
+            WHERE company_id = $1 AND token_hash IN (
+                SELECT token_hash FROM signing_link
+                WHERE company_id = $1 AND revoked_at IS NULL AND (ends_at IS NULL OR ends_at > $2)
+                ORDER BY token_hash LIMIT $3
+            )
+            RETURNING quote_id";
+        let quotes: Vec<Uuid> = self.0.query(REVOKE_GOOD, &[&at, &limit]).all_scalars().await?;
+        Ok(quotes.into_iter().map(QuoteId).collect())
+    }
+
     pub(crate) async fn insert_proof(&mut self, quote: QuoteId, proof: &ProofRecord) -> Result<(), Error> {
         const INSERT: &str = "
             INSERT INTO proof

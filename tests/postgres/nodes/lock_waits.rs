@@ -16,7 +16,8 @@ use crate::support::{
 };
 
 const TABLES: &str = "SELECT table_name::text FROM information_schema.columns \
-     WHERE table_schema = 'public' AND column_name = 'company_id'";
+     JOIN information_schema.tables USING (table_schema, table_name) \
+     WHERE table_schema = 'public' AND column_name = 'company_id' AND table_type = 'BASE TABLE'";
 /// A transaction in the middle of changing everything that a company has, and which does not end.
 async fn in_the_middle_of_changing(world: &World, company: &CompanyHandle) -> PgConnection {
     let mut connection = PgConnection::connect(world.place().url()).await.unwrap();

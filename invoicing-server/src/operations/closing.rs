@@ -1,0 +1,57 @@
+//! Closing a company: everything ends through which others reach it.
+
+use super::{CompanyHandle, webhooks};
+use crate::Error;
+use crate::store::Tables;
+use crate::store::history::HistoryAction;
+
+/// Signing links that one transaction revokes. Other changes of the company wait for it.
+const LINKS: u32 = 500;
+
+impl CompanyHandle {
+    /// Ends everything through which others reach the company: its API keys and signing links are revoked, its webhooks
+    /// removed. Deliveries that wait for them are kept as skipped. Records, documents, events and numbers stay as they are,
+    /// and the host can read them.
+    ///
+    /// Links are revoked in batches, so after an error some may be left: call it again. Keys, links and webhooks that the
+    /// host makes afterwards work.
+    pub async fn close(&self) -> Result<(), Error> {
+        self.end_keys_and_webhooks().await?;
+        while self.revoke_links().await? {}
+        Ok(())
+    }
+
+    async fn end_keys_and_webhooks(&self) -> Result<(), Error> {
+        self.write(async move |mut tx| {
+            for key in tx.keys().list().await? {
+                // Each revoked one would tell the other nodes again.
+                if key.revoked_at.is_none()
+                    && let Some(label) = tx.revoke_key(key.id).await?
+                {
+                    tx.note(HistoryAction::KeyRevoked, key.id.0, &label).await?;
+                }
+            }
+            for webhook in tx.webhooks().list().await? {
+                webhooks::remove(&mut tx, &webhook).await?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Revokes a batch of signing links. Whether there may be more.
+    async fn revoke_links(&self) -> Result<bool, Error> {
+        self.write(async move |mut tx| {
+            let now = tx.change.now;
+            let quotes = tx.signatures().revoke_good_links(now, LINKS).await?;
+            if tx.has_actor() {
+                for id in &quotes {
+                    let quote = tx.quotes().find_summary(*id).await?;
+                    tx.note(HistoryAction::SigningLinkRevoked, id.0, &quote.number).await?;
+                }
+            }
+            Ok(!quotes.is_empty())
+        })
+        .await
+    }
+}

@@ -1,0 +1,296 @@
+//! Backup and restore, by the script that OPERATIONS.md names: what a backup that was made while the service went on holds,
+//! and what callers, receivers and numbers meet after a restore.
+
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use invoicing_core::{EventKind, NewCompany, Plan, Quote, QuoteId, Timestamp};
+use invoicing_server::{
+    CompanyHandle, Error, Invoicing, ObjectStorage, OpenError, PageQuery, SealingKey, SealingKeys, Settings,
+    TargetPolicy,
+};
+use invoicing_tests::{
+    Answer, Database, Place, Received, Receiver, ask, new_quote, on_each_database, postgres,
+};
+use tokio::process::Command;
+
+use crate::support::{client_of, draft_of, hook_for};
+
+/// Quotes that are sent at least while a backup is made.
+const MEANWHILE: usize = 8;
+
+/// The script, with the programs that it needs.
+struct Script {
+    folder: PathBuf,
+}
+
+impl Script {
+    /// `None` where a program is missing: says so, unless `REQUIRE_SQLITE3=1` says that it must be there.
+    fn find() -> Option<Self> {
+        let needs_sqlite3 = Database::chosen() == Database::Sqlite;
+        let found = std::process::Command::new("sqlite3").arg("--version").output();
+        if needs_sqlite3 && let Err(error) = found {
+            assert!(std::env::var_os("REQUIRE_SQLITE3").is_none(), "sqlite3 cannot be run: {error}");
+            // A closed standard error is no failure.
+            let _ = writeln!(std::io::stderr().lock(), "Backups of SQLite: DID NOT RUN: sqlite3: {error}");
+            return None;
+        }
+        Some(Self { folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("../invoicing-server") })
+    }
+
+    /// Runs it; what it printed, or what it complained of.
+    async fn run(&self, arguments: &[&str]) -> Result<String, String> {
+        let mut command = Command::new(self.folder.join("backup.sh"));
+        command.args(arguments);
+        if let Some(program) = postgres::program("pg_dump") {
+            let (folder, path) = (program.parent().unwrap(), std::env::var("PATH").unwrap_or_default());
+            command.env("PATH", format!("{}:{path}", folder.display()));
+        }
+        let output = command.output().await.unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+}
+
+/// As the script names the database of a place.
+fn database(place: &Place) -> String {
+    match place.database() {
+        Database::Sqlite => place.file().display().to_string(),
+        Database::Postgres => place.url().to_owned(),
+    }
+}
+
+/// A service with its documents in a folder.
+async fn open(place: &Place, documents: &Path, sealing: SealingKeys) -> Result<Invoicing, OpenError> {
+    let target = TargetPolicy { allow_http: true, allow_private: true };
+    place
+        .builder()
+        .sealing_keys(sealing)
+        .document_store(Arc::new(ObjectStorage::folder(documents).unwrap()))
+        .settings(Settings { target, quota: 0, ..Settings::default() })
+        .open()
+        .await
+}
+
+fn keys(byte: u8) -> SealingKeys {
+    SealingKeys::new(SealingKey::new(&format!("k{byte}"), [byte; 32]).unwrap())
+}
+
+async fn sent(company: &CompanyHandle) -> Quote {
+    let draft = draft_of(company).await;
+    company.quotes().send(draft.summary.id, None).await.unwrap()
+}
+
+/// Asks a service with a key.
+async fn get(invoicing: &Invoicing, path: &str, key: &str) -> Answer {
+    let request = Request::get(path).header("authorization", format!("Bearer {key}"));
+    ask(invoicing, request.body(Full::new(Bytes::new())).unwrap()).await
+}
+
+async fn exists(company: &CompanyHandle, quote: QuoteId) -> bool {
+    match company.quotes().get(quote).await {
+        Ok(_) => true,
+        Err(Error::NotFound) => false,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// The ids of the events that a receiver has got.
+fn received(receiver: &Receiver) -> Vec<String> {
+    let id = |received: &Received| received.headers["x-service-event-id"].to_str().unwrap().to_owned();
+    receiver.take().iter().map(id).collect()
+}
+
+/// A host with a backup that was made while it went on.
+struct Host {
+    script: Script,
+    folder: tempfile::TempDir,
+    place: Place,
+    invoicing: Invoicing,
+    company: CompanyHandle,
+    key: String,
+    receiver: Receiver,
+    /// Sent before the backup began.
+    before: Vec<Quote>,
+    /// Sent while it was made.
+    meanwhile: Vec<Quote>,
+    backup: String,
+}
+
+impl Host {
+    async fn with_backup() -> Option<Self> {
+        let script = Script::find()?;
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::new().await;
+        let invoicing = open(&place, &folder.path().join("documents"), keys(1)).await.unwrap();
+        let new = NewCompany::named("Martin Peinture", Plan::Team);
+        let company = invoicing.company(invoicing.companies().create(&new).await.unwrap().id);
+        let key = company.keys().issue("CRM").await.unwrap().key.reveal().to_owned();
+        let receiver = Receiver::start().await;
+        hook_for(&company, &receiver.url, &[EventKind::QuoteCreated]).await;
+        let before = vec![sent(&company).await, sent(&company).await, sent(&company).await];
+        let mut host = Self {
+            script,
+            folder,
+            place,
+            invoicing,
+            company,
+            key,
+            receiver,
+            before,
+            meanwhile: Vec::new(),
+            backup: String::new(),
+        };
+        host.save_meanwhile().await;
+        Some(host)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+
+    /// Makes the backup while quotes are sent.
+    async fn save_meanwhile(&mut self) {
+        let is_made = AtomicBool::new(false);
+        let company = &self.company;
+        let work = async {
+            let mut quotes = Vec::new();
+            while !is_made.load(Ordering::Relaxed) || quotes.len() < MEANWHILE {
+                quotes.push(sent(company).await);
+            }
+            quotes
+        };
+        let (database, documents, backup) =
+            (database(&self.place), self.path("documents"), self.path("backup"));
+        let arguments = ["save", &database, &documents, &backup];
+        let save = async {
+            let saved = self.script.run(&arguments).await;
+            is_made.store(true, Ordering::Relaxed);
+            saved
+        };
+        let (quotes, saved) = tokio::join!(work, save);
+        (self.meanwhile, self.backup) = (quotes, saved.unwrap());
+    }
+
+    /// The service on what was restored.
+    async fn restore(&self) -> (Invoicing, Place) {
+        let (place, documents) = (Place::empty().await, self.path("restored"));
+        self.script.run(&["restore", &self.backup, &database(&place), &documents]).await.unwrap();
+        let refused = open(&place, Path::new(&documents), keys(2)).await;
+        assert!(refused.is_err(), "the backup opens without its sealing key");
+        (open(&place, Path::new(&documents), keys(1)).await.unwrap(), place)
+    }
+}
+
+#[on_each_database]
+async fn a_backup_that_is_made_while_the_service_goes_on_is_one_moment_with_all_of_its_documents() {
+    let Some(host) = Host::with_backup().await else { return };
+    let backup = std::fs::metadata(&host.backup).unwrap().permissions().mode();
+    assert_eq!(backup & 0o777, 0o600, "others could read the backup");
+    let lost = sent(&host.company).await;
+    let (restored, _place) = host.restore().await;
+    let company = restored.company(host.company.id());
+    for quote in &host.before {
+        assert!(exists(&company, quote.summary.id).await, "{} was there before", quote.summary.number);
+    }
+    assert!(!exists(&company, lost.summary.id).await, "{} came later", lost.summary.number);
+    // What was written meanwhile is there up to one moment.
+    let mut present = Vec::new();
+    for quote in &host.meanwhile {
+        present.push(exists(&company, quote.summary.id).await);
+    }
+    assert!(present.is_sorted_by(|a, b| a >= b), "{present:?}");
+    let listed = company.quotes().list(&PageQuery::default()).await.unwrap().data;
+    assert!(listed.len() >= host.before.len());
+    for quote in listed {
+        for document in company.quotes().documents(quote.summary.id).await.unwrap() {
+            let opened = company.quotes().open_document(quote.summary.id).await.unwrap();
+            assert_eq!(opened.sha256, document.sha256, "{}", quote.summary.number);
+        }
+    }
+    restored.close().await;
+}
+
+#[on_each_database]
+async fn after_a_restore_numbers_are_given_again_and_cursors_go_on() {
+    let Some(host) = Host::with_backup().await else { return };
+    let lost = sent(&host.company).await.summary;
+    let cursor = host.company.quotes().list(&PageQuery::default()).await.unwrap().as_of;
+    let (restored, _place) = host.restore().await;
+    let company = restored.company(host.company.id());
+    let since = |cursor: Timestamp| format!("/api/v1/quotes?since={cursor}&limit=100");
+    let page = get(&restored, &since(cursor), &host.key).await.json;
+    assert_eq!(page["data"].as_array().unwrap().len(), 0);
+    let as_of: Timestamp = page["asOf"].as_str().unwrap().parse().unwrap();
+    assert!(as_of < cursor, "stamps went back with the records");
+    let path = format!("/api/v1/quotes/{}", lost.id);
+    assert_eq!(get(&restored, &path, &host.key).await.status, 404, "what an integrator knows may be lost");
+
+    // Numbers go on where the backup ends, so that another quote gets that of a lost one.
+    let mut numbers = Vec::new();
+    let client = client_of(&company).await;
+    while !numbers.contains(&lost.number) {
+        let quote = company.quotes().create(&new_quote(client)).await.unwrap().summary;
+        assert_ne!(quote.id, lost.id);
+        numbers.push(quote.number);
+        assert!(numbers.len() <= host.meanwhile.len() + 1, "{numbers:?} without {}", lost.number);
+    }
+    // What changes from now on is later than any cursor.
+    let page = get(&restored, &since(cursor), &host.key).await.json;
+    assert_eq!(page["data"].as_array().unwrap().len(), numbers.len().min(100));
+    restored.close().await;
+}
+
+#[on_each_database]
+async fn after_a_restore_deliveries_are_repeated_and_keys_are_those_of_the_backup() {
+    let Some(host) = Host::with_backup().await else { return };
+    let old = host.company.keys().list().await.unwrap()[0].id;
+    let new = host.company.keys().issue("later").await.unwrap().key.reveal().to_owned();
+    host.company.keys().revoke(old).await.unwrap();
+    host.invoicing.dispatcher().run_once().await.unwrap();
+    let delivered = received(&host.receiver);
+    assert!(delivered.len() >= host.before.len() + host.meanwhile.len());
+
+    let (restored, _place) = host.restore().await;
+    assert_eq!(get(&restored, "/api/v1/quotes", &new).await.status, 401, "issued after the backup");
+    assert_eq!(get(&restored, "/api/v1/quotes", &host.key).await.status, 200, "revoked after the backup");
+    restored.dispatcher().run_once().await.unwrap();
+    let again = received(&host.receiver);
+    assert!(again.len() >= host.before.len());
+    assert!(again.iter().all(|event| delivered.contains(event)), "an inbox knows them by their event ids");
+    restored.close().await;
+}
+
+#[on_each_database]
+async fn a_backup_with_a_damaged_document_is_refused_and_nothing_is_overwritten() {
+    let Some(host) = Host::with_backup().await else { return };
+    let (database, documents) = (database(&host.place), host.path("documents"));
+    let overwrites = host.script.run(&["restore", &host.backup, &database, &documents]).await;
+    assert!(overwrites.unwrap_err().contains("exists"), "a database in use was overwritten");
+    host.script.run(&["check", &host.backup]).await.unwrap();
+    for document in files(Path::new(&host.path("backup/documents"))) {
+        std::fs::write(&document, "damaged").unwrap();
+    }
+    let refused = host.script.run(&["check", &host.backup]).await.unwrap_err();
+    assert!(refused.contains("missing or damaged"), "{refused}");
+    let place = Place::empty().await;
+    let refused =
+        host.script.run(&["restore", &host.backup, &self::database(&place), &host.path("new")]).await;
+    assert!(refused.unwrap_err().contains("missing or damaged"));
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found
+}

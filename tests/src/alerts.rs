@@ -1,0 +1,43 @@
+//! Holds the alerts of OPERATIONS.md against the metrics that it lists.
+
+use std::collections::BTreeSet;
+
+const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+/// What the metrics of the service begin with. Others are those of the machine.
+const OURS: [&str; 2] = ["invoicing_", "http_server_"];
+
+/// The first words of table rows in backquotes that begin so.
+fn listed(beginning: &str) -> impl Iterator<Item = &'static str> {
+    let begin = format!("| `{beginning}");
+    let rows = OPERATIONS.lines().filter(move |line| line.starts_with(&begin));
+    rows.filter_map(|row| row.split('`').nth(1))
+}
+
+/// The metrics of the service that an expression names. Prometheus adds a suffix to those of a histogram.
+fn named(expression: &str) -> impl Iterator<Item = &str> {
+    let words = expression.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let ours = words.filter(|word| OURS.iter().any(|beginning| word.starts_with(beginning)));
+    ours.map(|word| ["_bucket", "_count", "_sum"].iter().find_map(|s| word.strip_suffix(s)).unwrap_or(word))
+}
+
+#[test]
+fn ten_alerts_have_an_expression_of_documented_metrics_a_meaning_and_a_remedy() {
+    let metrics: BTreeSet<_> = OURS.iter().flat_map(|beginning| listed(beginning)).collect();
+    let (_, rest) = OPERATIONS.split_once("\n## What to watch\n").expect("a chapter");
+    let chapter = rest.split("\n## ").next().expect("its text");
+    let alerts: Vec<Vec<&str>> = chapter
+        .lines()
+        .filter(|line| line.starts_with("| `"))
+        .map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    assert_eq!(alerts.len(), 10);
+    let mut used = 0;
+    for alert in &alerts {
+        assert!(alert.len() == 4 && alert.iter().all(|cell| !cell.is_empty()), "{alert:?}");
+        for metric in named(alert[1]) {
+            assert!(metrics.contains(metric), "{}: {metric} is not documented", alert[0]);
+            used += 1;
+        }
+    }
+    assert!(used >= 9, "{used} metrics of the service are watched");
+}
