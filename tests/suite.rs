@@ -9,6 +9,7 @@ mod api;
 mod console;
 mod copy;
 mod documents;
+mod health;
 mod model;
 mod openapi;
 mod operations;

@@ -156,6 +156,7 @@ mod documents;
 mod env;
 mod error;
 mod forward_proxy;
+mod health;
 mod invoicing;
 mod keyed_semaphore;
 mod log;
@@ -184,7 +185,7 @@ pub use console::{
 #[cfg(feature = "postgres")]
 pub use copy::{CopyError, CopyReport, copy_to_postgres};
 pub use dispatch::transport::{Resolve, Resolving, TransportBuilder, TransportError};
-pub use dispatch::{DispatchReport, Dispatcher};
+pub use dispatch::{DispatchReport, Dispatcher, DispatcherHealth};
 #[cfg(any(test, feature = "testing"))]
 pub use documents::MemoryStore;
 pub use documents::{
@@ -198,6 +199,7 @@ pub use env::ManualClock;
 pub use env::{Clock, Env, Random, SystemClock};
 pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
+pub use health::{Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
 /// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
@@ -214,7 +216,7 @@ pub use page::{
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, Site, serve};
-pub use store::DatabaseError;
+pub use store::{DatabaseError, StoreHealth};
 pub use store::day_counts::{DayCounts, WebhookDay};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};

@@ -60,7 +60,7 @@ pub struct Answer {
 
 impl Answer {
     /// A response, read to its end.
-    async fn of(response: Response<Body>) -> Self {
+    pub async fn of(response: Response<Body>) -> Self {
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.expect("a body").to_bytes();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);

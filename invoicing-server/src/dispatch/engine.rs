@@ -115,6 +115,7 @@ impl<'a> Engine<'a> {
         self.context.queue.open();
         self.recalling = recall(self.context).boxed().fuse();
         loop {
+            self.context.heartbeat.beat(Instant::now());
             self.take_new();
             if !self.is_stopping() {
                 self.start_poll();

@@ -17,6 +17,7 @@ mod backlog;
 mod bulk;
 mod delivery_queue;
 mod engine;
+mod heartbeat;
 mod lane;
 mod pace;
 mod receivers;
@@ -38,6 +39,8 @@ use crate::env::Env;
 use crate::queue::Queue;
 use crate::store::Store;
 use engine::Engine;
+pub use heartbeat::DispatcherHealth;
+pub(crate) use heartbeat::Heartbeat;
 pub(crate) use receivers::Receivers;
 
 /// Pause after a failure of the database, in milliseconds.
@@ -78,6 +81,7 @@ pub(crate) struct DispatchContext {
     pub(crate) receivers: Arc<Receivers>,
     /// Held by the dispatcher that runs.
     pub(crate) slot: Mutex<()>,
+    pub(crate) heartbeat: Heartbeat,
 }
 
 impl fmt::Debug for DispatchContext {
@@ -145,6 +149,7 @@ impl Dispatcher {
         let Ok(_slot) = self.0.slot.try_lock() else {
             return Err(Conflict::new("a dispatcher of this service runs already").into());
         };
+        let _run = (!until_idle).then(|| self.0.heartbeat.begin());
         Engine::new(&self.0).run(until_idle, stop).await
     }
 }

@@ -35,7 +35,7 @@ pub(crate) const KNOWN_SQLITE: i64 = newest(SQLITE);
 
 /// The prefix keeps the table apart from the host's own in the same database.
 const CREATE: &str = "CREATE TABLE IF NOT EXISTS invoicing_migration (version BIGINT PRIMARY KEY)";
-const FOUND: &str = "SELECT max(version) FROM invoicing_migration";
+pub(super) const FOUND: &str = "SELECT max(version) FROM invoicing_migration";
 const DONE: &str = "INSERT INTO invoicing_migration (version) VALUES ($1)";
 
 #[expect(clippy::cast_possible_wrap, reason = "a handful")]
@@ -51,6 +51,11 @@ fn next(found: Option<i64>, known: i64) -> Result<i64, DatabaseError> {
         Some(found) if found > known => Err(DatabaseError::TooNew { found, known }),
         Some(found) => Ok(found + 1),
     }
+}
+
+/// Whether a database whose newest migration is `found` has all of these.
+pub(super) fn is_complete(found: Option<i64>, migrations: &[&str]) -> bool {
+    found.is_some_and(|found| found >= newest(migrations))
 }
 
 /// Runs the missing migrations within a transaction.

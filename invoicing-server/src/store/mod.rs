@@ -9,6 +9,7 @@ pub(crate) mod attempts;
 mod bulk_batches;
 pub(crate) mod bulk_changes;
 mod change;
+mod check;
 pub(crate) mod claims;
 pub(crate) mod clients;
 pub(crate) mod companies;
@@ -70,6 +71,7 @@ use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary
 
 use crate::Error;
 pub(crate) use change::CompanyChange;
+pub use check::StoreHealth;
 use claims::{Claimant, Claimed, Wanted};
 pub(crate) use company::{CompanyReader, CompanyTx, Tables};
 pub(crate) use connection::Connection;

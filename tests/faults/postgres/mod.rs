@@ -9,6 +9,7 @@ mod commit_messages;
 mod commits;
 mod crashes;
 mod failover;
+mod health;
 mod in_process;
 mod killed;
 mod killed_copy;

@@ -6,6 +6,7 @@
 
 mod begin;
 mod calls;
+mod check;
 mod clock;
 mod commit;
 mod commit_status;
@@ -25,7 +26,7 @@ use std::time::Duration;
 use futures_util::TryFutureExt as _;
 use invoicing_core::{CompanyId, WebhookId};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, PgPool};
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
 use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use uuid::Uuid;
@@ -70,6 +71,8 @@ pub(crate) struct Postgres {
     shared: Arc<Shared>,
     /// The task that listens, sends, and corrects the clock. Ends when it is dropped.
     listener: tokio::sync::Mutex<JoinSet<()>>,
+    /// Asks whether the database can be used; none before it was asked.
+    check_connection: tokio::sync::Mutex<Option<PgConnection>>,
 }
 
 /// What a transaction needs that outlives the call it was begun by.
@@ -136,7 +139,11 @@ impl Postgres {
             lanes: Turns::default(),
         };
         shared.correct_clock().await?;
-        Ok(Self { shared: Arc::new(shared), listener: tokio::sync::Mutex::default() })
+        Ok(Self {
+            shared: Arc::new(shared),
+            listener: tokio::sync::Mutex::default(),
+            check_connection: tokio::sync::Mutex::default(),
+        })
     }
 
     /// A connection that reads, waited for no longer than that.
@@ -206,6 +213,7 @@ impl Postgres {
         // Notifications of the last commits are still sent.
         notify::send_waiting(&self.shared).await;
         self.shared.pool.close().await;
+        self.close_check().await;
     }
 }
 

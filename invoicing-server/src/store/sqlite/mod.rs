@@ -18,6 +18,7 @@ use batch_loader::BatchLoader;
 use writer::Writer;
 
 use super::DatabaseError;
+use super::check::StoreHealth;
 use super::claims::{Claimant, Claimed, Wanted};
 use super::connection::Connection;
 use super::deliveries::AllDeliveries;
@@ -103,6 +104,11 @@ impl Sqlite {
     pub(super) async fn read(&self) -> Result<Connection, Error> {
         let connection = self.readers.acquire().await.map_err(Error::unavailable)?;
         Ok(Connection::SqliteReader(Reader::new(connection)))
+    }
+
+    pub(super) async fn check(&self) -> Result<StoreHealth, Error> {
+        let found: Option<i64> = self.read().await?.query(migrate::FOUND, &[]).scalar().await?;
+        Ok(StoreHealth::of(migrate::is_complete(found, migrate::SQLITE), self.writer.is_running()))
     }
 
     /// Claims for several webhooks; the claims share a commit.

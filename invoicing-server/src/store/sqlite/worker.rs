@@ -35,6 +35,11 @@ impl<J: Send + 'static> Worker<J> {
         sender.send(job).await.map_err(|_| closed())
     }
 
+    /// Whether it takes jobs.
+    pub(super) fn is_running(&self) -> bool {
+        self.jobs.lock().as_ref().is_some_and(|jobs| !jobs.is_closed())
+    }
+
     /// Takes no more jobs, and waits until those that were taken are done.
     pub(super) async fn close(&self) {
         self.jobs.lock().take();

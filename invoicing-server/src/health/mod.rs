@@ -1,0 +1,117 @@
+//! Whether this process can serve: what probes of a load balancer or an orchestrator ask.
+
+mod service;
+mod throttled;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use crate::dispatch::{DispatchContext, DispatcherHealth};
+use crate::store::{Store, StoreHealth};
+pub use service::HealthService;
+use throttled::Throttled;
+
+/// Longest time of a question to the database. With [`throttled::VALID`] it bounds how old an answer can be.
+const LIMIT: Duration = Duration::from_millis(800);
+
+/// State of a service: see [`Invoicing::health`](crate::Invoicing::health).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Health {
+    /// The database, as it answered less than 2 s ago.
+    pub store: StoreHealth,
+    /// The dispatcher of this process, now.
+    pub dispatcher: DispatcherHealth,
+}
+
+impl Health {
+    /// Whether the process can serve. It need not run a dispatcher; one that it has run must run on.
+    pub fn is_ready(&self) -> bool {
+        self.reasons().is_empty()
+    }
+
+    /// Why it is not ready, in English.
+    pub fn reasons(&self) -> Vec<&'static str> {
+        let store = match self.store {
+            StoreHealth::Reachable => None,
+            StoreHealth::Unreachable => Some("the database does not answer"),
+            StoreHealth::ReadOnly => Some("the database takes no changes"),
+            StoreHealth::OldSchema => Some("the schema of the database is older than this version"),
+        };
+        let dispatcher = match self.dispatcher {
+            DispatcherHealth::Running | DispatcherHealth::NotRun => None,
+            DispatcherHealth::Stalled => Some("the dispatcher has not turned for 9 s"),
+            DispatcherHealth::Ended => Some("the dispatcher has ended"),
+        };
+        store.into_iter().chain(dispatcher).collect()
+    }
+}
+
+/// What the health of a service is read from.
+pub(crate) struct HealthContext {
+    store: Arc<Store>,
+    dispatch: Arc<DispatchContext>,
+    latest: Throttled<StoreHealth>,
+    /// What was last logged of the store.
+    logged: Arc<Mutex<StoreHealth>>,
+}
+
+impl HealthContext {
+    pub(crate) fn new(store: Arc<Store>, dispatch: Arc<DispatchContext>) -> Self {
+        let logged = Arc::new(Mutex::new(StoreHealth::Reachable));
+        Self { store, dispatch, latest: Throttled::default(), logged }
+    }
+
+    pub(crate) async fn health(&self) -> Health {
+        let check = || check(Arc::clone(&self.store), Arc::clone(&self.logged));
+        let store = self.latest.get(check).await.unwrap_or(StoreHealth::Unreachable);
+        Health { store, dispatcher: self.dispatch.heartbeat.health(Instant::now()) }
+    }
+}
+
+/// Asks the database. Logs when its state has changed, as probes come every few seconds.
+async fn check(store: Arc<Store>, logged: Arc<Mutex<StoreHealth>>) -> StoreHealth {
+    let (health, error) = match tokio::time::timeout(LIMIT, store.check()).await {
+        Ok(Ok(health)) => (health, None),
+        Ok(Err(error)) => (StoreHealth::Unreachable, Some(error)),
+        Err(_) => (StoreHealth::Unreachable, None),
+    };
+    let before = std::mem::replace(&mut *logged.lock(), health);
+    if before != health {
+        let store = <&str>::from(health);
+        if health == StoreHealth::Reachable {
+            tracing::info!("the database is ready again");
+        } else {
+            let error = error.as_ref().map(|error| error as &dyn std::error::Error);
+            tracing::warn!(error, store, "the database is not ready");
+        }
+    }
+    health
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_state_that_is_not_ready_has_a_reason() {
+        let stores =
+            [StoreHealth::Reachable, StoreHealth::Unreachable, StoreHealth::ReadOnly, StoreHealth::OldSchema];
+        let dispatchers = [
+            DispatcherHealth::Running,
+            DispatcherHealth::NotRun,
+            DispatcherHealth::Stalled,
+            DispatcherHealth::Ended,
+        ];
+        for (s, store) in stores.into_iter().enumerate() {
+            for (d, dispatcher) in dispatchers.into_iter().enumerate() {
+                let health = Health { store, dispatcher };
+                let expected = usize::from(s > 0) + usize::from(d > 1);
+                assert_eq!(health.reasons().len(), expected, "{health:?}");
+                assert_eq!(health.is_ready(), expected == 0, "{health:?}");
+            }
+        }
+    }
+}
