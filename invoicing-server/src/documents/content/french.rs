@@ -27,18 +27,18 @@ const MONTHS: [&str; 12] = [
 ];
 
 /// `1 234,50 €`: at least two decimals, more where a price has more. Currencies other than the euro are shown by their code.
-pub(in crate::documents) fn amount(amount: Decimal, currency: &str) -> String {
+pub(crate) fn amount(amount: Decimal, currency: &str) -> String {
     let sign = if currency == "EUR" { "€" } else { currency };
     format!("{}{NO_BREAK_SPACE}{sign}", decimal(amount, 2))
 }
 
 /// As many decimals as needed.
-pub(in crate::documents) fn quantity(quantity: Quantity) -> String {
+pub(crate) fn quantity(quantity: Quantity) -> String {
     decimal(quantity.get(), 0)
 }
 
 /// A unit as the trade writes it: `m²` for `m2`. Any other is printed as entered.
-pub(in crate::documents) fn unit(entered: &str) -> &str {
+pub(crate) fn unit(entered: &str) -> &str {
     match entered.to_lowercase().as_str() {
         "m2" | "m^2" => "m²",
         "m3" | "m^3" => "m³",
@@ -51,19 +51,19 @@ pub(in crate::documents) fn unit(entered: &str) -> &str {
 }
 
 /// `5,5 %`.
-pub(in crate::documents) fn percent(rate: Percent) -> String {
+pub(crate) fn percent(rate: Percent) -> String {
     format!("{}{NO_BREAK_SPACE}%", decimal(rate.get(), 0))
 }
 
 /// `14 septembre 2026`, `1er mars 2026`.
-pub(in crate::documents) fn date(date: NaiveDate) -> String {
+pub(crate) fn date(date: NaiveDate) -> String {
     let month = MONTHS[date.month0() as usize];
     let day = if date.day() == 1 { "1er".to_owned() } else { date.day().to_string() };
     format!("{day}{NO_BREAK_SPACE}{month} {}", date.year())
 }
 
 /// `732 829 320 00074`: company and establishment. What has not 14 digits stays as it is.
-pub(in crate::documents) fn siret(siret: &str) -> String {
+pub(crate) fn siret(siret: &str) -> String {
     if siret.len() != 14 || !siret.bytes().all(|byte| byte.is_ascii_digit()) {
         return siret.to_owned();
     }

@@ -24,6 +24,6 @@ pub(crate) fn by_lot_and_section(lines: &[Line]) -> IndexMap<Option<&str>, Secti
 }
 
 /// Exact: amounts have 15 digits at most, and `Decimal` holds 28.
-pub(in crate::documents) fn total_ht<'q>(lines: impl IntoIterator<Item = &'q IndexedLine<'q>>) -> Decimal {
+pub(crate) fn total_ht<'q>(lines: impl IntoIterator<Item = &'q IndexedLine<'q>>) -> Decimal {
     lines.into_iter().map(|(_, line)| line.total_ht.get()).sum()
 }

@@ -4,7 +4,7 @@
 //! `totals`, `mentions` and `signature` hold the texts of the parts, `french` writes numbers and dates, and `sanitize` decides
 //! which characters are printed. This module knows neither fonts nor markup.
 
-pub(in crate::documents) mod french;
+pub(crate) mod french;
 pub(crate) mod header;
 pub(crate) mod line_groups;
 pub(crate) mod line_table;
