@@ -102,10 +102,11 @@ async fn state(world: &World) -> (Vec<Webhook>, Vec<DeliveryRecord>, String) {
     }
     let (keys, quotes) = (world.company.keys().list().await.unwrap(), world.company.quotes());
     let found = quotes.search(&QuoteSearch::default(), 100).await.unwrap();
-    let mut others = format!("{keys:?} {found:?}");
+    let mut links = Vec::new();
     for quote in &found.items {
-        others += &format!("{:?}", quotes.signing_links(quote.id).await.unwrap());
+        links.push(quotes.signing_links(quote.id).await.unwrap());
     }
+    let others = format!("{keys:?} {found:?} {links:?}");
     (world.company.webhooks().list().await.unwrap(), deliveries, others)
 }
 

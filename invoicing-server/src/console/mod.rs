@@ -2,8 +2,9 @@
 //!
 //! [`service`] drives a request: [`routes`] finds the page, [`sign_in`] asks the host who is there, [`origin`] refuses forms
 //! of other sites, and the subject's file holds the handler, which calls operations. [`layout`] is what all pages share,
-//! [`assets`] their style and script. A GET changes nothing; a form is answered with a redirect to a page that shows its
-//! effect, or with a secret that is shown this once. [`sign`] is the page behind a signing link, which needs no session. This module knows neither SQL nor sockets, and sets no cookie.
+//! [`assets`] their style and script. [`sign`] is the page behind a signing link, which needs no session. A GET changes
+//! nothing; a form is answered with a redirect to a page that shows its effect, or with a secret that is shown this once. This
+//! module knows neither SQL nor sockets, and sets no cookie.
 
 mod assets;
 mod error;

@@ -33,18 +33,26 @@ impl Clock {
     pub(super) fn text(self, at: Timestamp) -> String {
         let local = at.to_chrono().with_timezone(&self.zone);
         let (separator, time) = (self.language.pick(",", " à"), local.format("%H:%M:%S"));
-        format!("{}{separator} {time}", day(self.language, local.date_naive()))
+        format!("{}{separator} {time}", self.day_text(&local))
     }
 
     /// `14 Sep 2026`, with the exact instant for machines.
     pub(super) fn show_day(self, at: Timestamp) -> Markup {
         let local = at.to_chrono().with_timezone(&self.zone);
-        html! { time datetime=(at) title=(at) { (day(self.language, local.date_naive())) } }
+        html! { time datetime=(at) title=(at) { (self.day_text(&local)) } }
     }
 
     /// A date, in the zone that it was entered for.
     pub(super) fn date(self, date: NaiveDate) -> Markup {
-        html! { time datetime=(date) { (day(self.language, date)) } }
+        html! { time datetime=(date) { (self.day_text(&date)) } }
+    }
+
+    fn day_text(self, day: &impl Datelike) -> String {
+        let months = match self.language {
+            Language::English => ENGLISH_MONTHS,
+            Language::French => FRENCH_MONTHS,
+        };
+        format!("{} {} {}", day.day(), months[day.month0() as usize], day.year())
     }
 
     /// The zone, as `Europe/Paris`.
@@ -64,15 +72,6 @@ impl Clock {
         let instant = instant(local).or_else(|| instant(local + TimeDelta::hours(1)));
         Ok(instant.map_or(Timestamp::EARLIEST, |at| Timestamp::from_millis(at.timestamp_millis())))
     }
-}
-
-/// `14 Sep 2026`.
-pub(super) fn day(language: Language, day: NaiveDate) -> String {
-    let months = match language {
-        Language::English => ENGLISH_MONTHS,
-        Language::French => FRENCH_MONTHS,
-    };
-    format!("{} {} {}", day.day(), months[day.month0() as usize], day.year())
 }
 
 #[cfg(test)]

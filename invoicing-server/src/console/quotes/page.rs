@@ -18,7 +18,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     let id: QuoteId = request.id()?;
     let quote = super::read(request, id).await?;
     let documents = request.company.quotes().documents(id).await?;
-    let links = links::section(request, &quote.summary).await?;
+    let signing_links = links::section(request, &quote.summary).await?;
     let lines = lines::lines(request, &quote)?;
     let summary = &quote.summary;
     let body = html! {
@@ -35,7 +35,7 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
         (totals::totals(request, &quote))
         (evidence(request, &quote))
         (documents_of(request, id, &documents))
-        (links)
+        (signing_links)
     };
     Ok(Content::new(&*summary.number, Chapter::Quotes, body))
 }

@@ -9,7 +9,7 @@ use super::visit::Visit;
 use crate::Error;
 use crate::console::error::PageError;
 use crate::console::layout::{Content, notice};
-use crate::console::time::{Clock, day};
+use crate::console::time::Clock;
 use crate::documents::content::mentions::accepted_text;
 use crate::documents::content::visible;
 use crate::operations::{REASON_LIMIT, ShownQuote};
@@ -26,7 +26,8 @@ pub(super) fn open(
     // What was wrong in the form stands where the form is.
     let part = if wrong.is_some() { last } else { chosen_part(visit, last) };
     let document = paper.part(part).map_err(Error::from)?;
-    let until = shown.quote.summary.valid_until.map(|until| day(visit.language, until));
+    let clock = Clock::of(&shown.particulars.company, visit.language);
+    let until = shown.quote.summary.valid_until.map(|until| clock.date(until));
     let body = html! {
         h1 { (title(visit, shown)) }
         @if let Some(field) = wrong {
@@ -204,13 +205,16 @@ fn signed(visit: &Visit<'_>, shown: &ShownQuote) -> Result<Markup, PageError> {
 
 fn unsigned(visit: &Visit<'_>, shown: &ShownQuote, state: State) -> Markup {
     let company = &shown.particulars.company;
+    let clock = Clock::of(company, visit.language);
     let until = shown.quote.summary.valid_until.filter(|_| state == State::Expired);
     html! {
         p { (title(visit, shown)) ", " bdi { (visible(&company.name)) } }
         @if let Some(until) = until {
-            p { (visit.pick("It could be signed until", "Il pouvait être signé jusqu’au")) " " (day(visit.language, until)) "." }
+            p { (visit.pick("It could be signed until", "Il pouvait être signé jusqu’au")) " " (clock.date(until)) "." }
         }
-        @if state != State::Accepted {
+        @if let Some(at) = shown.quote.summary.accepted_at {
+            p { (visit.pick("It was accepted on", "Il a été accepté le")) " " (clock.show_day(at)) "." }
+        } @else {
             p { (visit.pick(
                 "If you still want the work to be done, ask the company for a new quote.",
                 "Si vous souhaitez toujours ces travaux, demandez un nouveau devis à l’entreprise.",
