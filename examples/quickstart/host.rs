@@ -1,9 +1,11 @@
-//! The host: the service on a SQLite file, its API on loopback, and what it does by itself.
+//! The host: the service on a SQLite file, its API and its signing page on loopback, and what it does by itself.
 
 use std::path::Path;
 
 use invoicing_examples::Failure;
-use invoicing_server::{DispatchReport, Invoicing, ServeLimits, Settings, TargetPolicy, serve};
+use invoicing_server::{
+    ConsoleSettings, DispatchReport, Invoicing, ServeLimits, Settings, Site, TargetPolicy, serve,
+};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -31,9 +33,10 @@ impl Host {
 
         let (stop, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        let (service, api_stop) = (invoicing.service(), until(stopped.clone()));
+        let signing_page = invoicing.signing_page(ConsoleSettings::at(&base_url))?;
+        let (site, api_stop) = (Site::from((invoicing.service(), signing_page)), until(stopped.clone()));
         tasks.spawn(async move {
-            serve(listener, service, ServeLimits::default(), api_stop).await?;
+            serve(listener, site, ServeLimits::default(), api_stop).await?;
             Ok(DispatchReport::default())
         });
         let running = invoicing.clone();

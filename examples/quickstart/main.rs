@@ -4,7 +4,7 @@
 //! $ cargo run --example quickstart
 //! ```
 //!
-//! A service on a SQLite file, a receiver that verifies every webhook, and an integration that fetches, links and
+//! A service on a SQLite file, with its signing page, a receiver that verifies every webhook, and an integration that fetches, links and
 //! downloads through the API. The receiver goes away, things change, it comes back and catches up. Everything is
 //! checked on the way: the program ends with 0 only if all of it is right. It stays within the API's quota of 30
 //! requests a minute (see the last lines of its output).
@@ -13,6 +13,7 @@ mod away;
 mod host;
 mod input;
 mod integration;
+mod phone;
 mod receiver;
 mod story;
 mod timeline;

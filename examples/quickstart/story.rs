@@ -3,17 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use invoicing_core::{Client, EventKind, Invoice, Money, Percent, ProjectStatus, Quote, SignatureEvidence};
+use invoicing_core::{Client, EventKind, Invoice, Money, Percent, ProjectStatus, Quote};
 use invoicing_examples::Failure;
-use invoicing_server::{
-    CompanyHandle, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource, Signature,
-};
+use invoicing_server::{CompanyHandle, NewPayment, NewProject, NewWebhook, PaymentMethod, PaymentSource};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 
 use crate::host::Host;
 use crate::input::Renovation;
 use crate::integration::Integration;
+use crate::phone;
 use crate::receiver::{Delivery, Inbox, Receiver};
 use crate::timeline::Timeline;
 
@@ -126,18 +125,14 @@ impl Story {
 
     async fn sign(&mut self, quote: &Quote, client: &Client) -> Result<(), Failure> {
         let token = self.company.quotes().signing_link(quote.summary.id).await?;
-        let links = self.host.invoicing.signing_links();
-        let page = links.open(token.reveal()).await?;
-        let document = links.document(token.reveal()).await?;
-        let file = self.folder.join(format!("{}-{}.pdf", page.quote.summary.number, &document.sha256[..8]));
+        let document = self.host.invoicing.signing_links().document(token.reveal()).await?;
+        let file = self.folder.join(format!("{}-{}.pdf", quote.summary.number, &document.sha256[..8]));
         std::fs::write(&file, &document.bytes)?;
         self.integration.files.push(file);
         let email = client.email.as_deref().unwrap_or_default();
-        let evidence = SignatureEvidence::new(&client.name, email, "Bon pour accord");
-        // The client signs the document that was shown.
-        let shown = links.document(token.reveal()).await?.sha256;
-        let signature = Signature::new(evidence).document_sha256(shown);
-        let signed = links.sign(token.reveal(), &signature).await?;
+        let path = format!("/sign/{}", token.reveal());
+        phone::sign(&self.host.base_url, &path, &client.name, email).await?;
+        let signed = self.company.quotes().get(quote.summary.id).await?;
         let proof = signed.detail.signature.map(|block| block.proof_fingerprint).unwrap_or_default();
         self.say(
             "client",

@@ -51,6 +51,11 @@ impl Fields {
         }
     }
 
+    /// The input of a field.
+    pub(super) fn input(field: &str) -> &'static str {
+        if field == "signedByEmail" { "email" } else { "name" }
+    }
+
     /// What is wrong with a field.
     pub(super) fn problem(visit: &Visit<'_>, field: &str) -> &'static str {
         match field {

@@ -31,7 +31,12 @@ pub(super) fn open(
     let body = html! {
         h1 { (title(visit, shown)) }
         @if let Some(field) = wrong {
-            (notice("error", &html! { p #wrong { (Fields::problem(visit, field)) } }))
+            (notice("error", &html! {
+                p #wrong {
+                    (Fields::problem(visit, field)) " "
+                    a href={ "#" (Fields::input(field)) } { (visit.pick("Correct it", "Corriger")) }
+                }
+            }))
         }
         p {
             (visit.pick("From", "De la part de")) " " bdi { (visible(&shown.particulars.company.name)) } ". "

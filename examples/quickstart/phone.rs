@@ -1,0 +1,45 @@
+//! The client's phone: opens the signing page and sends its form, as a browser does.
+
+use http::{Request, Response, StatusCode, header};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper_util::rt::TokioIo;
+use invoicing_examples::Failure;
+use tokio::net::TcpStream;
+
+/// Reads the page at an address, and signs what it shows.
+pub(crate) async fn sign(origin: &str, path: &str, name: &str, email: &str) -> Result<(), Failure> {
+    let page = ask(origin, Request::get(path).body(String::new())?).await?;
+    if page.status() != StatusCode::OK {
+        return Err(format!("the signing page: {}", page.status()).into());
+    }
+    // The page names the document that it shows, so that no other one is signed.
+    let (_, rest) = page.body().split_once("name=\"document\" value=\"").ok_or("the page has no form")?;
+    let (shown, _) = rest.split_once('"').ok_or("the page has no form")?;
+    let mut form = form_urlencoded::Serializer::new(String::new());
+    form.append_pair("document", shown).append_pair("name", name).append_pair("email", email);
+    let request = Request::post(path)
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+        .header("sec-fetch-site", "same-origin")
+        .body(form.finish())?;
+    match ask(origin, request).await?.status() {
+        StatusCode::SEE_OTHER => Ok(()),
+        status => Err(format!("the signature: {status}").into()),
+    }
+}
+
+async fn ask(origin: &str, mut request: Request<String>) -> Result<Response<String>, Failure> {
+    let host = origin.strip_prefix("http://").ok_or("an address on loopback")?;
+    request.headers_mut().insert(header::HOST, host.parse()?);
+    let stream = TokioIo::new(TcpStream::connect(host).await?);
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await?;
+    let answer = async {
+        let (head, body) = sender.send_request(request.map(Full::<Bytes>::from)).await?.into_parts();
+        let text = String::from_utf8(body.collect().await?.to_bytes().to_vec())?;
+        drop(sender);
+        Ok::<_, Failure>(Response::from_parts(head, text))
+    };
+    let (answer, ended) = tokio::join!(answer, connection);
+    ended?;
+    answer
+}
