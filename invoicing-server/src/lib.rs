@@ -216,7 +216,6 @@ pub use page::{
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, Site, serve};
-pub use store::{DatabaseError, StoreHealth};
 pub use store::day_counts::{DayCounts, WebhookDay};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
@@ -231,6 +230,7 @@ pub use store::quote_search::QuotePage;
 pub use store::sealed::SealedWith;
 pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
+pub use store::{DatabaseError, StoreHealth};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 
 pub use chrono::{self, NaiveDate};

@@ -117,7 +117,7 @@ fn any_prefix_will_do() {
             let world = World::new().await;
             let records = Records::create(&world).await;
             let site = Site::start(world, prefix).await;
-            let signing = json!({"open": format!("{prefix}/{}", records.signing["open"].as_str().unwrap()).replace("//", "/")});
+            let signing = json!({"open": format!("{}{}", prefix.trim_end_matches('/'), records.signing["open"].as_str().unwrap())});
             site.run("every_page.mjs", json!({"each": 1, "signing": signing})).await;
         }
     });

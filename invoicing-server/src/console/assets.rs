@@ -10,8 +10,11 @@ use crate::api::response::with_headers;
 
 const STYLE: &str = include_str!("console.css");
 const SCRIPT: &str = include_str!("console.js");
+/// A sheet with two lines, in the colour of a tab that is neither light nor dark.
+const ICON: &str = include_str!("icon.svg");
 
 const CSS: HeaderValue = HeaderValue::from_static("text/css; charset=utf-8");
+const SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
 const JAVASCRIPT: HeaderValue = HeaderValue::from_static("text/javascript; charset=utf-8");
 const FOREVER: HeaderValue = HeaderValue::from_static("public, max-age=31536000, immutable");
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -39,6 +42,7 @@ impl Asset {
 pub(super) struct Assets {
     pub(super) style: Asset,
     pub(super) script: Asset,
+    pub(super) icon: Asset,
     pub(super) logo: Option<Asset>,
 }
 
@@ -55,13 +59,14 @@ impl Assets {
         Self {
             style: Asset::new("console", ".css", CSS, format!("{STYLE}\n{colors}")),
             script: Asset::new("console", ".js", JAVASCRIPT, SCRIPT),
+            icon: Asset::new("icon", ".svg", SVG, ICON),
             logo,
         }
     }
 
     /// The file with this name.
     pub(super) fn get(&self, name: &str) -> Result<Response<Bytes>, ApiError> {
-        let all = [Some(&self.style), Some(&self.script), self.logo.as_ref()];
+        let all = [Some(&self.style), Some(&self.script), Some(&self.icon), self.logo.as_ref()];
         let asset = all.into_iter().flatten().find(|asset| asset.name == name).ok_or(ApiError::NOT_FOUND)?;
         let headers = HeaderMap::from_iter([
             (header::CONTENT_TYPE, asset.content_type.clone()),

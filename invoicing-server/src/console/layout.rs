@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::Language;
-use super::assets::Assets;
+use super::assets::{Asset, Assets};
 use super::settings::Theme;
 use crate::Error;
 
@@ -62,6 +62,7 @@ impl Frame<'_> {
                     meta name="robots" content="noindex";
                     @if let Some(seconds) = content.refresh { meta http-equiv="refresh" content=(seconds); }
                     title { (content.title) " · " (self.theme.name) }
+                    link rel="icon" href=(self.asset(&self.icon().name));
                     link rel="stylesheet" href=(self.asset(&self.assets.style.name));
                     script src=(self.asset(&self.assets.script.name)) defer {}
                 }
@@ -86,6 +87,11 @@ impl Frame<'_> {
 
     fn asset(&self, name: &str) -> String {
         format!("{}/assets/{name}", self.prefix)
+    }
+
+    /// What a tab shows: the host's logo, if there is one.
+    fn icon(&self) -> &Asset {
+        self.assets.logo.as_ref().unwrap_or(&self.assets.icon)
     }
 
     fn brand(&self) -> Markup {
