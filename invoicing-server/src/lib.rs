@@ -169,6 +169,7 @@ mod secret;
 mod serve;
 mod store;
 mod target;
+mod telemetry;
 
 pub use api::response_body::{Body, UnreadResponse};
 pub use api::routes::{Endpoint, ROUTES, Route};
@@ -201,6 +202,9 @@ pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use health::{Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
+/// The version of the crate whose recorders the service knows.
+#[cfg(feature = "metrics")]
+pub use metrics;
 /// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
 pub use open_error::OpenError;
@@ -216,7 +220,6 @@ pub use page::{
 pub use sealing::{SealingError, SealingKey, SealingKeyError, SealingKeys};
 pub use secret::Secret;
 pub use serve::{ServeLimits, Site, serve};
-pub use store::{DatabaseError, StoreHealth};
 pub use store::day_counts::{DayCounts, WebhookDay};
 pub use store::deliveries::{AttemptRecord, DeliveryRecord};
 pub use store::delivery_pages::{DeliveryDetail, DeliveryItem, DeliveryPage, NextAttempt};
@@ -231,6 +234,7 @@ pub use store::quote_search::QuotePage;
 pub use store::sealed::SealedWith;
 pub use store::signatures::{ProofRecord, SigningLinkRecord};
 pub use store::webhooks::{DisabledReason, Webhook};
+pub use store::{DatabaseError, StoreHealth};
 pub use target::{MAX_URL_CHARS, TargetError, TargetPolicy, TargetUrl, is_public};
 
 pub use chrono::{self, NaiveDate};

@@ -76,8 +76,7 @@ async fn it_is_a_hyper_and_a_tower_service() {
 #[on_each_database]
 async fn a_dispatcher_that_has_ended_is_not_ready_until_it_runs_again() {
     let world = World::on_system_clock(|_| {}).await;
-    let ended =
-        json!({ "ready": false, "store": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
+    let ended = json!({ "ready": false, "store": "reachable", "dispatcher": "ended", "reasons": ["the dispatcher has ended"] });
     for is_killed in [false, true] {
         let running = RunningDispatcher::start(world.invoicing.dispatcher());
         let runs = |health: Health| health.dispatcher == DispatcherHealth::Running;
@@ -115,8 +114,7 @@ async fn a_dispatcher_that_is_not_polled_stands_still_and_is_said_to() {
 #[on_each_database]
 async fn a_schema_that_lacks_a_migration_is_not_ready_and_a_newer_one_is() {
     let world = World::new().await;
-    let newest: i64 =
-        world.behind().await.one("SELECT max(version) FROM invoicing_migration", &[]).await;
+    let newest: i64 = world.behind().await.one("SELECT max(version) FROM invoicing_migration", &[]).await;
     world.run("INSERT INTO invoicing_migration (version) VALUES ($1)", &[(newest + 1).into()]).await;
     assert!(world.invoicing.health().await.is_ready());
     world.run("DELETE FROM invoicing_migration WHERE version >= $1", &[newest.into()]).await;

@@ -43,7 +43,10 @@ async fn a_server_that_stops_and_returns_shows_within_two_seconds() {
         let gone = shows(&invoicing, StoreHealth::Unreachable).await;
         cluster.start_again();
         let back = shows(&invoicing, StoreHealth::Reachable).await;
-        tell("a server that stops and returns", &format_args!("gone after {gone:.1?}, back after {back:.1?}"));
+        tell(
+            "a server that stops and returns",
+            &format_args!("gone after {gone:.1?}, back after {back:.1?}"),
+        );
     }
     dispatching.stop().await;
     invoicing.close().await;
