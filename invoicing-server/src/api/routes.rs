@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn endpoint(method: &Method, path: &str) -> Option<Endpoint> {
-        find(method, path).ok().map(|(endpoint, _)| endpoint)
+        find(method, path).ok().map(|(route, _)| route.endpoint)
     }
 
     #[test]
