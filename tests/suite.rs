@@ -19,4 +19,5 @@ mod reports;
 mod security;
 mod serving;
 mod support;
+mod telemetry;
 mod webhooks;

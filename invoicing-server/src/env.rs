@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use invoicing_core::Timestamp;
 use uuid::Uuid;
 
+use crate::telemetry::Metrics;
+
 /// Tells the time.
 pub trait Clock: Send + Sync {
     /// The current instant. It may go backwards: modification stamps and quota windows do not.
@@ -36,6 +38,7 @@ pub struct Env {
     last_id: Arc<AtomicU64>,
     /// Added to the clock, in milliseconds.
     correction: Arc<AtomicI64>,
+    metrics: Metrics,
 }
 
 impl Env {
@@ -47,7 +50,13 @@ impl Env {
     /// A clock and a source of randomness that the host chooses. Predictable randomness exposes keys, secrets and signing
     /// links: it is for tests and demonstrations only.
     pub fn new(clock: Arc<dyn Clock>, random: Arc<dyn Random>) -> Self {
-        Self { clock, random, last_id: Arc::default(), correction: Arc::default() }
+        Self {
+            clock,
+            random,
+            last_id: Arc::default(),
+            correction: Arc::default(),
+            metrics: Metrics::default(),
+        }
     }
 
     /// This environment with another clock.
@@ -61,9 +70,14 @@ impl Env {
         self.clock.now().plus_millis(self.correction.load(Ordering::Relaxed))
     }
 
-    /// This environment with a correction of its own: one service must not shift the clock of another one.
-    pub(crate) fn with_own_correction(self) -> Self {
-        Self { correction: Arc::default(), ..self }
+    /// This environment for one service: with a correction of its own, as one must not shift the clock of another one, and
+    /// with what it measures.
+    pub(crate) fn of_service(self, metrics: Metrics) -> Self {
+        Self { correction: Arc::default(), metrics, ..self }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Corrects the clock by so many milliseconds, if it follows the database; whether it does.

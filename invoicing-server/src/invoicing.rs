@@ -39,6 +39,7 @@ use crate::store::postgres::Postgres;
 use crate::store::sealed::SealedWith;
 use crate::store::sqlite::Sqlite;
 use crate::store::{ServiceTables, Store, settings};
+use crate::telemetry::Metrics;
 
 /// Interval between two sweeps of [`Invoicing::run`].
 const SWEEP_INTERVAL: Duration = Duration::from_hours(1);
@@ -75,6 +76,7 @@ pub struct Builder {
     store: Option<Arc<dyn DocumentStore>>,
     sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
+    metrics: Metrics,
 }
 
 /// Which database.
@@ -144,6 +146,7 @@ impl Builder {
             store: None,
             sealing_keys: None,
             transport: Box::new(|transport| transport),
+            metrics: Metrics::default(),
         }
     }
 
@@ -190,6 +193,14 @@ impl Builder {
         Self { transport: Box::new(adjust), ..self }
     }
 
+    /// Where the service records its metrics; otherwise the recorder that the process has installed, which must be done
+    /// before the service is opened. What there is stands in OPERATIONS.md.
+    #[cfg(feature = "metrics")]
+    #[must_use]
+    pub fn metrics_recorder(self, recorder: Arc<dyn metrics::Recorder + Send + Sync>) -> Self {
+        Self { metrics: Metrics::new(Some(recorder)), ..self }
+    }
+
     /// Opens the service. Creates the SQLite file where there is none; a PostgreSQL database must be there, and may be
     /// empty.
     ///
@@ -199,7 +210,9 @@ impl Builder {
     pub async fn open(self) -> Result<Invoicing, OpenError> {
         self.settings.check()?;
         let renderer = renderer_or_default(self.renderer)?;
-        let (settings, database, env) = (self.settings, self.database, self.env.with_own_correction());
+        let (settings, database, env) = (self.settings, self.database, self.env.of_service(self.metrics));
+        #[cfg(feature = "metrics")]
+        env.metrics().describe();
         let queue = Arc::new(Queue::new(&env, &settings.dispatch));
         let store = Arc::new(database.open(env.clone(), Arc::clone(&queue)).await?);
         let sealer = Arc::new(Sealer::new(env.clone()));

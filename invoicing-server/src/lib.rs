@@ -169,6 +169,7 @@ mod secret;
 mod serve;
 mod store;
 mod target;
+mod telemetry;
 
 pub use api::response_body::{Body, UnreadResponse};
 pub use api::routes::{Endpoint, ROUTES, Route};
@@ -201,6 +202,9 @@ pub use error::Error;
 pub use forward_proxy::{ForwardProxy, ProxyError};
 pub use health::{Health, HealthService};
 pub use invoicing::{Builder, Invoicing};
+/// The version of the crate whose recorders the service knows.
+#[cfg(feature = "metrics")]
+pub use metrics;
 /// The version of the crate that [`ObjectStorage`] is built from.
 pub use object_store;
 pub use open_error::OpenError;

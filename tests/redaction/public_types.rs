@@ -19,6 +19,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "MAX_URL_CHARS",
     "ROUTES",
     // Another crate.
+    "metrics",
     "object_store",
     "copy_to_postgres",
     "is_public",

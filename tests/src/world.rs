@@ -19,6 +19,7 @@ use serde_json::Value;
 
 use crate::database::{Argument, Behind, Database, Place};
 use crate::description;
+use crate::recorder::Recorder;
 use crate::release::Release;
 
 /// Never appears in anything that is sent anywhere: planted in every private field.
@@ -43,6 +44,8 @@ pub struct World {
     service: ApiService,
     place: Place,
     has_foreign_rows: AtomicBool,
+    /// What it and its nodes have measured.
+    pub metrics: Recorder,
 }
 
 /// What the API answered.
@@ -151,11 +154,12 @@ impl World {
         let settings = Settings { target: ANY_TARGET, quota: 0, ..Settings::default() };
         let env = Env::system().with_clock(clock.clone());
         let builder = place.builder().sealing_keys(SealingKeys::new(release.sealing_key()));
-        let invoicing = open(builder, env, &store, settings).await;
+        let metrics = Recorder::default();
+        let invoicing = open(builder, &metrics, env, &store, settings).await;
         let company = invoicing.company(release.fact("/company"));
         let (key, service) = (release.fact("/key"), invoicing.service());
         let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
     }
 
     async fn start(
@@ -169,23 +173,24 @@ impl World {
         let place = Place::new().await;
         let mut settings = Settings { target: ANY_TARGET, ..Settings::default() };
         adjust(&mut settings);
-        let invoicing = open(builder(&place), env, &store, settings).await;
+        let metrics = Recorder::default();
+        let invoicing = open(builder(&place), &metrics, env, &store, settings).await;
         let (company, key) = open_company(&invoicing, "Martin Peinture", Plan::Team).await;
         let service = invoicing.service();
         let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
     }
 
     /// The same database opened again, without having been closed: as after the death of the process, but for what
     /// had been committed. Handles of the old service must be gone.
     pub async fn reopen(self) -> Self {
-        let Self { invoicing, clock, documents, store, company, key, service, place, .. } = self;
+        let Self { invoicing, clock, documents, store, company, key, service, place, metrics, .. } = self;
         let (env, settings, id) = (invoicing.env().clone(), invoicing.settings().clone(), company.id());
         drop((invoicing, company, service));
-        let invoicing = open(place.builder(), env, &store, settings).await;
+        let invoicing = open(place.builder(), &metrics, env, &store, settings).await;
         let (company, service) = (invoicing.company(id), invoicing.service());
         let has_foreign_rows = AtomicBool::default();
-        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows }
+        Self { invoicing, clock, documents, store, company, key, service, place, has_foreign_rows, metrics }
     }
 
     /// Another company with a key.
@@ -216,17 +221,24 @@ impl World {
     /// Another service of the same settings on the same database, as another process would be it: a node. Only where
     /// the database is a server.
     pub async fn node(&self, env: Env) -> Invoicing {
-        open(self.place.builder(), env, &self.store, self.invoicing.settings().clone()).await
+        open(self.place.builder(), &self.metrics, env, &self.store, self.invoicing.settings().clone()).await
     }
 
     /// As [`Self::node`], one that hears nothing of the others.
     pub async fn deaf_node(&self, env: Env) -> Invoicing {
-        open(self.place.deaf(), env, &self.store, self.invoicing.settings().clone()).await
+        open(self.place.deaf(), &self.metrics, env, &self.store, self.invoicing.settings().clone()).await
     }
 
     /// As [`Self::node`], which reaches the database in another way.
     pub async fn node_at(&self, settings: PostgresSettings, env: Env) -> Invoicing {
-        open(Invoicing::postgres(settings), env, &self.store, self.invoicing.settings().clone()).await
+        open(
+            Invoicing::postgres(settings),
+            &self.metrics,
+            env,
+            &self.store,
+            self.invoicing.settings().clone(),
+        )
+        .await
     }
 
     /// From now on answers are not held against the description: the test stores rows that this version does not write.
@@ -328,8 +340,15 @@ impl Random for SeededRandom {
     }
 }
 
-async fn open(builder: Builder, env: Env, store: &Arc<dyn DocumentStore>, settings: Settings) -> Invoicing {
+async fn open(
+    builder: Builder,
+    metrics: &Recorder,
+    env: Env,
+    store: &Arc<dyn DocumentStore>,
+    settings: Settings,
+) -> Invoicing {
     builder
+        .metrics_recorder(Arc::new(metrics.clone()))
         .env(env)
         .document_store(Arc::clone(store))
         .settings(settings)

@@ -78,18 +78,18 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route 
     Route { method, path, endpoint }
 }
 
-/// The endpoint of a method and a path, and the path's parameters, still percent-encoded.
+/// The route of a method and a path, and the path's parameters, still percent-encoded.
 ///
 /// # Errors
 /// `not_found` and `method_not_allowed`.
 pub(super) fn find<'path>(
     method: &Method,
     path: &'path str,
-) -> Result<(Endpoint, Params<'static, 'path>), ApiError> {
+) -> Result<(&'static Route, Params<'static, 'path>), ApiError> {
     let found = ROUTER.at(path).map_err(|_| ApiError::NOT_FOUND)?;
     let method = if method == Method::HEAD { &Method::GET } else { method };
     match found.value.iter().find(|route| route.method == *method) {
-        Some(route) => Ok((route.endpoint, found.params)),
+        Some(route) => Ok((route, found.params)),
         None => Err(ApiError::MethodNotAllowed { allow: allowed_methods(found.value) }),
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     fn endpoint(method: &Method, path: &str) -> Option<Endpoint> {
-        find(method, path).ok().map(|(endpoint, _)| endpoint)
+        find(method, path).ok().map(|(route, _)| route.endpoint)
     }
 
     #[test]

@@ -27,6 +27,11 @@ use super::response::{ApiResult, RateLimit, ResponseContext, allowed, complete};
 use super::response_body::Body;
 use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
+use crate::Error;
+use crate::telemetry::{Limit, Metrics, Timer};
+
+/// The route of a request that has none.
+const UNMATCHED: &str = "unmatched";
 
 /// The API as a service. Cheap to clone, always ready, and never fails: every error is a response.
 ///
@@ -82,15 +87,21 @@ impl ApiService {
         let mut body = RequestBody::new(body);
         let request_id = request_id(&head.headers, || self.context.services.env.uuid());
         let (mut context, mut reservation) = (ResponseContext { request_id, rate_limit: None }, None);
+        let mut observed = Observed { timer: self.metrics().start(), route: UNMATCHED };
         let request = Arriving { connection, head: &head, body: &mut body };
-        let serving = self.serve(checked, request, &mut context.rate_limit, &mut reservation);
+        let serving =
+            self.serve(checked, request, &mut context.rate_limit, &mut reservation, &mut observed.route);
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await.unwrap_or(Err(ApiError::Panicked));
         let (result, reservation) = match reservation {
             Some(reservation) => (result, Some(reservation)),
             None => self.reserve_unknown(result, connection),
         };
-        self.respond(result, reservation, &context, head, body).await
+        self.respond(result, reservation, &context, &observed, head, body).await
+    }
+
+    fn metrics(&self) -> &Metrics {
+        self.context.services.env.metrics()
     }
 
     /// Ends the answers that their peers have not read in time.
@@ -104,12 +115,17 @@ impl ApiService {
         request: Arriving<'_, impl ReadableBody + Unpin>,
         rate_limit: &mut Option<RateLimit>,
         reservation: &mut Option<ByteReservation>,
+        pattern: &mut &'static str,
     ) -> ApiResult {
         checked?;
         let Arriving { connection, head, body } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
         // What needs no key comes first.
-        let route = match routes::find(&head.method, head.uri.path()) {
+        let route = routes::find(&head.method, head.uri.path()).map(|(route, params)| {
+            *pattern = route.path;
+            (route.endpoint, params)
+        });
+        let route = match route {
             Ok((Endpoint::FrozenDocument, _)) => {
                 return documents::download(context, head, connection, reservation).await;
             }
@@ -173,16 +189,37 @@ impl ApiService {
         result: ApiResult,
         reservation: Option<ByteReservation>,
         context: &ResponseContext,
+        observed: &Observed,
         head: Parts,
         body: RequestBody<impl ReadableBody + Unpin>,
     ) -> Response<Body> {
+        if let Some(limit) = result.as_ref().err().and_then(limit_of) {
+            self.metrics().limited(limit);
+        }
         // One that was too slow gets no more time. A body that has panicked may do so again.
         let reads_rest = !matches!(result, Err(ApiError::RequestTimeout | ApiError::Panicked));
         let response = result.unwrap_or_else(|error| {
             error.log(&head, &context.request_id);
             error.response()
         });
+        self.metrics().request(observed.route, &head.method, response.status(), observed.timer);
         Answer { response, reservation, reads_rest }.send(context, head, body).await
+    }
+}
+
+/// What is measured of a request.
+struct Observed {
+    timer: Timer,
+    /// The path of the route table.
+    route: &'static str,
+}
+
+/// The limit that an error is about.
+fn limit_of(error: &ApiError) -> Option<Limit> {
+    match error {
+        ApiError::QuotaUsedUp { .. } => Some(Limit::Quota),
+        ApiError::Overloaded | ApiError::Operation(Error::Overloaded) => Some(Limit::Overloaded),
+        _ => None,
     }
 }
 

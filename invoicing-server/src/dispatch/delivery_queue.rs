@@ -82,6 +82,8 @@ pub(super) async fn poll(context: &DispatchContext) -> Result<Polled, Error> {
             tracing::debug!(error = &error as &dyn std::error::Error, "the dispatcher's run cannot be noted");
         }
     }
+    #[cfg(feature = "metrics")]
+    super::measure::backlog(context, now).await;
     // Claiming what is being skipped is in vain.
     let skipping: HashSet<_> = noted.iter().filter(|noted| noted.skips).map(|noted| noted.webhook).collect();
     waiting.retain(|waiting| !skipping.contains(&waiting.webhook));
@@ -117,7 +119,10 @@ pub(super) async fn record(
         let recorded =
             context.store.write_service(async move |tx| record_batch(tx, &shared, &receivers).await);
         let error = match recorded.await {
-            Ok(recorded) => return recorded,
+            Ok(recorded) => {
+                super::measure::recorded(context.env.metrics(), &batch, &recorded);
+                return recorded;
+            }
             Err(error) => error,
         };
         let results = batch.len();

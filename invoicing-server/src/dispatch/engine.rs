@@ -116,6 +116,7 @@ impl<'a> Engine<'a> {
         self.recalling = recall(self.context).boxed().fuse();
         loop {
             self.context.heartbeat.beat(Instant::now());
+            self.context.env.metrics().turned(self.now(), self.attempts.len());
             self.take_new();
             if !self.is_stopping() {
                 self.start_poll();

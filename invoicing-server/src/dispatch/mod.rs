@@ -19,6 +19,7 @@ mod delivery_queue;
 mod engine;
 mod heartbeat;
 mod lane;
+mod measure;
 mod pace;
 mod receivers;
 mod record;

@@ -22,12 +22,18 @@ pub(super) struct BatchOutcome {
     /// When another attempt is due.
     pub(super) due: Vec<(WebhookId, Timestamp)>,
     pub(super) report: DispatchReport,
+    /// Attempts whose claim was gone.
+    pub(super) claims_lost: u64,
+    /// Webhooks that the batch has disabled.
+    pub(super) disabled: u64,
 }
 
 impl BatchOutcome {
     pub(super) fn add(&mut self, more: Self) {
         self.due.extend(more.due);
         self.report.add(more.report);
+        self.claims_lost += more.claims_lost;
+        self.disabled += more.disabled;
     }
 }
 
@@ -94,6 +100,7 @@ pub(super) async fn record_batch(
     let mut recording = Recording { tx, now, token, states, recorded: BatchOutcome::default() };
     recording.recorded.report.attempts = batch.attempts.len() as u64;
     let late = recording.end(&batch).await?;
+    recording.recorded.claims_lost = late.len() as u64;
     recording.count_failures(&ends(results, &late)).await?;
     recording.retry(&batch).await?;
     recording.skip(&batch).await?;
@@ -189,6 +196,7 @@ impl Recording<'_> {
         let skipping = Some(Skipping { reason: skipping::DISABLED, since: self.now });
         self.states.insert(webhook, WebhookState { failures, skipping });
         self.tx.notify(Notification::Webhook(webhook));
+        self.recorded.disabled += 1;
         Ok(())
     }
 

@@ -156,7 +156,9 @@ impl Sweeper {
         if swept.is_err() {
             tracing::warn!(?report, "sweep ended early");
         }
-        swept.map(|()| report)
+        swept?;
+        self.services.env.metrics().swept(self.services.env.now());
+        Ok(report)
     }
 
     async fn sweep_all(&self, progress: &mut Progress) -> Result<(), Error> {

@@ -101,6 +101,23 @@ struct DueRow {
     at: i64,
 }
 
+/// How many deliveries wait.
+#[cfg(feature = "metrics")]
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BacklogSize {
+    /// Up to 10,000.
+    pub(crate) pending: u32,
+    /// When the oldest of these was queued, without the time of its attempts.
+    pub(crate) oldest: Option<Timestamp>,
+}
+
+#[cfg(feature = "metrics")]
+#[derive(FromRow)]
+struct BacklogRow {
+    pending: i64,
+    oldest: Option<i64>,
+}
+
 #[derive(FromRow)]
 struct WaitingRow {
     webhook_id: Uuid,
@@ -157,6 +174,21 @@ impl AllDeliveries<'_> {
             from: row.from_at.map(Timestamp::from_millis),
         };
         Ok(rows.into_iter().map(waiting).collect())
+    }
+
+    /// How many deliveries wait, and since when.
+    #[cfg(feature = "metrics")]
+    pub(crate) async fn backlog_size(&mut self) -> Result<BacklogSize, Error> {
+        // A retry moves `due_at` by its gap (`RetryPolicy::GAPS_MS`). Bounded, as it is read with every poll.
+        const SIZE: &str = "
+            SELECT count(*) AS pending, min(queued_at) AS oldest FROM (
+                SELECT due_at - CASE attempts
+                    WHEN 0 THEN 0 WHEN 1 THEN 1000 ELSE 6000 + 30000 * (attempts - 2) END AS queued_at
+                FROM delivery WHERE status = 'pending' LIMIT 10000
+            ) waiting";
+        let row: BacklogRow = self.0.query(SIZE, &[]).fetch_one().await?;
+        let pending = u32::try_from(row.pending).unwrap_or(u32::MAX);
+        Ok(BacklogSize { pending, oldest: row.oldest.map(Timestamp::from_millis) })
     }
 
     /// Claims due deliveries of one webhook, in SQLite.

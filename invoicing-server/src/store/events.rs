@@ -80,6 +80,7 @@ async fn enqueue_event(
     let initial = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
     tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token));
+    tx.count_event(event.name());
     let (webhooks, states) = initial.columns();
     let InitialDeliveries { first, due_at, skipped_at, lease_until, .. } = &initial;
     let deliveries: [&dyn Cell; 8] = [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];

@@ -13,6 +13,7 @@ use super::notification::{Incoming, Notification, OnIncoming};
 use crate::Error;
 use crate::env::Env;
 use crate::queue::{Job, NewDelivery, Queue};
+use crate::telemetry::EventCounts;
 
 /// Row ids of deliveries that the sequence of PostgreSQL allocates at once: its increment.
 #[cfg(feature = "postgres")]
@@ -46,6 +47,8 @@ pub(crate) struct Tx {
     notifications: Vec<Notification>,
     /// Events recorded by the operation under way.
     events: u16,
+    /// Those of all its operations, by kind.
+    event_counts: EventCounts,
 }
 
 /// Deliveries that go to the dispatcher after the commit. Dropped before it, they free the room that is reserved for them.
@@ -73,6 +76,7 @@ pub(super) struct Savepoint {
     new_deliveries: usize,
     hooks: usize,
     notifications: usize,
+    event_counts: EventCounts,
 }
 
 impl Tx {
@@ -86,6 +90,7 @@ impl Tx {
             hooks: Vec::new(),
             notifications: Vec::new(),
             events: 0,
+            event_counts: EventCounts::default(),
         }
     }
 
@@ -157,6 +162,11 @@ impl Tx {
         EventId(self.env().uuid_at(stamp, self.events))
     }
 
+    /// Counts an event, once the transaction is committed.
+    pub(super) fn count_event(&mut self, kind: &str) {
+        self.event_counts.add(kind);
+    }
+
     /// Consecutive row ids for deliveries; the first of them. An event has fewer deliveries than a block has ids.
     pub(super) async fn delivery_ids(&mut self, deliveries: usize) -> Result<i64, Error> {
         let wanted = i64::try_from(deliveries).unwrap_or(i64::MAX);
@@ -178,6 +188,7 @@ impl Tx {
             new_deliveries: self.new_deliveries.waiting.len(),
             hooks: self.hooks.len(),
             notifications: self.notifications.len(),
+            event_counts: self.event_counts,
         }
     }
 
@@ -185,6 +196,7 @@ impl Tx {
     pub(super) fn undo_to(&mut self, mark: Savepoint) -> bool {
         self.hooks.truncate(mark.hooks);
         self.notifications.truncate(mark.notifications);
+        self.event_counts = mark.event_counts;
         self.new_deliveries.truncate(mark.new_deliveries);
         self.connection.roll_back_operation()
     }
@@ -192,6 +204,7 @@ impl Tx {
     /// Does what had to wait for the commit. What the other nodes are to be told, and the deliveries that are claimed for a
     /// run of the dispatcher that has ended.
     pub(super) fn committed(&mut self) -> (Vec<Notification>, Vec<Job>) {
+        self.context.env.metrics().events(std::mem::take(&mut self.event_counts));
         let mut notifications = std::mem::take(&mut self.notifications);
         if let Some(on_incoming) = self.context.on_incoming.get() {
             notifications.iter().copied().map(Incoming::Notification).for_each(on_incoming);

@@ -192,6 +192,7 @@ impl Run {
             self.check_events(company).await?;
         }
         same("the sweep's report", &(report.expired_quotes, report.overdue_invoices), &(expired, overdue))?;
+        self.pruned += report.pruned_attempts;
         same("pruned attempts", &report.pruned_attempts, &(pruned as u64))
     }
 
@@ -227,7 +228,21 @@ impl Run {
         for company in 0..self.sides.len() {
             self.check_end(company).await?;
         }
-        Ok(())
+        self.check_metrics().await
+    }
+
+    /// What was measured is what happened.
+    async fn check_metrics(&self) -> Verdict {
+        const ATTEMPTS: &str = "invoicing_webhook_attempts_total";
+        let metrics = &self.world.metrics;
+        let kept = u64::try_from(self.world.count("SELECT count(*) FROM attempt").await).map_err(text)?;
+        let all = self.pruned + kept;
+        let outcomes =
+            ["delivered", "retried", "failed"].map(|end| metrics.sum_with(ATTEMPTS, "outcome", end));
+        same("attempts by outcome", &outcomes.iter().sum::<u64>(), &all)?;
+        same("attempts by reason", &metrics.sum(ATTEMPTS), &all)?;
+        let events = u64::try_from(self.world.count("SELECT count(*) FROM event").await).map_err(text)?;
+        same("events", &metrics.sum("invoicing_events_total"), &events)
     }
 
     async fn check_end(&mut self, company: usize) -> Verdict {

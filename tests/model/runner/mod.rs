@@ -63,6 +63,8 @@ pub(crate) struct Run {
     receivers: Vec<Receiver>,
     serial: bool,
     now: Millis,
+    /// Attempts that sweeps have deleted.
+    pruned: u64,
 }
 
 /// Runs a case to its end.
@@ -102,7 +104,7 @@ impl Run {
         for _ in 0..3 {
             receivers.push(Receiver::start().await);
         }
-        Ok(Self { world, sides, links: Vec::new(), receivers, serial: script.serial, now })
+        Ok(Self { world, sides, links: Vec::new(), receivers, serial: script.serial, now, pruned: 0 })
     }
 
     async fn step(&mut self, step: &Step) -> Verdict {

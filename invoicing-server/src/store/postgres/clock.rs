@@ -26,6 +26,7 @@ impl Shared {
         let after = env.now().as_millis();
         // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
+        env.metrics().clock_was_off(off);
         if off.abs() >= GRAIN_MS && env.correct(off) {
             tracing::info!(milliseconds = off, "clock corrected by the database's");
         }

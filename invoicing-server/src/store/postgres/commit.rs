@@ -37,7 +37,12 @@ pub(super) async fn commit_in_time(shared: &Arc<Shared>, begun: Begun) -> Result
 
 async fn commit(shared: &Shared, mut begun: Begun) -> Result<Option<Session>, Failure> {
     let committed = match begun.tx.connection() {
-        Connection::Postgres(session, _) => session.commit().await,
+        Connection::Postgres(session, _) => {
+            let timer = shared.context.env.metrics().start();
+            let committed = session.commit().await;
+            shared.context.env.metrics().committed(timer);
+            committed
+        }
         Connection::SqliteWriter(..) | Connection::SqliteReader(_) => Ok(()),
     };
     if let Err(error) = committed

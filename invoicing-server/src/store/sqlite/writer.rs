@@ -107,7 +107,12 @@ async fn run_group(
     let outcome = match run_operations(tx, group, queued, &mut kept).await {
         Err(error) => Err(error),
         Ok(()) if kept.is_empty() => control(tx, "ROLLBACK").await,
-        Ok(()) => control(tx, "COMMIT").await,
+        Ok(()) => {
+            let timer = tx.env().metrics().start();
+            let committed = control(tx, "COMMIT").await;
+            tx.env().metrics().committed(timer);
+            committed
+        }
     };
     match outcome {
         Ok(()) => {

@@ -1,0 +1,31 @@
+//! What the service measures. It goes to a recorder of the crate `metrics`, which the host installs.
+//!
+//! The names and labels are in [`names`], and in the table of OPERATIONS.md. Each handle is registered once and kept, so that a
+//! measurement costs no allocation. Without the feature `metrics` all of this is empty.
+
+#[cfg(any(feature = "metrics", test))]
+mod names;
+#[cfg(not(feature = "metrics"))]
+mod nothing;
+#[cfg(feature = "metrics")]
+mod recording;
+
+#[cfg(not(feature = "metrics"))]
+pub(crate) use nothing::{EventCounts, Metrics, Timer};
+#[cfg(feature = "metrics")]
+pub(crate) use recording::{EventCounts, Metrics, Timer};
+
+/// How an attempt went on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AttemptEnd {
+    Delivered,
+    Retried,
+    Failed,
+}
+
+/// Why a request was refused without being served.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Limit {
+    Quota,
+    Overloaded,
+}

@@ -1,0 +1,55 @@
+//! Without the feature `metrics`: the same calls, which do nothing.
+
+#![expect(clippy::unused_self, reason = "the calls are those of the other form")]
+
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+use invoicing_core::{AttemptOutcome, Timestamp};
+
+use super::{AttemptEnd, Limit};
+
+/// See [`super`].
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Metrics;
+
+/// Measures how long something takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timer;
+
+/// Events recorded by a transaction, by kind.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct EventCounts;
+
+impl EventCounts {
+    pub(crate) fn add(&mut self, _kind: &str) {}
+}
+
+impl Metrics {
+    pub(crate) fn start(&self) -> Timer {
+        Timer
+    }
+
+    pub(crate) fn request(&self, _route: &str, _method: &Method, _status: StatusCode, _timer: Timer) {}
+
+    pub(crate) fn limited(&self, _limit: Limit) {}
+
+    pub(crate) fn committed(&self, _timer: Timer) {}
+
+    pub(crate) fn events(&self, _counts: EventCounts) {}
+
+    pub(crate) fn attempt(&self, _outcome: AttemptOutcome, _end: AttemptEnd, _duration: Duration) {}
+
+    pub(crate) fn delivered_after(&self, _delay_ms: i64) {}
+
+    pub(crate) fn claims_lost(&self, _count: u64) {}
+
+    pub(crate) fn webhooks_disabled(&self, _count: u64) {}
+
+    pub(crate) fn turned(&self, _now: Timestamp, _attempts: usize) {}
+
+    pub(crate) fn swept(&self, _now: Timestamp) {}
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn clock_was_off(&self, _millis: i64) {}
+}

@@ -1,0 +1,175 @@
+//! The metrics: those that OPERATIONS.md lists, with labels of closed sets, and values that are what happened.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use bytes::Bytes;
+use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
+use serde_json::json;
+
+use crate::support::{emit, hook};
+
+const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
+const PENDING: &str = "invoicing_deliveries_pending";
+const OLDEST: &str = "invoicing_deliveries_oldest_seconds";
+
+/// Rows of the tables of metrics: name, kind, labels, meaning.
+fn documented() -> Vec<[&'static str; 4]> {
+    let rows = OPERATIONS
+        .lines()
+        .filter(|line| ["| `invoicing_", "| `http_server_"].iter().any(|begin| line.starts_with(begin)));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
+        [cells[0].trim_matches('`'), cells[1], cells[2], cells[3]]
+    })
+    .collect()
+}
+
+/// Attempts of each kind, requests of each kind, refusals, a sweep.
+async fn live(world: &World) {
+    let receivers = [Receiver::start().await, Receiver::start().await];
+    receivers[1].reply_always(Reply::status(404));
+    for receiver in &receivers {
+        hook(world, &receiver.url).await;
+    }
+    hook(world, "http://127.0.0.1:8/hook").await;
+    emit(world, 3).await;
+    for gap in [0, 1_200, 5_600] {
+        world.advance(Duration::from_millis(gap));
+        world.dispatch().await;
+    }
+    for path in ["/api/v1/quotes?limit=2", "/api/v1/quotes?limit=x", "/api/v1/nothing"] {
+        world.get(path).await;
+    }
+    world.call("GET", "/api/v1/quotes", None, &[], Bytes::new()).await;
+    world.send("POST", "/api/v1/clients", &json!({ "name": "Measured" })).await;
+    while world.get("/api/v1/clients").await.status != 429 {}
+    world.accepted().await;
+    world.invoicing.sweep().await.unwrap();
+}
+
+#[on_each_database]
+async fn every_metric_that_is_listed_is_recorded_and_no_other() {
+    let world = World::new().await;
+    live(&world).await;
+    let listed: BTreeMap<String, (&str, String)> = documented()
+        .into_iter()
+        .map(|[name, kind, _, meaning]| (name.to_owned(), (kind, meaning.to_owned())))
+        .collect();
+    assert_eq!(world.metrics.described(), listed);
+    let name = |key: &str| key.split('{').next().unwrap_or_default().to_owned();
+    let recorded: BTreeSet<String> = world.metrics.all().iter().map(|(key, _)| name(key)).collect();
+    let of_a_server = "invoicing_clock_offset_seconds";
+    for name in listed.keys() {
+        let is_recorded = recorded.contains(name);
+        assert!(is_recorded || (name == of_a_server && world.database() == Database::Sqlite), "{name}");
+    }
+    assert!(recorded.iter().all(|name| listed.contains_key(name)), "{recorded:?}");
+}
+
+#[on_each_database]
+async fn labels_are_those_that_are_listed_and_name_no_company_and_no_receiver() {
+    let world = World::new().await;
+    live(&world).await;
+    let labels: BTreeMap<&str, &str> =
+        documented().into_iter().map(|[name, _, labels, _]| (name, labels)).collect();
+    for (key, _) in world.metrics.all() {
+        let (name, pairs) = key.split_once('{').unwrap_or((&key, ""));
+        let names = pairs.trim_end_matches('}').split("\",").filter(|pair| !pair.is_empty());
+        let names: Vec<String> =
+            names.map(|pair| format!("`{}`", pair.split('=').next().unwrap_or_default())).collect();
+        assert_eq!(names.join(", "), labels[name], "{key}");
+        let company = world.company.id().to_string();
+        for private in [&*company, &world.key, "127.0.0.1", "hook", "Martin", "Measured"] {
+            assert!(!pairs.contains(private), "{private} in {key}");
+        }
+    }
+}
+
+#[on_each_database]
+async fn requests_and_attempts_are_counted_by_what_became_of_them() {
+    let world = World::new().await;
+    live(&world).await;
+    let requests = |route: &str, method: &str, status: u16| {
+        let labels = format!("route=\"{route}\",method=\"{method}\",status=\"{status}\"");
+        world.metrics.count(&format!("http_server_request_duration_seconds{{{labels}}}"))
+    };
+    assert_eq!(requests("/api/v1/quotes", "GET", 200), 1);
+    assert_eq!(requests("/api/v1/quotes", "GET", 400), 1);
+    assert_eq!(requests("/api/v1/quotes", "GET", 401), 1);
+    assert_eq!(requests("unmatched", "GET", 404), 1);
+    assert_eq!(requests("/api/v1/clients", "POST", 201), 1);
+    assert_eq!(requests("/api/v1/clients", "GET", 429), 1);
+    assert_eq!(world.metrics.count("invoicing_requests_limited_total{limit=\"quota\"}"), 1);
+    assert_eq!(world.metrics.count("invoicing_requests_limited_total{limit=\"overloaded\"}"), 0);
+    let attempts = |outcome: &str, reason: &str| {
+        let labels = format!("outcome=\"{outcome}\",reason=\"{reason}\"");
+        world.metrics.count(&format!("invoicing_webhook_attempts_total{{{labels}}}"))
+    };
+    assert_eq!([attempts("delivered", "2xx"), attempts("failed", "4xx")], [3, 3]);
+    assert_eq!([attempts("retried", "network"), attempts("failed", "network")], [6, 3]);
+    assert_eq!(world.metrics.count("invoicing_webhook_delay_seconds"), 3);
+    let all = world.count("SELECT count(*) FROM attempt").await;
+    assert_eq!(world.metrics.sum("invoicing_webhook_attempts_total").to_string(), all.to_string());
+}
+
+#[on_each_database]
+async fn a_refused_operation_counts_no_event() {
+    let world = World::new().await;
+    let quote = world.accepted().await.summary.id;
+    let count = |kind: &str| world.metrics.count(&format!("invoicing_events_total{{kind=\"{kind}\"}}"));
+    assert_eq!([count("quote.created"), count("quote.accepted")], [1, 1]);
+    world.company.quotes().accept(quote).await.unwrap_err();
+    world.company.invoices().convert(quote).await.unwrap();
+    world.company.invoices().convert(quote).await.unwrap_err();
+    assert_eq!([count("quote.accepted"), count("invoice.created")], [1, 1]);
+}
+
+#[on_each_database]
+async fn the_age_of_the_oldest_delivery_grows_while_its_receiver_is_down_and_returns_to_zero() {
+    let world = World::with(|settings| settings.dispatch.max_attempts = 10).await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(500));
+    hook(&world, &receiver.url).await;
+    emit(&world, 1).await;
+    let mut ages = Vec::new();
+    for gap in [0, 1_200, 5_600, 33_100, 33_100] {
+        world.advance(Duration::from_millis(gap));
+        world.dispatch().await;
+        assert_eq!(world.metrics.count(PENDING), 1);
+        ages.push(world.metrics.value(OLDEST));
+    }
+    assert!(ages.is_sorted_by(|age, next| age < next), "{ages:?}");
+    assert!(ages[0] < 0.1 && (60.0..73.1).contains(&ages[4]), "{ages:?}");
+    receiver.reply_always(Reply::status(200));
+    world.advance(Duration::from_millis(33_100));
+    world.dispatch().await;
+    world.dispatch().await;
+    assert_eq!([world.metrics.count(PENDING), world.metrics.count(OLDEST)], [0, 0]);
+}
+
+#[on_each_database]
+async fn a_replay_of_old_events_begins_to_wait_anew() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    let id = hook(&world, &receiver.url).await.webhook.id;
+    world.company.webhooks().disable(id).await.unwrap();
+    emit(&world, 2).await;
+    world.advance(Duration::from_hours(50));
+    assert_eq!(world.company.webhooks().enable_and_replay(id, None).await.unwrap(), 2);
+    world.dispatch().await;
+    assert_eq!([world.metrics.count(PENDING), world.metrics.count(OLDEST)], [2, 0]);
+    assert_eq!(world.metrics.sum_with("invoicing_webhook_attempts_total", "outcome", "delivered"), 2);
+}
+
+#[on_each_database]
+async fn webhooks_that_are_disabled_after_failures_are_counted() {
+    let world = World::new().await;
+    let receiver = Receiver::start().await;
+    receiver.reply_always(Reply::status(410));
+    hook(&world, &receiver.url).await;
+    assert_eq!(world.metrics.count("invoicing_webhooks_disabled_total"), 0);
+    emit(&world, 10).await;
+    world.dispatch().await;
+    assert_eq!(world.metrics.count("invoicing_webhooks_disabled_total"), 1);
+}

@@ -1,0 +1,3 @@
+//! What a host can see of a running service.
+
+mod metrics;
