@@ -21,7 +21,7 @@ async function shows(page, text) {
   while (!(await page.locator("main").innerText()).includes(text)) {
     if (Date.now() > limit) throw new Error(`${page.url()} does not show ${text}: ${await page.locator("main").innerText()}`);
     await page.waitForTimeout(300);
-    await page.goto(page.url());
+    await page.reload();
   }
 }
 
