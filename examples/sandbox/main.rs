@@ -114,7 +114,8 @@ async fn run(args: Args) -> Result<(), Failure> {
     drop(turn);
     let seed = args.seed.unwrap_or_else(|| fastrand::u64(..));
     let company = credentials.companies[0].id;
-    let (door, docs_url) = (Door::new(&base_url, company), format!("{base_url}/api/v1/docs"));
+    let (door, docs_url) =
+        (Door::new(invoicing.env(), &base_url, company), format!("{base_url}/api/v1/docs"));
     let console_url = door.link();
     tracing::info!(base_url, docs = docs_url, console = console_url, db = home.shown(), seed, "ready");
     let settings = ConsoleSettings::at(&base_url).theme(Theme::default().name("Sandbox"));

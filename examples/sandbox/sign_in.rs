@@ -7,8 +7,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{Response, StatusCode, header};
 use invoicing_core::CompanyId;
-use invoicing_server::{Role, Session, SignInDecision};
-use uuid::Uuid;
+use invoicing_server::{Env, Role, Session, SignInDecision};
 
 /// The field of the query with the token of a link.
 const FIELD: &str = "signIn";
@@ -16,6 +15,7 @@ const FIELD: &str = "signIn";
 /// The door of the console. Cheap to clone; all clones are one.
 #[derive(Clone)]
 pub(crate) struct Door {
+    env: Env,
     base_url: String,
     company: CompanyId,
     /// Browsers send the cookies of one port to all others, so the name holds the port.
@@ -30,10 +30,11 @@ struct State {
 }
 
 impl Door {
-    pub(crate) fn new(base_url: &str, company: CompanyId) -> Self {
+    pub(crate) fn new(env: &Env, base_url: &str, company: CompanyId) -> Self {
         let port = base_url.rsplit(':').next().unwrap_or_default();
-        let state = State { link: token(), sessions: HashSet::new() };
+        let state = State { link: token(env), sessions: HashSet::new() };
         Self {
+            env: env.clone(),
             base_url: base_url.to_owned(),
             company,
             cookie: format!("sandbox-{port}"),
@@ -56,9 +57,9 @@ impl Door {
         if given(request) != Some(&state.link) {
             return SignInDecision::Answer(Box::new(closed()));
         }
-        let session = token();
+        let session = token(&self.env);
         state.sessions.insert(session.clone());
-        state.link = token();
+        state.link = token(&self.env);
         // For a second browser, such as that of a phone.
         tracing::info!(console = self.address(&state.link), "signed in; the next link");
         SignInDecision::Answer(Box::new(self.opened(&session)))
@@ -94,8 +95,8 @@ impl Door {
     }
 }
 
-fn token() -> String {
-    Uuid::new_v4().simple().to_string()
+fn token(env: &Env) -> String {
+    format!("{:032x}", u128::from_le_bytes(env.bytes()))
 }
 
 /// The token in the query.

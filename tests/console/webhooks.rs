@@ -39,7 +39,12 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
     assert_eq!(sent.status, StatusCode::SEE_OTHER);
     let test = sent.location().split('#').next().unwrap().to_owned();
     let waiting = browser.get(&test).await.html;
-    assert!(waiting.contains("Under way.") && waiting.contains("http-equiv=\"refresh\""), "{waiting}");
+    assert!(
+        waiting.contains("Under way.")
+            && waiting.contains("data-refresh=\"2\"")
+            && waiting.contains("Look again"),
+        "{waiting}"
+    );
     dispatch_to_the_end(&world).await;
     let failed = browser.get(&test).await.html;
     assert!(

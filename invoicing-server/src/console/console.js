@@ -1,4 +1,4 @@
-// Copies a secret. The pages work without this script.
+// The pages work without this script. It copies secrets.
 for (const button of document.querySelectorAll("[data-copy]")) {
   if (!navigator.clipboard) continue;
   button.hidden = false;
@@ -7,6 +7,9 @@ for (const button of document.querySelectorAll("[data-copy]")) {
     button.textContent = button.dataset.done;
   });
 }
+// Looks again where something is under way.
+const { refresh } = document.getElementById("content").dataset;
+if (refresh) setTimeout(() => location.reload(), refresh * 1000);
 const errors = document.querySelector(".notice.error");
 if (errors) {
   errors.tabIndex = -1;

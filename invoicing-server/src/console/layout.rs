@@ -60,7 +60,6 @@ impl Frame<'_> {
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
                     meta name="robots" content="noindex";
-                    @if let Some(seconds) = content.refresh { meta http-equiv="refresh" content=(seconds); }
                     title { (content.title) " · " (self.theme.name) }
                     link rel="icon" href=(self.asset(&self.icon().name));
                     link rel="stylesheet" href=(self.asset(&self.assets.style.name));
@@ -79,7 +78,7 @@ impl Frame<'_> {
                         }
                     }
                     @if self.signed_in.is_some() { (self.chapters(content.chapter)) }
-                    main #content tabindex="-1" { (content.body) }
+                    main #content tabindex="-1" data-refresh=[content.refresh] { (content.body) }
                 }
             }
         }

@@ -226,7 +226,8 @@ mod tests {
 
     fn assert_says_all(input: &DocumentInput<'_>) {
         let paper = Paper::of(*input);
-        let html: String = (0..paper.parts()).map(|part| paper.part(part).unwrap().into_string()).collect();
+        let html: String =
+            (0..paper.parts()).map(|part| paper.part(part).expect("texts").into_string()).collect();
         let text = text_of(&html);
         for drawn in drawn(input) {
             assert!(text.contains(&narrowed(&drawn)), "{drawn:?} is not in {text}");

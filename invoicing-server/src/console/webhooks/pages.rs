@@ -160,6 +160,13 @@ fn outcome(request: &PageRequest<'_>, test: &DeliveryDetail) -> Markup {
     html! {
         h2 #test { (request.pick("Test", "Test")) }
         (notice(kind, &html! { p { span class={ "state " (class) } { (state) } } }))
+        @if delivery.status == DeliveryStatus::Pending {
+            p {
+                a href=(request.link(format!("/webhooks/{}?test={}", delivery.webhook, delivery.event))) {
+                    (request.pick("Look again", "Actualiser"))
+                }
+            }
+        }
         (attempts(request, test))
         p { a href=(request.link(address)) { (request.pick("What was sent", "Ce qui a été envoyé")) } }
     }
