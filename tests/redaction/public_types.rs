@@ -32,6 +32,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Logo",
     "Session",
     "SignInDecision",
+    "Site",
     "Theme",
     // Closed sets, counts and clocks.
     "Action",

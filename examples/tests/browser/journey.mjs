@@ -18,8 +18,9 @@ const url = `http://127.0.0.1:${server.address().port}/hook`;
 
 /** Loads the page again until it shows a text, as a person without a script would. */
 async function shows(page, wanted) {
+  const shown = (text) => (wanted instanceof RegExp ? wanted.test(text) : text.includes(wanted));
   const limit = Date.now() + 30_000;
-  while (!(await page.locator("main").innerText()).includes(wanted)) {
+  while (!shown(await page.locator("main").innerText())) {
     if (Date.now() > limit) throw new Error(`${page.url()} does not show ${wanted}: ${await page.locator("main").innerText()}`);
     await page.waitForTimeout(300);
     await page.reload();
@@ -91,10 +92,11 @@ step("the receiver is mended, and the test arrived");
 await page.getByRole("link", { name: /deliveries/i }).first().click();
 await page.getByRole("link", { name: /failed/i }).first().click();
 await page.getByRole("button", { name: "Count them" }).click();
-await shows(page, "1 delivery has failed");
+// The first test has failed too, unless one of its attempts came late.
+await shows(page, /[12] deliver(y has|ies have) failed/);
 if (script) await axe(page, "how many are sent again");
 await picture(page, `how-many${script ? "" : "-without-script"}`);
-await page.getByRole("button", { name: "Send again: 1" }).click();
+await page.getByRole("button", { name: /^Send again/ }).click();
 await page.goto(`${webhook}/deliveries?status=delivered&kind=quote.signed`);
 await shows(page, "quote.signed");
 const arrived = receiver.received.filter(({ event, status }) => event === "quote.signed" && status === 204);

@@ -1,6 +1,7 @@
 //! Who is signed in: the host says so for each request, and what they may do.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
@@ -53,7 +54,7 @@ where
 }
 
 /// Whether a request may see the console.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum SignInDecision {
     /// It may, as this session says.
@@ -64,6 +65,18 @@ pub enum SignInDecision {
     Forbidden,
     /// The host answers itself: with a cookie of its own, a sign-in page, or a challenge such as `WWW-Authenticate`.
     Answer(Box<Response<Bytes>>),
+}
+
+/// Without the headers of the host's own answer, which may set a cookie.
+impl fmt::Debug for SignInDecision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Granted(session) => f.debug_tuple("Granted").field(session).finish(),
+            Self::Redirect(address) => f.debug_tuple("Redirect").field(address).finish(),
+            Self::Forbidden => f.write_str("Forbidden"),
+            Self::Answer(response) => f.debug_tuple("Answer").field(&response.status()).finish(),
+        }
+    }
 }
 
 /// Who is signed in.
