@@ -45,6 +45,7 @@ impl Records {
         world.company.keys().revoke(revoked.record.id).await.unwrap();
 
         let paths = [
+            ("refusal", format!("{open}/decline")),
             ("open", open),
             ("long", long),
             ("signed", signed),

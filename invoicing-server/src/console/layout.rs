@@ -145,7 +145,7 @@ pub(super) fn revealed(language: Language, id: &str, summary: &str, text: &str) 
         details.secret {
             summary { (summary) }
             code #(id) { (text) }
-            button.copy type="button" hidden data-copy=(id) data-done=(language.pick("Copied", "Copié")) {
+            button.copy.plain type="button" hidden data-copy=(id) data-done=(language.pick("Copied", "Copié")) {
                 (language.pick("Copy", "Copier"))
             }
         }

@@ -22,6 +22,11 @@ impl Entry {
         let (english, french) = texts(action);
         let what = language.pick(english, french).to_owned();
         match action {
+            HistoryAction::QuoteDeclined => {
+                let (number, reason) = detail.split_once(": ").unwrap_or((&detail, ""));
+                let more = Some(reason.to_owned()).filter(|reason| !reason.is_empty());
+                Self { what, more, name: Some(number.to_owned()) }
+            }
             HistoryAction::WebhookRotated => Self { what, more: overlap(language, &detail), name: None },
             action if says_more(action) => Self { what, more: Some(detail), name: None },
             _ => Self { what, more: None, name: Some(detail).filter(|name| !name.is_empty()) },
@@ -123,6 +128,24 @@ mod tests {
             all.sort_unstable();
             assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
         }
+    }
+
+    #[test]
+    fn a_refusal_has_the_number_apart_from_the_reason() {
+        let of = |detail: &str| {
+            let record = HistoryRecord {
+                number: 1,
+                at: invoicing_core::Timestamp::EARLIEST,
+                actor: "signing link".to_owned(),
+                action: HistoryAction::QuoteDeclined.into(),
+                subject: uuid::Uuid::nil(),
+                detail: detail.to_owned(),
+            };
+            let entry = Entry::of(Language::English, &record);
+            (entry.name.unwrap(), entry.more)
+        };
+        assert_eq!(of("DEV-2026-0001: no: yes"), ("DEV-2026-0001".to_owned(), Some("no: yes".to_owned())));
+        assert_eq!(of("DEV-2026-0001"), ("DEV-2026-0001".to_owned(), None));
     }
 
     #[test]

@@ -100,14 +100,14 @@ fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
     let figures = Figures::new(request.language, &quote.currency);
     html! {
         tr {
-            td data-name=(request.pick("Number", "Numéro")) {
+            td.short data-name=(request.pick("Number", "Numéro")) {
                 a href=(request.link(format!("/quotes/{}", quote.id))) { (quote.number) }
             }
             td data-name=(request.pick("Client", "Client")) { (shortened(&quote.client_name)) }
             td data-name=(request.pick("State", "État")) { (words::state(request.language, quote)) }
             td.figure data-name=(request.pick("Total incl. VAT", "Total TTC")) { (figures.amount(quote.total_ttc.get())) }
-            td data-name=(request.pick("Created", "Créé")) { (request.clock().show_day(quote.created_at)) }
-            td data-name=(request.pick("Valid until", "Valable jusqu’au")) {
+            td.short data-name=(request.pick("Created", "Créé")) { (request.clock().show_day(quote.created_at)) }
+            td.short data-name=(request.pick("Valid until", "Valable jusqu’au")) {
                 @match quote.valid_until {
                     Some(day) => (request.clock().date(day)),
                     None => span.soft { "–" },
