@@ -12,7 +12,7 @@
 #                change, so all of these share one copy in <backup>/documents.
 # <backup file>  one of these files.
 #
-# Needs sqlite3 (3.27 or later), or pg_dump and pg_restore of the server's version; and sha256sum.
+# Needs sqlite3 (3.38 or later), or pg_dump and pg_restore of the server's version; and sha256sum.
 set -eu
 umask 077
 export LC_ALL=C
@@ -96,13 +96,12 @@ save() {
     database=$1 documents=$2 backup=$3
     mkdir -p "$backup"
     name=$backup/$(date -u +%Y%m%dT%H%M%SZ)
-    part=$name.part
     # The database first: what it refers to is stored by now, and is never deleted.
     if is_postgres "$database"; then
-        file=$name.dump
+        file=$name.dump part=$name.part.dump
         pg_dump --format=custom --no-owner --no-privileges --file="$part" "$database"
     else
-        file=$name.db
+        file=$name.db part=$name.part.db
         [ -f "$database" ] || fail "there is no database $database"
         # A snapshot, which writers do not delay. `.backup` begins again with each change of another process.
         sqlite3 -readonly "$database" "VACUUM INTO '$(printf %s "$part" | sed "s/'/''/g")'"
@@ -110,29 +109,36 @@ save() {
     [ ! -e "$file" ] || fail "$file exists"
     if [ "$documents" != - ]; then
         copy_documents "$documents" "$backup/documents"
+        check "$part" "$backup/documents"
     fi
     # It gets its name last: a backup file has all of its documents.
     sync
     mv "$part" "$file"
     sync
-    if [ "$documents" != - ]; then
-        check "$file" "$backup/documents"
-    fi
     printf '%s\n' "$file"
 }
 
 restore() {
     file=$1 database=$2 documents=$3
     [ -f "$file" ] || fail "there is no backup file $file"
+    case $file in
+    *.db)
+        for there in "$database" "$database-wal" "$database-journal"; do
+            [ ! -e "$there" ] || fail "$there exists"
+        done
+        ;;
+    esac
     if [ "$documents" != - ]; then
         copy_documents "$(dirname "$file")/documents" "$documents"
         check "$file" "$documents"
     fi
     case $file in
     *.db)
-        [ ! -e "$database" ] && [ ! -e "$database-wal" ] || fail "$database exists"
-        cp "$file" "$database"
-        sqlite3 -readonly "$database" 'PRAGMA integrity_check' | grep -qx ok || fail "$database is damaged"
+        part=$database.part
+        cp "$file" "$part"
+        sqlite3 -readonly "$part" 'PRAGMA integrity_check' | grep -qx ok || fail "$file is damaged"
+        sync
+        mv "$part" "$database"
         ;;
     *.dump)
         # All or nothing, into an empty database.

@@ -80,6 +80,12 @@ impl Env {
         &self.metrics
     }
 
+    /// By how many milliseconds the clock is corrected.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn correction(&self) -> i64 {
+        self.correction.load(Ordering::Relaxed)
+    }
+
     /// Corrects the clock by so many milliseconds, if it follows the database; whether it does.
     #[cfg(feature = "postgres")]
     pub(crate) fn correct(&self, millis: i64) -> bool {

@@ -34,6 +34,11 @@ fn ten_alerts_have_an_expression_of_documented_metrics_a_meaning_and_a_remedy() 
     let mut used = 0;
     for alert in &alerts {
         assert!(alert.len() == 4 && alert.iter().all(|cell| !cell.is_empty()), "{alert:?}");
+        // A gauge that was never set has no series, and an expression without a series never fires.
+        if let Some((_, since)) = alert[1].split_once("time() - max(") {
+            let gauge = since.split(')').next().expect("a name");
+            assert!(alert[1].contains(&format!("absent({gauge})")), "{}", alert[0]);
+        }
         for metric in named(alert[1]) {
             assert!(metrics.contains(metric), "{}: {metric} is not documented", alert[0]);
             used += 1;

@@ -165,6 +165,7 @@ impl Metrics {
         });
         self.claims_lost(0);
         self.webhooks_disabled(0);
+        self.0.attempts.handle(&self.0, &["failed", "unsendable"]).increment(0);
         for limit in [Limit::Quota, Limit::Overloaded] {
             self.0.limited.handle(&self.0, &[limit.label()]).increment(0);
         }

@@ -25,14 +25,16 @@ impl Postgres {
             Some(mut connection) => ask(&mut connection).await.ok().map(|answer| (answer, connection)),
             None => None,
         };
+        // One that leads to a standby is made anew, as the address may lead elsewhere by then.
+        let keep = |answer: &Answer, connection| answer.1.then_some(connection);
         let (found, takes_changes) = if let Some((answer, connection)) = answer {
-            *kept = Some(connection);
+            *kept = keep(&answer, connection);
             answer
         } else {
             match self.shared.options.connect().await {
                 Ok(mut connection) => {
                     let answer = ask(&mut connection).await?;
-                    *kept = Some(connection);
+                    *kept = keep(&answer, connection);
                     answer
                 }
                 // It may accept no more connections.

@@ -26,7 +26,8 @@ impl Shared {
         let after = env.now().as_millis();
         // The server answered between the two instants; a time between them needs no correction.
         let off = if there < before { there - before } else { (there - after).max(0) };
-        env.metrics().clock_was_off(off);
+        // That of the machine, and not what is left of it after earlier corrections.
+        env.metrics().clock_was_off(env.correction() + off);
         if off.abs() >= GRAIN_MS && env.correct(off) {
             tracing::info!(milliseconds = off, "clock corrected by the database's");
         }
