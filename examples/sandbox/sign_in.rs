@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Response, StatusCode, header};
+use http::{Method, Response, StatusCode, header};
 use invoicing_core::CompanyId;
 use invoicing_server::{Env, Role, Session, SignInDecision};
 
@@ -54,7 +54,7 @@ impl Door {
         if session {
             return SignInDecision::Granted(Session::new(self.company, "Sandbox", Role::Full));
         }
-        if given(request) != Some(&state.link) {
+        if request.method != Method::GET || given(request) != Some(&state.link) {
             return SignInDecision::Answer(Box::new(closed()));
         }
         let session = token(&self.env);

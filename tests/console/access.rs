@@ -181,6 +181,13 @@ async fn a_role_sees_everything_and_does_what_it_includes() {
         let expected = if path.ends_with("/test") { StatusCode::SEE_OTHER } else { StatusCode::FORBIDDEN };
         assert_eq!(tester.post(&path, &fields).await.status, expected, "{path}");
     }
+
+    // Sending again is a permission of its own.
+    let manager = Role::Actions(BTreeSet::from([Action::ManageWebhooks]));
+    let manager = Browser::of(&world.invoicing, world.company.id(), manager);
+    let enable = format!("/webhooks/{}/enable", records.webhook);
+    assert_eq!(manager.post(&enable, &[("replay", "1")]).await.status, StatusCode::FORBIDDEN);
+    assert_eq!(manager.post(&enable, &[]).await.status, StatusCode::SEE_OTHER);
 }
 
 #[on_each_database]

@@ -77,6 +77,9 @@ async fn a_webhook_is_registered_tested_mended_rotated_and_removed() {
     let new_secret = rotated.between("<code id=\"secret\">", "</code>");
     assert_ne!(new_secret, secret);
     assert!(browser.get(&page).await.html.contains("/end-overlap\""));
+    // The page was loaded again: the receiver's secret goes on.
+    let again = browser.post(&format!("{page}/rotate"), &[("overlap", "24")]).await;
+    assert_eq!(again.status, StatusCode::CONFLICT);
     browser.post(&format!("{page}/end-overlap"), &[]).await;
     assert!(!browser.get(&page).await.html.contains("/end-overlap\""));
 

@@ -9,7 +9,8 @@ for (const button of document.querySelectorAll("[data-copy]")) {
 }
 // Looks again where something is under way.
 const { refresh } = document.getElementById("content").dataset;
-if (refresh) setTimeout(() => location.reload(), refresh * 1000);
+const isTyping = () => document.activeElement?.closest("form");
+if (refresh) setTimeout(() => isTyping() || location.reload(), refresh * 1000);
 const errors = document.querySelector(".notice.error");
 if (errors) {
   errors.tabIndex = -1;

@@ -5,6 +5,9 @@ use http::{HeaderMap, header};
 
 use crate::api::error::ApiError;
 
+/// Fields that are read.
+const MOST_FIELDS: usize = 100;
+
 /// The fields of a form or of a query. Unknown ones are ignored, as browsers and extensions add their own.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Form(Vec<(String, String)>);
@@ -27,7 +30,13 @@ impl Form {
     }
 
     fn parse(bytes: &[u8]) -> Self {
-        Self(form_urlencoded::parse(bytes).into_owned().collect())
+        // No form has as many. A field takes more memory than its bytes.
+        Self(
+            form_urlencoded::parse(bytes)
+                .take(MOST_FIELDS)
+                .map(|(name, value)| (name.into_owned(), value.into_owned()))
+                .collect(),
+        )
     }
 
     /// The text of a field without white space around it; empty where it is missing.

@@ -1,6 +1,7 @@
 //! What pages show of recorded events: their kind, the record that each is about, the payload, and what became of a
 //! delivery.
 
+use std::borrow::Cow;
 use std::str::FromStr;
 
 use invoicing_core::{DeliveryStatus, EventKind, Invalid};
@@ -14,6 +15,8 @@ use crate::store::skipping::{DISABLED, REMOVED};
 
 /// How many characters of a payload are shown.
 const PAYLOAD_CHARS: usize = 500;
+/// Characters of a name that a row shows.
+const NAME_CHARS: usize = 100;
 
 /// A filter that was chosen; `None` for all.
 pub(super) fn chosen<T: FromStr<Err = Invalid>>(
@@ -43,6 +46,14 @@ pub(super) fn kinds(request: &PageRequest<'_>) -> Markup {
     }
 }
 
+/// A name as a row of a list shows it, so that a page of long names stays small.
+pub(super) fn shortened(name: &str) -> Cow<'_, str> {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}…", &name[..end]).into(),
+        None => name.into(),
+    }
+}
+
 /// The record that an event is about, with a link where it has a page.
 pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&EventSubject>) -> Markup {
     let Some(subject) = subject else { return Markup::default() };
@@ -50,12 +61,12 @@ pub(super) fn subject(request: &PageRequest<'_>, kind: &str, subject: Option<&Ev
         return html! { (request.pick("a test", "un test")) };
     }
     let unnamed = || request.pick("not numbered yet", "pas encore numéroté");
-    let name = subject.name.as_deref().unwrap_or_else(unnamed);
+    let name = shortened(subject.name.as_deref().unwrap_or_else(unnamed));
     html! {
         @if kind.starts_with("quote.") {
             a href=(request.link(format!("/quotes/{}", subject.id))) { (name) }
         } @else { (name) }
-        @if let Some(client) = &subject.client { " " span.soft { (client) } }
+        @if let Some(client) = &subject.client { " " span.soft { (shortened(client)) } }
     }
 }
 

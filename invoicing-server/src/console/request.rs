@@ -1,4 +1,4 @@
-//! A request of someone who is signed in, and the answers to it.
+//! A request with a session, and the answers to it.
 
 use std::str::FromStr;
 

@@ -325,7 +325,7 @@ impl ConsoleContext {
         response
     }
 
-    /// A reservation for the answer to someone who is not signed in. Where there is no room, the answer is one without a body.
+    /// A reservation for an answer without a session. Where there is no room, the answer is one without a body.
     fn reserve_unknown(
         &self,
         connection: Option<&ConnectionHandle>,

@@ -94,7 +94,10 @@ pub(super) async fn confirm_refusal(visit: &Visit<'_>) -> Result<FormOutcome, Pa
 pub(super) async fn decline(visit: &Visit<'_>) -> Result<FormOutcome, PageError> {
     let (shown, fields) = (visit.shown().await?, Fields::read(&visit.form));
     if let Some(late) = too_late(visit, &shown, &fields)? {
-        return Ok(late);
+        // The same form, sent twice.
+        let is_done =
+            State::of(&shown)? == State::Declined && fields.document == shown.document.sha256.to_string();
+        return Ok(if is_done { FormOutcome::See(String::new()) } else { late });
     }
     let reason = visit.form.text("reason");
     let refusal = Refusal::default().reason(reason).document_sha256(&*fields.document);

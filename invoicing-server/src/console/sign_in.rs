@@ -59,7 +59,8 @@ where
 pub enum SignInDecision {
     /// It may, as this session says.
     Granted(Session),
-    /// The browser is sent to this address, such as a sign-in page of the host: 303.
+    /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form, browsers follow it only
+    /// within the console's origin.
     Redirect(String),
     /// It may not: 403.
     Forbidden,

@@ -52,7 +52,11 @@ impl Clock {
             Language::English => ENGLISH_MONTHS,
             Language::French => FRENCH_MONTHS,
         };
-        format!("{} {} {}", day.day(), months[day.month0() as usize], day.year())
+        let number = match (self.language, day.day()) {
+            (Language::French, 1) => "1er".to_owned(),
+            (_, number) => number.to_string(),
+        };
+        format!("{number} {} {}", months[day.month0() as usize], day.year())
     }
 
     /// The zone, as `Europe/Paris`.
@@ -77,6 +81,13 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_day_of_a_month_is_written_as_in_the_document() {
+        let day = NaiveDate::from_ymd_opt(2026, 3, 1).unwrap();
+        let text = |language| Clock { zone: Tz::UTC, language }.day_text(&day);
+        assert_eq!([text(Language::French), text(Language::English)], ["1er mars 2026", "1 Mar 2026"]);
+    }
 
     #[test]
     fn local_times_are_read_in_the_zone_of_the_company() {

@@ -13,7 +13,7 @@ mod verification;
 use std::time::Duration;
 
 use http::StatusCode;
-use invoicing_core::{EventId, Invalid, WebhookId};
+use invoicing_core::{Conflict, EventId, Invalid, WebhookId};
 use maud::html;
 
 pub(super) use self::deliveries::deliveries;
@@ -21,6 +21,7 @@ pub(super) use self::delivery::{delivery, replay_delivery};
 pub(super) use self::list::list;
 pub(super) use self::pages::{confirm_removal, confirm_rotation, home, show};
 pub(super) use self::replay::{confirm_replay, replay};
+use super::Action;
 use super::error::PageError;
 use super::layout::{Chapter, Content, problem, secret};
 use super::request::{FormOutcome, PageRequest, PageResult};
@@ -87,6 +88,9 @@ pub(super) async fn enable(request: &PageRequest<'_>) -> PageResult {
     let id: WebhookId = request.id()?;
     let webhooks = request.company.webhooks();
     if request.form.given("replay").is_some() {
+        if !request.allows(Action::ReplayDeliveries) {
+            return Err(PageError::Forbidden);
+        }
         let queued = webhooks.enable_and_replay(id, None).await?;
         return request.see(format!("/webhooks/{id}?done=replayed&count={queued}"));
     }
@@ -99,6 +103,13 @@ pub(super) async fn rotate(request: &PageRequest<'_>) -> Result<FormOutcome, Pag
     let id: WebhookId = request.id()?;
     let hours = request.form.text("overlap").parse().ok().filter(|hours| *hours <= 24 * 7);
     let hours: u64 = hours.ok_or_else(|| Invalid::new("overlap", "must be 0 to 168 hours"))?;
+    let webhook = request.company.webhooks().get(id).await?;
+    if hours > 0 && webhook.previous_secret_until.is_some_and(|until| until > request.now) {
+        // The page with the new secret was loaded again, or another one did it: a second rotation would end the secret that
+        // the receiver still uses.
+        let rule = "the secret was just rotated, and the one before it still signs: end that one first";
+        return Err(Error::from(Conflict::new(rule)).into());
+    }
     let rotated = request.company.webhooks().rotate_with_overlap(id, Duration::from_hours(hours)).await?;
     Ok(once(request, &rotated, request.pick("New secret", "Nouveau secret")))
 }

@@ -53,9 +53,9 @@ fn says_more(action: HistoryAction) -> bool {
 /// How long both secrets sign, from the seconds of a detail.
 fn overlap(language: Language, detail: &str) -> Option<String> {
     let seconds: u64 = detail.parse().ok()?;
-    let name = language.pick("overlap:", "recouvrement :");
+    let name = language.pick("overlap:", "chevauchement :");
     Some(match seconds {
-        0 => language.pick("without an overlap", "sans recouvrement").to_owned(),
+        0 => language.pick("without an overlap", "sans chevauchement").to_owned(),
         seconds if seconds % 3_600 == 0 => format!("{name} {} h", seconds / 3_600),
         seconds => format!("{name} {seconds} s"),
     })
@@ -77,14 +77,15 @@ const fn texts(action: HistoryAction) -> (&'static str, &'static str) {
         HistoryAction::QuoteImported => ("Imported a quote", "A importé un devis"),
         HistoryAction::QuoteEdited => ("Edited a quote", "A modifié un devis"),
         HistoryAction::QuoteSent => ("Sent a quote", "A envoyé un devis"),
-        HistoryAction::QuoteAccepted => ("Marked a quote accepted", "A marqué un devis accepté"),
+        HistoryAction::QuoteAccepted => ("Marked a quote accepted", "A marqué un devis comme accepté"),
         HistoryAction::QuoteRejected => ("Rejected or discarded a quote", "A refusé ou abandonné un devis"),
         HistoryAction::QuoteDeclined => {
             ("Declined a quote through its signing link", "A refusé un devis par son lien de signature")
         }
-        HistoryAction::QuoteLinked => {
-            ("Linked a quote to another system, or unlinked it", "A lié ou délié un devis d’un autre système")
-        }
+        HistoryAction::QuoteLinked => (
+            "Linked a quote to another system, or unlinked it",
+            "A lié un devis à un autre système, ou l’en a délié",
+        ),
         HistoryAction::SigningLinkMade => ("Made a signing link", "A créé un lien de signature"),
         HistoryAction::SigningLinkRevoked => ("Revoked a signing link", "A révoqué un lien de signature"),
         HistoryAction::InvoiceCreated => {
@@ -152,7 +153,7 @@ mod tests {
     fn an_overlap_is_given_in_hours() {
         assert_eq!(overlap(Language::English, "86400").unwrap(), "overlap: 24 h");
         assert_eq!(overlap(Language::English, "5400").unwrap(), "overlap: 5400 s");
-        assert_eq!(overlap(Language::French, "0").unwrap(), "sans recouvrement");
+        assert_eq!(overlap(Language::French, "0").unwrap(), "sans chevauchement");
         assert_eq!(overlap(Language::English, "x"), None);
     }
 }

@@ -1,7 +1,5 @@
 //! The list of quotes, and its search.
 
-use std::borrow::Cow;
-
 use invoicing_core::{Invalid, QuoteId, QuoteStatus, QuoteSummary, SHORT_TEXT};
 use maud::{Markup, html};
 
@@ -10,11 +8,10 @@ use crate::console::error::PageError;
 use crate::console::figures::Figures;
 use crate::console::layout::{Chapter, Content};
 use crate::console::paging::{ITEMS, List};
+use crate::console::recorded::shortened;
 use crate::console::request::PageRequest;
 use crate::page::QuoteSearch;
 
-/// Characters of a name that a row shows, so that a page of long names stays small.
-const NAME_CHARS: usize = 100;
 const FILTERS: &[&str] = &["q", "status"];
 
 /// `GET /quotes`. `q`: part of number, client or external id. `status`: one of [`QuoteStatus`]. `before`: where a further page
@@ -114,12 +111,5 @@ fn row(request: &PageRequest<'_>, quote: &QuoteSummary) -> Markup {
                 }
             }
         }
-    }
-}
-
-fn shortened(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(NAME_CHARS) {
-        Some((end, _)) => format!("{}…", &name[..end]).into(),
-        None => name.into(),
     }
 }

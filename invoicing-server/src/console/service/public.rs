@@ -103,6 +103,8 @@ impl ConsoleContext {
         head: &Parts,
         reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
+        // First, so that the holder of one link asks no more of the database at once than the company may.
+        let _slot = self.api.capacity.documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
         let (document, size) = company.quotes().stored_document(quote).await?;
         let download = Download::new(&head.method, &head.headers, document.sha256);
         if download.is_not_modified() {
@@ -111,7 +113,6 @@ impl ConsoleContext {
         let capacity = &self.api.capacity;
         let owner = Owner { connection: connection.cloned(), holder: Holder::Document(document.key) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
-        let _slot = capacity.documents.try_acquire(company.id()).ok_or(ApiError::Overloaded)?;
         // Before the bytes are read, so that they never exceed their share.
         reservation.cover(usize::try_from(size).map_err(Error::internal)?)?;
         let bytes =

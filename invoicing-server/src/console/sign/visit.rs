@@ -11,6 +11,9 @@ use crate::console::error::PageError;
 use crate::console::form::Form;
 use crate::operations::{CompanyHandle, ShownQuote, SigningLinks};
 
+/// How often the bytes of a quote are in memory at most.
+const COPIES: usize = 4;
+
 /// A request whose token is known.
 pub(in crate::console) struct Visit<'r> {
     pub(in crate::console) links: SigningLinks,
@@ -41,7 +44,10 @@ impl Visit<'_> {
     }
 
     pub(super) async fn shown(&self) -> Result<ShownQuote, PageError> {
-        let reserve = |bytes| self.reservation.cover(bytes).map_err(|_| Error::Overloaded);
+        // The record, its lines, and these as HTML.
+        let reserve = |bytes: usize| {
+            self.reservation.cover(bytes.saturating_mul(COPIES)).map_err(|_| Error::Overloaded)
+        };
         Ok(self.company.shown_quote(self.quote, &reserve).await?)
     }
 }

@@ -39,8 +39,8 @@ impl Fields {
             label for="url" { (request.pick("Address of the receiver", "Adresse du récepteur")) }
             input #url name="url" type="url" required value=(self.url) placeholder="https://example.com/hook" aria-describedby="url-hint";
             p.hint #url-hint { (request.pick(
-                "Each event is sent there as a signed POST. Public addresses only, over https.",
-                "Chaque événement y est envoyé par un POST signé. Adresses publiques uniquement, en https.",
+                "Each event is sent there as a signed POST.",
+                "Chaque événement y est envoyé par un POST signé.",
             )) }
             fieldset {
                 legend { (request.pick("Events", "Événements")) }

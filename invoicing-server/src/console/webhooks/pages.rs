@@ -17,6 +17,8 @@ use crate::store::webhooks::Webhook;
 
 /// Seconds between two looks at a test that is under way.
 const TEST_REFRESH: u32 = 2;
+/// How long after a test the page looks by itself: without a dispatcher it would do so for ever.
+const TEST_REFRESH_ENDS_MS: i64 = 60_000;
 
 /// `GET /`: how to receive a first webhook, in three steps.
 pub(in crate::console) async fn home(request: &PageRequest<'_>) -> Result<Content, PageError> {
@@ -58,7 +60,9 @@ pub(in crate::console) async fn show(request: &PageRequest<'_>) -> Result<Conten
     let test = tested(request, id).await?;
     let mut content = page(request, &webhook, &Fields::of(&webhook), None);
     if let Some(test) = test {
-        content.refresh = (test.item.delivery.status == DeliveryStatus::Pending).then_some(TEST_REFRESH);
+        let is_new = request.now < test.item.timestamp.plus_millis(TEST_REFRESH_ENDS_MS);
+        let is_under_way = test.item.delivery.status == DeliveryStatus::Pending;
+        content.refresh = (is_under_way && is_new).then_some(TEST_REFRESH);
         let outcome = outcome(request, &test);
         content.body = html! { (content.body) (outcome) };
     }
@@ -117,9 +121,11 @@ fn switches(request: &PageRequest<'_>, webhook: &Webhook) -> Markup {
     html! {
         @if webhook.disabled.is_some() {
             form method="post" action=(action("enable")) {
-                label.choice {
-                    input type="checkbox" name="replay" value="1" checked;
-                    span { (request.pick("and send what it has missed", "et envoyer ce qu’il a manqué")) }
+                @if request.allows(Action::ReplayDeliveries) {
+                    label.choice {
+                        input type="checkbox" name="replay" value="1" checked;
+                        span { (request.pick("and send what it has missed", "et envoyer ce qu’il a manqué")) }
+                    }
                 }
                 button { (request.pick("Enable", "Activer")) }
             }
@@ -182,11 +188,11 @@ pub(in crate::console) async fn confirm_rotation(request: &PageRequest<'_>) -> R
         p { (request.pick(
             "During the overlap each delivery is signed with both secrets: a receiver that accepts any matching v1 can change \
              over without a refused delivery. Without an overlap the old secret ends at once: for a secret that has leaked.",
-            "Pendant le recouvrement, chaque envoi est signé avec les deux secrets : un récepteur qui accepte tout v1 valable \
-             peut changer sans refuser d’envoi. Sans recouvrement, l’ancien secret cesse aussitôt : pour un secret qui a fuité.",
+            "Pendant le chevauchement, chaque envoi est signé avec les deux secrets : un récepteur qui accepte tout v1 valable \
+             peut changer sans refuser d’envoi. Sans chevauchement, l’ancien secret cesse aussitôt : pour un secret qui a fuité.",
         )) }
         form method="post" action=(request.link(format!("/webhooks/{}/rotate", webhook.id))) {
-            label for="overlap" { (request.pick("Overlap", "Recouvrement")) }
+            label for="overlap" { (request.pick("Overlap", "Chevauchement")) }
             select #overlap name="overlap" {
                 option value="24" { (request.pick("24 hours", "24 heures")) }
                 option value="168" { (request.pick("7 days", "7 jours")) }
