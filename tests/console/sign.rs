@@ -243,9 +243,11 @@ async fn a_client_declines_with_a_reason_that_the_history_keeps() {
     let last = world.company.history().list(None, 1).await.unwrap().remove(0);
     assert!(last.action == HistoryAction::QuoteDeclined && last.subject == id.0, "{last:?}");
     assert_eq!((&*last.actor, &*last.detail), ("signing link", "DEV-2026-0001: Trop cher pour nous"));
-    let late = decline(String::new()).await;
-    assert_eq!(late.status, StatusCode::CONFLICT);
-    assert!(late.html.contains("The quote was declined"));
+    // A second tap is answered like the first, and does nothing.
+    let before = world.dump().await;
+    let again = decline(String::new()).await;
+    assert_eq!((again.status, again.location()), (StatusCode::SEE_OTHER, &*page));
+    assert_eq!(world.dump().await, before);
 }
 
 /// Rules: SIGN-4
