@@ -22,7 +22,7 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
     let title = request.pick("Events", "Événements");
     let body = html! {
         h1 { (title) }
-        (filter(request, &list))
+        (list.filter(request, &recorded::kinds(request)))
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
@@ -40,23 +40,6 @@ pub(super) async fn list(request: &PageRequest<'_>) -> Result<Content, PageError
         (list.links(request, page.next))
     };
     Ok(Content::new(title, Chapter::Events, body))
-}
-
-fn filter(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
-    html! {
-        details open[list.is_narrowed(request)] {
-            summary { (request.pick("Filter", "Filtrer")) }
-            form method="get" action=(request.link(&list.path)) {
-                (recorded::kinds(request))
-                p.actions {
-                    button { (request.pick("Show", "Afficher")) }
-                    @if list.is_narrowed(request) {
-                        a href=(request.link(&list.path)) { (request.pick("Show all", "Tout afficher")) }
-                    }
-                }
-            }
-        }
-    }
 }
 
 fn row(request: &PageRequest<'_>, item: &EventItem) -> Markup {

@@ -1,4 +1,4 @@
-//! Lists in pages: each goes on behind the last one, whatever was added before it.
+//! Lists in pages: each goes on behind the last one, also where items were added before it.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -27,8 +27,26 @@ impl List<'_> {
     }
 
     /// Whether the query narrows it.
-    pub(super) fn is_narrowed(&self, request: &PageRequest<'_>) -> bool {
+    fn is_narrowed(&self, request: &PageRequest<'_>) -> bool {
         self.filters.iter().any(|name| request.form.given(name).is_some())
+    }
+
+    /// The form that narrows it, folded until it does.
+    pub(super) fn filter(&self, request: &PageRequest<'_>, fields: &Markup) -> Markup {
+        html! {
+            details open[self.is_narrowed(request)] {
+                summary { (request.pick("Filter", "Filtrer")) }
+                form method="get" action=(request.link(&self.path)) {
+                    (fields)
+                    p.actions {
+                        button { (request.pick("Show", "Afficher")) }
+                        @if self.is_narrowed(request) {
+                            a href=(request.link(&self.path)) { (request.pick("Show all", "Tout afficher")) }
+                        }
+                    }
+                }
+            }
+        }
     }
 
     /// Says that a page has no items, and why.

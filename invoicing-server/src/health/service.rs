@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use serde::Serialize;
 
 use super::{Health, HealthContext};
 use crate::api::response_body::Body;
+use crate::api::service::ResponseFuture;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
@@ -101,8 +101,6 @@ fn json(status: StatusCode, body: &impl Serialize) -> Response<Bytes> {
     headers.insert(header::CACHE_CONTROL, NO_STORE);
     response
 }
-
-type ResponseFuture = BoxFuture<'static, Result<Response<Body>, Infallible>>;
 
 impl<B: Send + 'static> hyper::service::Service<Request<B>> for HealthService {
     type Response = Response<Body>;

@@ -27,7 +27,7 @@ pub(in crate::console) async fn deliveries(request: &PageRequest<'_>) -> Result<
         h1 { (title) }
         (done(request))
         @if request.allows(Action::ReplayDeliveries) { (replay_what_failed(request, &webhook)) }
-        (filters(request, &list))
+        (list.filter(request, &filters(request)))
         @if page.items.is_empty() {
             (list.nothing(request, page.next.is_some()))
         } @else {
@@ -93,7 +93,8 @@ pub(super) fn instant(request: &PageRequest<'_>, field: &'static str) -> Result<
     request.form.given(field).map(read).transpose()
 }
 
-fn filters(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
+/// The fields that narrow the list.
+fn filters(request: &PageRequest<'_>) -> Markup {
     let time = |name: &str, label: &str| {
         html! {
             div {
@@ -104,26 +105,15 @@ fn filters(request: &PageRequest<'_>, list: &List<'_>) -> Markup {
         }
     };
     html! {
-        details open[list.is_narrowed(request)] {
-            summary { (request.pick("Filter", "Filtrer")) }
-            form method="get" action=(request.link(&list.path)) {
-                div.fields {
-                    (states(request))
-                    (recorded::kinds(request))
-                    (time("from", request.pick("From", "Depuis")))
-                    (time("until", request.pick("Before", "Avant")))
-                }
-                p.hint #zone {
-                    (request.pick("Times are those of the zone", "Les heures sont celles du fuseau")) " "
-                    (request.clock().zone()) "."
-                }
-                p.actions {
-                    button { (request.pick("Show", "Afficher")) }
-                    @if list.is_narrowed(request) {
-                        a href=(request.link(&list.path)) { (request.pick("Show all", "Tout afficher")) }
-                    }
-                }
-            }
+        div.fields {
+            (states(request))
+            (recorded::kinds(request))
+            (time("from", request.pick("From", "Depuis")))
+            (time("until", request.pick("Before", "Avant")))
+        }
+        p.hint #zone {
+            (request.pick("Times are those of the zone", "Les heures sont celles du fuseau")) " "
+            (request.clock().zone()) "."
         }
     }
 }
