@@ -155,7 +155,9 @@ async fn without_a_session_there_is_nothing_to_see_or_to_change() {
         assert!(!shown.html.contains(URL));
     }
     for (path, fields) in forms(&records) {
-        assert_eq!(signed_out.post(&path, &fields).await.status, StatusCode::SEE_OTHER);
+        let refused = signed_out.post(&path, &fields).await;
+        assert_eq!(refused.status, StatusCode::FORBIDDEN);
+        assert!(refused.html.contains("<a href=\"/login\">Sign in again</a>"), "{}", refused.html);
         assert_eq!(stranger.post(&path, &fields).await.status, StatusCode::FORBIDDEN);
     }
     assert_eq!(state(&world).await, before);

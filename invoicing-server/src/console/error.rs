@@ -17,6 +17,9 @@ pub(super) enum PageError {
     CrossSite,
     /// The host lets this person see no page, or not change this.
     Forbidden,
+    /// A form came after its session had ended. A redirect to another origin, where a sign-in page may be, is one that browsers
+    /// do not follow after a form; so a page has the address.
+    SignedOut(String),
     /// What the API answers in the same case.
     Api(ApiError),
 }
@@ -32,7 +35,7 @@ impl PageError {
 
     pub(super) fn status(&self) -> StatusCode {
         match self {
-            Self::CrossSite | Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::CrossSite | Self::Forbidden | Self::SignedOut(_) => StatusCode::FORBIDDEN,
             Self::Api(error) => status_of(&error.code()),
         }
     }
@@ -45,10 +48,9 @@ impl PageError {
                 let path = path.find(SIGN).map_or(path, |at| &path[..at + SIGN.len()]);
                 error.log_at(&head.method, path, request_id);
             }
-            Self::CrossSite | Self::Forbidden => {
-                let request_id = request_id.to_str().unwrap_or_default();
-                tracing::debug!(method = %head.method, request_id, reason = ?self, "page refused");
-            }
+            Self::CrossSite => refused(head, request_id, "cross-site"),
+            Self::Forbidden => refused(head, request_id, "forbidden"),
+            Self::SignedOut(_) => refused(head, request_id, "signed out"),
         }
     }
 
@@ -58,6 +60,9 @@ impl PageError {
         html! {
             h1 { (title) }
             p { (text) }
+            @if let Self::SignedOut(address) = self {
+                p { a href=(address) { (language.pick("Sign in again", "Se reconnecter")) } }
+            }
         }
     }
 
@@ -74,6 +79,13 @@ impl PageError {
             Self::Forbidden => (
                 pick("Not permitted", "Accès refusé"),
                 pick("Your role does not include this.", "Votre rôle ne le permet pas."),
+            ),
+            Self::SignedOut(_) => (
+                pick("You are signed out", "Vous êtes déconnecté"),
+                pick(
+                    "Your session has ended, so nothing was changed. Sign in, then send the form again.",
+                    "Votre session a pris fin et rien n’a été modifié. Reconnectez-vous, puis renvoyez le formulaire.",
+                ),
             ),
             Self::Api(ApiError::Operation(Error::NotFound)) => (
                 pick("Not found", "Page introuvable"),
@@ -104,4 +116,9 @@ impl PageError {
         };
         (title, text.to_owned())
     }
+}
+
+fn refused(head: &Parts, request_id: &HeaderValue, reason: &'static str) {
+    let request_id = request_id.to_str().unwrap_or_default();
+    tracing::debug!(method = %head.method, request_id, reason, "page refused");
 }

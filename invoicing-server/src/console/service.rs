@@ -175,6 +175,9 @@ impl ConsoleContext {
         };
         let session = match sign_in.decide(head).await {
             SignInDecision::Granted(session) => session,
+            SignInDecision::Redirect(address) if head.method == Method::POST => {
+                return Err(PageError::SignedOut(address));
+            }
             SignInDecision::Redirect(address) => return see_other(&address),
             SignInDecision::Answer(response) => return Ok(*response),
             SignInDecision::Forbidden => return Err(PageError::Forbidden),

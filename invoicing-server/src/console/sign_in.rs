@@ -59,8 +59,7 @@ where
 pub enum SignInDecision {
     /// It may, as this session says.
     Granted(Session),
-    /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form, browsers follow it only
-    /// within the console's origin.
+    /// The browser is sent to this address, such as a sign-in page of the host: 303. After a form, a page links to it: 403.
     Redirect(String),
     /// It may not: 403.
     Forbidden,
