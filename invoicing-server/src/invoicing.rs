@@ -16,6 +16,7 @@ use crate::api::ApiContext;
 use crate::api::capacity::Capacity;
 use crate::api::openapi::OpenApi;
 use crate::api::service::ApiService;
+use crate::cause::TraceContext;
 #[cfg(feature = "postgres")]
 use crate::config::PostgresSettings;
 use crate::config::{SettingError, Settings};
@@ -77,6 +78,7 @@ pub struct Builder {
     sealing_keys: Option<SealingKeys>,
     transport: Box<dyn FnOnce(TransportBuilder) -> TransportBuilder + Send>,
     metrics: Metrics,
+    traces: Option<Arc<dyn TraceContext>>,
 }
 
 /// Which database.
@@ -147,6 +149,7 @@ impl Builder {
             sealing_keys: None,
             transport: Box::new(|transport| transport),
             metrics: Metrics::default(),
+            traces: None,
         }
     }
 
@@ -191,6 +194,13 @@ impl Builder {
         adjust: impl FnOnce(TransportBuilder) -> TransportBuilder + Send + 'static,
     ) -> Self {
         Self { transport: Box::new(adjust), ..self }
+    }
+
+    /// Takes a context of the host's from where an operation is called to the attempts that deliver its events, also after a
+    /// restart and on another node: an example that links spans of OpenTelemetry is `observe`.
+    #[must_use]
+    pub fn trace_context(self, traces: impl TraceContext) -> Self {
+        Self { traces: Some(Arc::new(traces)), ..self }
     }
 
     /// Where the service records its metrics; otherwise the recorder that the process has installed, which must be done
@@ -244,6 +254,7 @@ impl Builder {
             numbering: Numbering::default(),
             held_dates: HeldDates::default(),
             reminder: Reminder::new(env.now()),
+            traces: self.traces.clone(),
         });
         let dispatch = Arc::new(DispatchContext {
             store: Arc::clone(&store),
@@ -253,6 +264,7 @@ impl Builder {
             receivers,
             slot: Mutex::default(),
             heartbeat: Heartbeat::new(),
+            traces: self.traces.clone(),
         });
         Ok(Invoicing(Arc::new(Inner {
             health: Arc::new(HealthContext::new(store, Arc::clone(&dispatch))),
@@ -460,7 +472,7 @@ impl Invoicing {
 
     /// What the holder of a public signing link can do.
     pub fn signing_links(&self) -> SigningLinks {
-        SigningLinks(Arc::clone(&self.0.services))
+        SigningLinks::new(Arc::clone(&self.0.services))
     }
 
     /// Does what is due because time has passed: quotes expire, invoices fall overdue, idle keys are revoked, old

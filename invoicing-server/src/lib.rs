@@ -145,6 +145,7 @@
 
 mod access;
 mod api;
+mod cause;
 mod company_slots;
 mod config;
 #[cfg(feature = "console")]
@@ -174,6 +175,7 @@ mod telemetry;
 pub use api::response_body::{Body, UnreadResponse};
 pub use api::routes::{Endpoint, ROUTES, Route};
 pub use api::service::ApiService;
+pub use cause::TraceContext;
 #[cfg(feature = "postgres")]
 pub use config::PostgresSettings;
 pub use config::{

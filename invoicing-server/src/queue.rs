@@ -5,11 +5,14 @@
 
 mod room;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use crate::cause::Cause;
 use crate::config::DispatchSettings;
 use crate::env::Env;
 use room::Room;
@@ -23,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) company: CompanyId,
     pub(crate) webhook: WebhookId,
     pub(crate) event: EventId,
+    /// What caused the event, where that is known.
+    pub(crate) cause: Option<Arc<Cause>>,
     /// The bytes that every attempt sends.
     pub(crate) body: Bytes,
     pub(crate) is_ping: bool,

@@ -11,6 +11,7 @@ mod public_types;
 mod request_log;
 mod scenario;
 mod secrets;
+mod spans;
 
 use std::sync::{Mutex, PoisonError};
 

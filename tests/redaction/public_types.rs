@@ -11,6 +11,7 @@ const NOTHING_TO_PRINT: &[&str] = &[
     "Clock",
     "Deciding",
     "SignIn",
+    "TraceContext",
     "Random",
     "Resolve",
     "Resolving",

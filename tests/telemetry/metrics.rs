@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
+use invoicing_core::QuoteId;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use serde_json::json;
+use uuid::Uuid;
 
 use crate::support::{emit, hook};
 
@@ -80,7 +82,7 @@ async fn labels_are_those_that_are_listed_and_name_no_company_and_no_receiver() 
             names.map(|pair| format!("`{}`", pair.split('=').next().unwrap_or_default())).collect();
         assert_eq!(names.join(", "), labels[name], "{key}");
         let company = world.company.id().to_string();
-        for private in [&*company, &world.key, "127.0.0.1", "hook", "Martin", "Measured"] {
+        for private in [&*company, &world.key, "127.0.0.1", "/hook", "Martin", "Measured"] {
             assert!(!pairs.contains(private), "{private} in {key}");
         }
     }
@@ -172,4 +174,29 @@ async fn webhooks_that_are_disabled_after_failures_are_counted() {
     emit(&world, 10).await;
     world.dispatch().await;
     assert_eq!(world.metrics.count("invoicing_webhooks_disabled_total"), 1);
+}
+
+#[on_each_database]
+async fn operations_are_measured_by_what_became_of_them_each_once() {
+    let world = World::new().await;
+    let count = |operation: &str, result: &str| {
+        let labels = format!("operation=\"{operation}\",result=\"{result}\"");
+        world.metrics.count(&format!("invoicing_operation_duration_seconds{{{labels}}}"))
+    };
+    let before = world.metrics.sum("invoicing_operation_duration_seconds");
+    let quote = world.accepted().await.summary.id;
+    world.company.quotes().accept(quote).await.unwrap_err();
+    world.company.quotes().reject(QuoteId(Uuid::nil())).await.unwrap_err();
+    world.company.invoices().convert(quote).await.unwrap();
+    world.get("/api/v1/quotes").await;
+    world.invoicing.sweep().await.unwrap();
+    assert_eq!([count("quotes.accept", "ok"), count("quotes.accept", "conflict")], [1, 1]);
+    assert_eq!([count("quotes.reject", "ok"), count("quotes.reject", "not_found")], [0, 1]);
+    assert_eq!(
+        [count("invoices.convert", "ok"), count("quotes.page", "ok"), count("sweep", "ok")],
+        [1, 1, 1]
+    );
+    // The client and the quote are made first.
+    assert_eq!(count("clients.find_or_create", "ok") + count("quotes.create", "ok"), 2);
+    assert_eq!(world.metrics.sum("invoicing_operation_duration_seconds") - before, 9);
 }

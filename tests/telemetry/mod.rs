@@ -1,3 +1,4 @@
 //! What a host can see of a running service.
 
+mod causes;
 mod metrics;

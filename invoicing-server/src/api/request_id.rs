@@ -3,26 +3,18 @@
 use http::{HeaderMap, HeaderName, HeaderValue};
 use uuid::Uuid;
 
+use crate::cause::is_request_id;
+
 /// Header of the request id, in requests and responses.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest incoming id that is accepted, in bytes.
-const MAX_LENGTH: usize = 128;
-
 /// The incoming id where it is valid, otherwise a new one. Of several headers the first counts.
-///
-/// A valid id has 1 to 128 letters, digits, `.`, `_` and `-`, so it needs no quoting in a log line.
 pub(crate) fn request_id(headers: &HeaderMap, new_id: impl FnOnce() -> Uuid) -> HeaderValue {
     match headers.get(X_REQUEST_ID) {
-        Some(id) if is_valid(id.as_bytes()) => id.clone(),
+        Some(id) if is_request_id(id.as_bytes()) => id.clone(),
         // Hexadecimal digits and hyphens are always a valid header value.
         _ => HeaderValue::try_from(new_id().to_string()).unwrap_or(HeaderValue::from_static("unknown")),
     }
-}
-
-fn is_valid(id: &[u8]) -> bool {
-    (1..=MAX_LENGTH).contains(&id.len())
-        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'))
 }
 
 #[cfg(test)]
@@ -61,7 +53,7 @@ mod tests {
         #[test]
         fn every_response_has_a_valid_id(incoming in proptest::collection::vec(0x20..=0xff_u8, 0..200)) {
             prop_assume!(!incoming.contains(&0x7f));
-            prop_assert!(is_valid(response_id(&incoming).as_bytes()));
+            prop_assert!(is_request_id(response_id(&incoming).as_bytes()));
         }
     }
 }

@@ -15,6 +15,7 @@ use futures_util::future::BoxFuture;
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Method, Request, Response, Version, header};
 use tokio::time::Instant;
+use tracing::Span;
 
 use super::access::{admit, identify};
 use super::body::{self, BoxError, ReadableBody, RequestBody};
@@ -28,7 +29,7 @@ use super::response_body::Body;
 use super::routes::{self, Endpoint};
 use super::{ApiContext, clients, documents, invoices, quotes};
 use crate::Error;
-use crate::telemetry::{Limit, Metrics, Timer};
+use crate::telemetry::{Limit, Metrics, Timer, spans};
 
 /// The route of a request that has none.
 const UNMATCHED: &str = "unmatched";
@@ -76,21 +77,32 @@ impl ApiService {
 
     /// Answers one request that has arrived on a connection, with the error of a check that the caller has made if it
     /// failed.
-    pub(crate) async fn answer_on(
+    pub(crate) fn answer_on(
         &self,
         connection: Option<&ConnectionHandle>,
         request: Request<impl ReadableBody>,
+        checked: Result<(), ApiError>,
+    ) -> impl Future<Output = Response<Body>> {
+        let request_id = request_id(request.headers(), || self.context.services.env.uuid());
+        let span = spans::request(request.method(), &request_id);
+        spans::within(span.clone(), self.answer_in(span, connection, request, request_id, checked))
+    }
+
+    async fn answer_in(
+        &self,
+        span: Span,
+        connection: Option<&ConnectionHandle>,
+        request: Request<impl ReadableBody>,
+        request_id: HeaderValue,
         checked: Result<(), ApiError>,
     ) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = RequestBody::new(body);
-        let request_id = request_id(&head.headers, || self.context.services.env.uuid());
         let (mut context, mut reservation) = (ResponseContext { request_id, rate_limit: None }, None);
-        let mut observed = Observed { timer: self.metrics().start(), route: UNMATCHED };
-        let request = Arriving { connection, head: &head, body: &mut body };
-        let serving =
-            self.serve(checked, request, &mut context.rate_limit, &mut reservation, &mut observed.route);
+        let mut observed = Observed { timer: self.metrics().start(), route: UNMATCHED, span };
+        let request = Arriving { connection, head: &head, body: &mut body, request_id: &context.request_id };
+        let serving = self.serve(checked, request, &mut context.rate_limit, &mut reservation, &mut observed);
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await.unwrap_or(Err(ApiError::Panicked));
         let (result, reservation) = match reservation {
@@ -115,14 +127,15 @@ impl ApiService {
         request: Arriving<'_, impl ReadableBody + Unpin>,
         rate_limit: &mut Option<RateLimit>,
         reservation: &mut Option<ByteReservation>,
-        pattern: &mut &'static str,
+        observed: &mut Observed,
     ) -> ApiResult {
         checked?;
-        let Arriving { connection, head, body } = request;
+        let Arriving { connection, head, body, request_id } = request;
         let (context, capacity) = (&self.context, &self.context.capacity);
         // What needs no key comes first.
         let route = routes::find(&head.method, head.uri.path()).map(|(route, params)| {
-            *pattern = route.path;
+            observed.route = route.path;
+            spans::routed(&observed.span, &head.method, route.path);
             (route.endpoint, params)
         });
         let route = match route {
@@ -142,6 +155,7 @@ impl ApiService {
         };
         // An unknown key takes neither memory nor a slot.
         let key = identify(context, &head.headers).await?;
+        spans::of_company(&observed.span, key.company());
         // Both come before the quota, as a 503 must not count in it.
         let owner = Owner { connection: connection.cloned(), holder: Holder::Company(key.company()) };
         let reservation = &*reservation.insert(capacity.bytes.admit(owner)?);
@@ -154,6 +168,10 @@ impl ApiService {
         if !endpoint.reads_body() {
             return handle(endpoint, &request, &Bytes::new()).await;
         }
+        let request = ApiRequest {
+            company: request.company.for_request(request_id.to_str().unwrap_or_default()),
+            ..request
+        };
         // The body may arrive slowly, so no slot is held meanwhile.
         drop(slot);
         // The head stays in memory until the body has arrived.
@@ -202,13 +220,15 @@ impl ApiService {
             error.log(&head, &context.request_id);
             error.response()
         });
+        spans::answered(&observed.span, response.status());
         self.metrics().request(observed.route, &head.method, response.status(), observed.timer);
         Answer { response, reservation, reads_rest }.send(context, head, body).await
     }
 }
 
-/// What is measured of a request.
+/// What is seen of a request from outside.
 struct Observed {
+    span: Span,
     timer: Timer,
     /// The path of the route table.
     route: &'static str,
@@ -270,6 +290,7 @@ struct Arriving<'r, B> {
     connection: Option<&'r ConnectionHandle>,
     head: &'r Parts,
     body: &'r mut B,
+    request_id: &'r HeaderValue,
 }
 
 /// Calls the handler of an endpoint. Boxed, as a compiler computes nested futures up to a depth only.

@@ -15,6 +15,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use matchit::Params;
 use tokio::sync::Semaphore;
+use tracing::Span;
 
 use super::assets::Assets;
 use super::error::PageError;
@@ -35,6 +36,7 @@ use crate::api::response_body::Body;
 use crate::api::service::{Answer, ResponseFuture, head_size};
 use crate::config::SettingError;
 use crate::operations::CompanyHandle;
+use crate::telemetry::spans;
 
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 /// No path leaves with a referrer, as one may hold a token. With `no-referrer`, browsers would also hide the `Origin` of forms.
@@ -119,21 +121,35 @@ impl Console {
 
     /// Answers one request that has arrived on a connection, with the error of a check that the caller has made if it
     /// failed.
-    pub(crate) async fn answer_on(
+    pub(crate) fn answer_on(
         &self,
         connection: Option<&ConnectionHandle>,
         request: Request<impl ReadableBody>,
+        checked: Result<(), ApiError>,
+    ) -> impl Future<Output = Response<Body>> {
+        let request_id = request_id(request.headers(), || self.0.api.services.env.uuid());
+        let span = spans::request(request.method(), &request_id);
+        spans::within(span.clone(), self.answer_in(span, connection, request, request_id, checked))
+    }
+
+    async fn answer_in(
+        &self,
+        span: Span,
+        connection: Option<&ConnectionHandle>,
+        request: Request<impl ReadableBody>,
+        request_id: HeaderValue,
         checked: Result<(), ApiError>,
     ) -> Response<Body> {
         let (head, body) = request.into_parts();
         let body = pin!(body);
         let mut body = RequestBody::new(body);
-        let request_id = request_id(&head.headers, || self.0.api.services.env.uuid());
         let context = ResponseContext { request_id, rate_limit: None };
         let mut reservation = None;
+        let request_id = context.request_id.to_str().unwrap_or_default();
+        let arrived = Arrived { connection, head: &head, span: &span, request_id };
         let serving = async {
             checked?;
-            self.0.serve(connection, &head, &mut body, &mut reservation).await
+            self.0.serve(arrived, &mut body, &mut reservation).await
         };
         // Unwind safety does not matter: what a panic leaves behind is not used again.
         let result = AssertUnwindSafe(serving).catch_unwind().await;
@@ -148,30 +164,41 @@ impl Console {
             reservation = self.0.reserve_unknown(connection, &mut response);
         }
         self.0.protect(response.headers_mut());
+        spans::answered(&span, response.status());
         Answer { response, reservation, reads_rest }.send(&context, head, body).await
     }
+}
+
+/// A request as it has arrived.
+#[derive(Clone, Copy)]
+struct Arrived<'r> {
+    connection: Option<&'r ConnectionHandle>,
+    head: &'r Parts,
+    span: &'r Span,
+    request_id: &'r str,
 }
 
 impl ConsoleContext {
     async fn serve(
         &self,
-        connection: Option<&ConnectionHandle>,
-        head: &Parts,
+        arrived: Arrived<'_>,
         body: &mut RequestBody<impl ReadableBody + Unpin>,
         reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
+        let Arrived { connection, head, span, .. } = arrived;
         let path = head.uri.path();
         if self.sign_in.is_none() && !routes::is_public(path) {
             return Err(PageError::NOT_FOUND);
         }
         let (route, params) = routes::find(&head.method, path)?;
+        spans::routed(span, &head.method, route.path);
         if !matches!(head.method, Method::GET | Method::HEAD)
             && !origin::is_own(head, &self.place, &self.settings.trusted_origins)
         {
             return Err(PageError::CrossSite);
         }
         let Some(sign_in) = self.sign_in.as_ref().filter(|_| route.needs != Needs::Nothing) else {
-            return self.public(connection, route.endpoint, &params, head, body, reservation).await;
+            return self.public(arrived, route.endpoint, &params, body, reservation).await;
         };
         let session = match sign_in.decide(head).await {
             SignInDecision::Granted(session) => session,
@@ -182,6 +209,7 @@ impl ConsoleContext {
             SignInDecision::Answer(response) => return Ok(*response),
             SignInDecision::Forbidden => return Err(PageError::Forbidden),
         };
+        spans::of_company(span, session.company);
         if let Needs::To(action) = route.needs
             && !session.role.allows(action)
         {
@@ -194,7 +222,7 @@ impl ConsoleContext {
         let slots =
             if route.endpoint.waits_for_documents() { &capacity.documents } else { &capacity.requests };
         let _slot = slots.try_acquire(session.company).ok_or(ApiError::Overloaded)?;
-        let request = self.request(&session, head, params, form, reservation).await?;
+        let request = self.request(&session, arrived, params, form, reservation).await?;
         self.handle(route.endpoint, &request).await
     }
 
@@ -216,15 +244,15 @@ impl ConsoleContext {
     async fn request<'r>(
         &'r self,
         session: &'r Session,
-        head: &Parts,
+        arrived: Arrived<'_>,
         params: Params<'static, 'r>,
         form: Form,
         reservation: &'r ByteReservation,
     ) -> Result<PageRequest<'r>, PageError> {
-        let company =
-            CompanyHandle::new(Arc::clone(&self.api.services), session.company).acting_as(&session.name)?;
+        let company = CompanyHandle::new(Arc::clone(&self.api.services), session.company);
+        let company = company.acting_as(&session.name)?.for_request(arrived.request_id);
         let record = company.details().await?;
-        let language = session.language.unwrap_or_else(|| Language::preferred(&head.headers));
+        let language = session.language.unwrap_or_else(|| Language::preferred(&arrived.head.headers));
         let services = &self.api.services;
         Ok(PageRequest {
             company,

@@ -241,7 +241,15 @@ pub(super) const TABLES: [Table; 20] = [
     Table {
         name: "event",
         key: 2,
-        columns: &[id("company_id"), id("id"), text("kind"), number("timestamp"), text("body")],
+        columns: &[
+            id("company_id"),
+            id("id"),
+            text("kind"),
+            number("timestamp"),
+            text("body"),
+            text("request_id"),
+            text("trace_context"),
+        ],
     },
     Table {
         name: "delivery",

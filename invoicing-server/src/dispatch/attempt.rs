@@ -8,6 +8,7 @@ use invoicing_core::{AttemptOutcome, DeliveryOutcome, FailureClass, NextStep, Re
 use super::DispatchContext;
 use super::slots::Class;
 use crate::queue::{Job, MIN_REST_MS};
+use crate::telemetry::spans;
 
 /// A delivery is given up after this many claims beyond the limit of attempts: its processes kept dying before they
 /// recorded one.
@@ -44,7 +45,15 @@ pub(super) struct SentAttempt {
 
 /// Makes an attempt.
 pub(super) async fn attempt(context: &DispatchContext, job: Job, class: Class, in_flight: usize) -> Finished {
-    let result = send(context, &job).await;
+    let request_id = job.cause.as_ref().and_then(|cause| cause.request_id.as_deref());
+    let span = spans::attempt(job.company, job.webhook, job.event, job.number, request_id);
+    if let (Some(cause), Some(traces)) = (&job.cause, &context.traces) {
+        cause.tell(&**traces, &span);
+    }
+    let result = spans::within(span.clone(), send(context, &job)).await;
+    if let AttemptResult::Sent(attempt) = &result {
+        spans::attempted(&span, attempt.outcome);
+    }
     Finished { job, result, class, in_flight }
 }
 

@@ -161,6 +161,7 @@ mod tests {
 
     fn job(number: u64) -> Job {
         Job {
+            cause: None,
             delivery: i64::try_from(number).unwrap(),
             company: CompanyId(Uuid::nil()),
             webhook: webhook(1),

@@ -35,6 +35,7 @@ use invoicing_core::Conflict;
 use tokio::sync::Mutex;
 
 use crate::Error;
+use crate::cause::TraceContext;
 use crate::config::DispatchSettings;
 use crate::env::Env;
 use crate::queue::Queue;
@@ -83,6 +84,8 @@ pub(crate) struct DispatchContext {
     /// Held by the dispatcher that runs.
     pub(crate) slot: Mutex<()>,
     pub(crate) heartbeat: Heartbeat,
+    /// Is told of attempts whose events have a context of the host's.
+    pub(crate) traces: Option<Arc<dyn TraceContext>>,
 }
 
 impl fmt::Debug for DispatchContext {
@@ -151,6 +154,7 @@ impl Dispatcher {
             return Err(Conflict::new("a dispatcher of this service runs already").into());
         };
         let _run = (!until_idle).then(|| self.0.heartbeat.begin());
-        Engine::new(&self.0).run(until_idle, stop).await
+        // Boxed, as a compiler computes nested futures up to a depth only, which those of the host are a part of.
+        Box::pin(Engine::new(&self.0).run(until_idle, stop)).await
     }
 }

@@ -63,6 +63,7 @@ impl Clients<'_> {
     pub async fn find_or_create(&self, new: &NewClient) -> Result<Creation, Error> {
         let fields = new.check()?;
         self.0
+            .operation("clients.find_or_create")
             .write(async move |mut tx| {
                 if let Some(external_id) = fields.external_id()
                     && let Some(client) = tx.clients().find_by_external_id(external_id).await?
@@ -85,6 +86,7 @@ impl Clients<'_> {
     pub async fn change(&self, id: ClientId, change: &ClientChange) -> Result<Client, Error> {
         let fields = change.check()?;
         self.0
+            .operation("clients.change")
             .write_prefetched(vec![Prefetch::Client(id)], async move |mut tx| {
                 let client = tx.clients().find(id).await?;
                 if let Some(external_id) = fields.external_id() {
@@ -104,7 +106,7 @@ impl Clients<'_> {
 
     /// One client.
     pub async fn get(&self, id: ClientId) -> Result<Client, Error> {
-        self.0.read(async move |mut tx| tx.clients().find(id).await).await
+        self.0.operation("clients.get").read(async move |mut tx| tx.clients().find(id).await).await
     }
 
     /// A page of clients.
@@ -115,6 +117,6 @@ impl Clients<'_> {
     /// A page of clients as the JSON envelope of the API.
     pub async fn page(&self, query: &ClientQuery) -> Result<Vec<u8>, Error> {
         let query = query.clone();
-        self.0.read(async move |mut tx| tx.clients().page(&query).await).await
+        self.0.operation("clients.page").read(async move |mut tx| tx.clients().page(&query).await).await
     }
 }

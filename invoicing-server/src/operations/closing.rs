@@ -16,6 +16,10 @@ impl CompanyHandle {
     /// Links are revoked in batches, so after an error some may be left: call it again. Keys, links and webhooks that the
     /// host makes afterwards work.
     pub async fn close(&self) -> Result<(), Error> {
+        self.operation("company.close").run(self.end_all()).await
+    }
+
+    async fn end_all(&self) -> Result<(), Error> {
         self.end_keys_and_webhooks().await?;
         while self.revoke_links().await? {}
         Ok(())

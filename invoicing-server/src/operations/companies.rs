@@ -10,10 +10,11 @@ use invoicing_core::{
 
 use super::Services;
 use crate::Error;
+use crate::cause::{Cause, is_request_id};
 use crate::env::Env;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
-use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch, ServiceTables, Tables};
+use crate::store::{CompanyReader, CompanyTx, Operation, Origin, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.
 ///
@@ -40,17 +41,17 @@ impl Companies {
             .map_err(|_| Invalid::new("timeZone", "must be an IANA time zone such as Europe/Paris"))?;
         let Services { store, env, .. } = &*self.0;
         let company = new.create(CompanyId(env.uuid()), env.now())?;
-        store
-            .write_service(async move |tx| {
-                tx.companies().insert(&company).await?;
-                Ok(company)
-            })
-            .await
+        let created = store.write_service(async move |tx| {
+            tx.companies().insert(&company).await?;
+            Ok(company)
+        });
+        self.0.run("companies.create", created).await
     }
 
     /// All companies, oldest first.
     pub async fn list(&self) -> Result<Vec<Company>, Error> {
-        self.0.store.read_service(async |tx| tx.companies().list().await).await
+        let all = self.0.store.read_service(async |tx| tx.companies().list().await);
+        self.0.run("companies.list", all).await
     }
 }
 
@@ -83,11 +84,13 @@ pub struct CompanyHandle {
     pub(super) id: CompanyId,
     /// Who makes the changes, where they are to be noted.
     actor: Option<Arc<str>>,
+    /// The request that they are made for.
+    pub(super) request_id: Option<Arc<str>>,
 }
 
 impl CompanyHandle {
     pub(crate) fn new(services: Arc<Services>, id: CompanyId) -> Self {
-        Self { services, id, actor: None }
+        Self { services, id, actor: None, request_id: None }
     }
 
     /// A handle whose changes note in the [history](Self::history) who made them: `name`, for instance the name of the
@@ -100,6 +103,16 @@ impl CompanyHandle {
         Ok(Self { actor: Some(actor.into()), ..self.clone() })
     }
 
+    /// A handle for a request with this id, which the rows of the events that it causes keep ([`EventRecord::request_id`]),
+    /// and the spans of their attempts name. 1 to 128 letters, digits, `.`, `_` and `-`, as in `X-Request-Id`; anything else is
+    /// left out.
+    ///
+    /// [`EventRecord::request_id`]: crate::EventRecord::request_id
+    #[must_use]
+    pub fn for_request(&self, id: &str) -> Self {
+        Self { request_id: request_id(id), ..self.clone() }
+    }
+
     /// Which company.
     pub fn id(&self) -> CompanyId {
         self.id
@@ -107,7 +120,8 @@ impl CompanyHandle {
 
     /// Its record.
     pub async fn details(&self) -> Result<Company, Error> {
-        let (company, _) = self.read(async |mut tx| tx.company_row().find().await).await?;
+        let operation = self.operation("company.details");
+        let (company, _) = operation.read(async |mut tx| tx.company_row().find().await).await?;
         Ok(company)
     }
 
@@ -117,13 +131,17 @@ impl CompanyHandle {
     /// # Errors
     /// [`Error::Conflict`] when the new plan lacks the automatic conversion that the company has switched on.
     pub async fn set_plan(&self, plan: Plan) -> Result<Company, Error> {
-        self.change(HistoryAction::CompanyPlanSet, plan.as_str(), move |company| company.plan = plan).await
+        let (action, detail) = (HistoryAction::CompanyPlanSet, plan.as_str());
+        let set = self.change(action, detail, move |company| company.plan = plan);
+        self.operation("company.set_plan").run(set).await
     }
 
     /// Changes what documents say about the company. Frozen documents stay as they are.
     pub async fn set_identity(&self, identity: &CompanyIdentity) -> Result<Company, Error> {
         let identity = identity.check()?;
-        self.change(HistoryAction::CompanyIdentitySet, "", move |company| company.identity = identity).await
+        let set =
+            self.change(HistoryAction::CompanyIdentitySet, "", move |company| company.identity = identity);
+        self.operation("company.set_identity").run(set).await
     }
 
     /// Switches the automatic conversion of accepted quotes on or off.
@@ -132,7 +150,8 @@ impl CompanyHandle {
     /// [`Error::Conflict`] when the plan does not include it.
     pub async fn set_automatic_invoicing(&self, on: bool) -> Result<Company, Error> {
         let (action, detail) = (HistoryAction::CompanyAutomaticInvoicingSet, if on { "on" } else { "off" });
-        self.change(action, detail, move |company| company.automatic_invoicing = on).await
+        let set = self.change(action, detail, move |company| company.automatic_invoicing = on);
+        self.operation("company.set_automatic_invoicing").run(set).await
     }
 
     async fn change(
@@ -193,8 +212,9 @@ impl CompanyHandle {
         F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        let (store, actor) = (&self.services.store, self.actor.clone());
-        let written = store.write_company_as(self.id, actor, records, operation).await;
+        let cause = Cause::now(self.request_id.clone(), self.services.traces.as_deref());
+        let origin = Origin { actor: self.actor.clone(), cause };
+        let written = self.services.store.write_company_as(self.id, origin, records, operation).await;
         self.services.remind().await;
         written
     }
@@ -202,4 +222,9 @@ impl CompanyHandle {
     pub(super) fn env(&self) -> &Env {
         &self.services.env
     }
+}
+
+/// The id of a request, if one can have it.
+pub(super) fn request_id(id: &str) -> Option<Arc<str>> {
+    is_request_id(id.as_bytes()).then(|| id.into())
 }

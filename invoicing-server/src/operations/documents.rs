@@ -52,6 +52,10 @@ impl Quotes<'_> {
     /// [`Error::DocumentUnavailable`] for a quote that was never sent or accepted, [`Error::StorageUnavailable`] when the store does
     /// not have the document or does not answer.
     pub async fn document(&self, id: QuoteId) -> Result<DocumentLink, Error> {
+        self.0.operation("quotes.document").run(self.document_link(id)).await
+    }
+
+    async fn document_link(&self, id: QuoteId) -> Result<DocumentLink, Error> {
         let services = &self.0.services;
         let (document, size_bytes) = services.latest_document(self.0.id, id).await?;
         let mut store = services.documents.bounded_store();
@@ -70,6 +74,10 @@ impl Quotes<'_> {
 
     /// The frozen document itself.
     pub async fn open_document(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
+        self.0.operation("quotes.open_document").run(self.open_latest(id)).await
+    }
+
+    pub(super) async fn open_latest(&self, id: QuoteId) -> Result<OpenedDocument, Error> {
         let services = &self.0.services;
         let latest = services.latest_copy(self.0.id, id, &mut services.documents.bounded_store()).await?;
         let StoredCopy { document: StoredDocument { sha256, file_name, .. }, bytes } = latest;
@@ -93,6 +101,15 @@ impl Quotes<'_> {
         sha256: &str,
         reserve: Reserve<'_>,
     ) -> Result<OpenedDocument, Error> {
+        self.0.operation("quotes.open_copy").run(self.find_copy(id, sha256, reserve)).await
+    }
+
+    async fn find_copy(
+        &self,
+        id: QuoteId,
+        sha256: &str,
+        reserve: Reserve<'_>,
+    ) -> Result<OpenedDocument, Error> {
         let hash: ContentHash = sha256.parse().map_err(|_| Error::NotFound)?;
         let (company, services) = (self.0.id, &self.0.services);
         let row = self.0.read(async move |mut tx| tx.documents().find(id, &hash.to_string()).await).await?;
@@ -109,7 +126,8 @@ impl Quotes<'_> {
 impl Quotes<'_> {
     /// The last frozen document, unread, and its size in bytes.
     pub(crate) async fn stored_document(&self, id: QuoteId) -> Result<(StoredDocument, u64), Error> {
-        self.0.services.latest_document(self.0.id, id).await
+        let latest = self.0.services.latest_document(self.0.id, id);
+        self.0.operation("quotes.stored_document").run(latest).await
     }
 }
 

@@ -56,24 +56,30 @@ impl Events<'_> {
     /// Events after a given one (or from the first), in the order of their ids, at most `limit`.
     pub async fn list(&self, after: Option<EventId>, limit: u32) -> Result<Vec<EventRecord>, Error> {
         let after = after.unwrap_or(EventId(Uuid::nil()));
-        self.0.read(async move |mut tx| tx.events().list(after, limit).await).await
+        self.0.operation("events.list").read(async move |mut tx| tx.events().list(after, limit).await).await
     }
 
     /// A page of events, newest first, at most `limit` (1 to 100). With a kind it looks at 2,000 events at most, so it may be
     /// shorter, also empty, and still name a [`next`](EventPage::next) page.
     pub async fn page(&self, query: &EventQuery, limit: u32) -> Result<EventPage, Error> {
         let (query, now) = (*query, self.0.env().now());
-        self.0.read(async move |mut tx| tx.event_page(&query, limit, now).await).await
+        self.0
+            .operation("events.page")
+            .read(async move |mut tx| tx.event_page(&query, limit, now).await)
+            .await
     }
 
     /// One event.
     pub async fn get(&self, id: EventId) -> Result<EventRecord, Error> {
-        self.0.read(async move |mut tx| tx.events().find(id).await).await
+        self.0.operation("events.get").read(async move |mut tx| tx.events().find(id).await).await
     }
 
     /// The deliveries of an event, one per webhook that subscribed to it when it happened.
     pub async fn deliveries(&self, event: EventId) -> Result<Vec<DeliveryRecord>, Error> {
         let now = self.0.env().now();
-        self.0.read(async move |mut tx| tx.deliveries().of_event(event, now).await).await
+        self.0
+            .operation("events.deliveries")
+            .read(async move |mut tx| tx.deliveries().of_event(event, now).await)
+            .await
     }
 }

@@ -44,13 +44,19 @@ impl History<'_> {
     /// Changes before that of a number (or up to the last), latest first, at most `limit`.
     pub async fn list(&self, before: Option<i64>, limit: u32) -> Result<Vec<HistoryRecord>, Error> {
         let before = before.unwrap_or(i64::MAX);
-        self.0.read(async move |mut tx| tx.history().list(before, limit).await).await
+        self.0
+            .operation("history.list")
+            .read(async move |mut tx| tx.history().list(before, limit).await)
+            .await
     }
 
     /// A page of the changes, latest first, at most `limit` (1 to 1,000). With a record it looks at 2,000 changes at most, so
     /// it may be shorter, also empty, and still name a [`next`](HistoryPage::next) page.
     pub async fn page(&self, query: &HistoryQuery, limit: u32) -> Result<HistoryPage, Error> {
         let query = *query;
-        self.0.read(async move |mut tx| tx.history().page(&query, limit).await).await
+        self.0
+            .operation("history.page")
+            .read(async move |mut tx| tx.history().page(&query, limit).await)
+            .await
     }
 }

@@ -129,8 +129,9 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the quote is not ACCEPTED or has an invoice that is not cancelled.
     pub async fn convert(&self, quote: QuoteId) -> Result<Invoice, Error> {
-        let known = self.0.quotes().known(quote).await?;
-        self.0
+        let operation = self.0.operation("invoices.convert");
+        let known = operation.first(self.0.quotes().known(quote)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Quote(quote)], async move |mut tx| {
                 let quote = tx.quotes().refresh(quote, known).await?;
                 let invoice = convert(&mut tx, &quote).await?;
@@ -143,8 +144,9 @@ impl Invoices<'_> {
     /// Issues a draft: allocates the number. Its `issueDate` is today, or that of the last one of its series where the
     /// clock is behind it. `due_date` defaults to 30 days later. With nothing due it is PAID at once: `invoice.paid`.
     pub async fn issue(&self, id: InvoiceId, due_date: Option<NaiveDate>) -> Result<Invoice, Error> {
-        let known = self.known(id).await?;
-        let issued = self.0.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
+        let operation = self.0.operation("invoices.issue");
+        let known = operation.first(self.known(id)).await?;
+        let issued = operation.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
             let draft = tx.invoices().refresh(id, known).await?;
             let issued = issue(&mut tx, &draft, due_date).await?;
             let invoice = update(&mut tx, issued).await?;
@@ -162,8 +164,9 @@ impl Invoices<'_> {
     pub async fn pay(&self, id: InvoiceId, payment: &NewPayment) -> Result<Recorded, Error> {
         let reference = optional_text("reference", payment.reference.as_deref(), SHORT_TEXT)?;
         let new = NewPayment { reference, ..*payment };
-        let known = self.known(id).await?;
-        self.0
+        let operation = self.0.operation("invoices.pay");
+        let known = operation.first(self.known(id)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let invoice = tx.invoices().refresh(id, known).await?;
                 if let Some(reference) = &new.reference
@@ -183,8 +186,9 @@ impl Invoices<'_> {
     /// Marks an invoice paid by hand: enters the remaining amount as a payment. A draft is issued first, in the same
     /// transaction.
     pub async fn mark_paid(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let known = self.known(id).await?;
-        let paid = self.0.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
+        let operation = self.0.operation("invoices.mark_paid");
+        let known = operation.first(self.known(id)).await?;
+        let paid = operation.write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
             let mut invoice = tx.invoices().refresh(id, known).await?;
             let issued_on = (invoice.summary.status == InvoiceStatus::Draft).then(|| tx.change.today());
             if issued_on.is_some() {
@@ -218,8 +222,9 @@ impl Invoices<'_> {
     /// # Errors
     /// [`Error::Conflict`] when the payment has been reversed already.
     pub async fn reverse(&self, id: InvoiceId, payment: PaymentId) -> Result<Invoice, Error> {
-        let known = self.known(id).await?;
-        self.0
+        let operation = self.0.operation("invoices.reverse");
+        let known = operation.first(self.known(id)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let invoice = tx.invoices().refresh(id, known).await?;
                 let mut payment = tx.invoices().find_payment(id, payment).await?;
@@ -237,8 +242,9 @@ impl Invoices<'_> {
 
     /// Cancels an invoice on which nothing has been paid. It keeps its number; its quote can be converted again.
     pub async fn cancel(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        let known = self.known(id).await?;
-        self.0
+        let operation = self.0.operation("invoices.cancel");
+        let known = operation.first(self.known(id)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Invoice(id)], async move |mut tx| {
                 let canceled = tx.invoices().refresh(id, known).await?.cancel(tx.change.at())?;
                 let invoice = update(&mut tx, canceled).await?;
@@ -250,17 +256,22 @@ impl Invoices<'_> {
 
     /// The invoice before a change, where that had better be read before its transaction.
     async fn known(&self, id: InvoiceId) -> Result<Option<Invoice>, Error> {
-        if self.0.services.store.has_one_writer() { self.get(id).await.map(Some) } else { Ok(None) }
+        if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
+    }
+
+    async fn find(&self, id: InvoiceId) -> Result<Invoice, Error> {
+        self.0.read(async move |mut tx| tx.invoices().find(id).await).await
     }
 
     /// One invoice.
     pub async fn get(&self, id: InvoiceId) -> Result<Invoice, Error> {
-        self.0.read(async move |mut tx| tx.invoices().find(id).await).await
+        self.0.operation("invoices.get").read(async move |mut tx| tx.invoices().find(id).await).await
     }
 
     /// The payments on an invoice, oldest first, reversed ones included.
     pub async fn payments(&self, id: InvoiceId) -> Result<Vec<Payment>, Error> {
         self.0
+            .operation("invoices.payments")
             .read(async move |mut tx| {
                 tx.invoices().find_summary(id).await?;
                 tx.invoices().payments(id).await
@@ -275,7 +286,8 @@ impl Invoices<'_> {
 
     /// As [`Self::detail`], if its memory can be reserved.
     pub(crate) async fn detail_within(&self, id: InvoiceId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
-        self.0.services.store.invoice_detail(self.0.id, id, reserve).await
+        let detail = self.0.services.store.invoice_detail(self.0.id, id, reserve);
+        self.0.operation("invoices.detail").run(detail).await
     }
 
     /// A page of invoices.
@@ -302,7 +314,10 @@ impl Invoices<'_> {
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read(async move |mut tx| tx.invoices().page(&query, reserve).await).await
+        self.0
+            .operation("invoices.page")
+            .read(async move |mut tx| tx.invoices().page(&query, reserve).await)
+            .await
     }
 }
 

@@ -75,7 +75,7 @@ impl Keys<'_> {
         let (id, created_at) = (KeyId(env.uuid()), env.now());
         let record = KeyRecord { id, last4, label, created_at, last_used_at: None, revoked_at: None };
         let stored = record.clone();
-        let issued = self.0.write(async move |mut tx| {
+        let issued = self.0.operation("keys.issue").write(async move |mut tx| {
             tx.issue_key(&stored, &hash).await?;
             tx.note(HistoryAction::KeyIssued, id.0, &stored.label).await
         });
@@ -85,14 +85,16 @@ impl Keys<'_> {
 
     /// All keys, oldest first, revoked ones included.
     pub async fn list(&self) -> Result<Vec<KeyRecord>, Error> {
-        self.0.read(async |mut tx| tx.keys().list().await).await
+        self.0.operation("keys.list").read(async |mut tx| tx.keys().list().await).await
     }
 
     /// All keys as in [`list`](Self::list), with what they have used of their quota now. Asking counts nothing. Where one
     /// process owns the database, requests that it had reserved when it died count as used for a minute.
     pub async fn usage(&self) -> Result<Vec<KeyUsage>, Error> {
         let access = &self.0.services.access;
-        let (records, used) = (self.list().await?, access.used(self.0.id).await?);
+        let operation = self.0.operation("keys.usage");
+        let records = operation.first(self.0.read(async |mut tx| tx.keys().list().await)).await?;
+        let used = operation.run(access.used(self.0.id)).await?;
         let limit = Some(access.quota).filter(|quota| *quota > 0);
         let usage = |record: KeyRecord| {
             let used = used.get(&record.id).copied().unwrap_or_default();
@@ -104,6 +106,7 @@ impl Keys<'_> {
     /// Revokes a key for good. Revoking it again changes nothing.
     pub async fn revoke(&self, id: KeyId) -> Result<(), Error> {
         self.0
+            .operation("keys.revoke")
             .write(async move |mut tx| {
                 let Some(label) = tx.revoke_key(id).await? else { return Ok(()) };
                 tx.note(HistoryAction::KeyRevoked, id.0, &label).await

@@ -11,6 +11,7 @@ mod events;
 mod history;
 mod invoices;
 mod keys;
+mod named;
 mod projects;
 mod quotes;
 mod reminder;
@@ -40,6 +41,7 @@ pub use webhooks::{NewWebhook, RegisteredWebhook, WebhookChange, Webhooks};
 
 use crate::Error;
 use crate::access::Access;
+use crate::cause::TraceContext;
 use crate::documents::{Documents, UrlSigner};
 use crate::env::Env;
 use crate::sealing::Sealer;
@@ -70,6 +72,8 @@ pub(crate) struct Services {
     pub(crate) numbering: Numbering,
     pub(crate) held_dates: HeldDates,
     pub(crate) reminder: Reminder,
+    /// Takes contexts from where operations are called to the attempts.
+    pub(crate) traces: Option<Arc<dyn TraceContext>>,
 }
 
 impl fmt::Debug for Services {

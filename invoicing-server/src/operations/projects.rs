@@ -73,6 +73,7 @@ impl Projects<'_> {
     pub async fn create(&self, new: &NewProject) -> Result<Project, Error> {
         let NewProject { name, client_id, quote_ids } = new.clone();
         self.0
+            .operation("projects.create")
             .write(async move |mut tx| {
                 let client = match client_id {
                     Some(id) => Some(tx.clients().find(id).await.map_err(missing_client)?),
@@ -95,6 +96,7 @@ impl Projects<'_> {
     /// Moves a project. Each move to COMPLETED emits `project.completed`; the same status again does nothing.
     pub async fn set_status(&self, id: ProjectId, status: ProjectStatus) -> Result<Project, Error> {
         self.0
+            .operation("projects.set_status")
             .write(async move |mut tx| {
                 let project = tx.projects().find(id).await?;
                 let Some(changed) = project.set_status(status, tx.change.at())? else { return Ok(project) };
@@ -108,11 +110,11 @@ impl Projects<'_> {
 
     /// One project.
     pub async fn get(&self, id: ProjectId) -> Result<Project, Error> {
-        self.0.read(async move |mut tx| tx.projects().find(id).await).await
+        self.0.operation("projects.get").read(async move |mut tx| tx.projects().find(id).await).await
     }
 
     /// All projects, newest first.
     pub async fn list(&self) -> Result<Vec<Project>, Error> {
-        self.0.read(async |mut tx| tx.projects().list().await).await
+        self.0.operation("projects.list").read(async |mut tx| tx.projects().list().await).await
     }
 }

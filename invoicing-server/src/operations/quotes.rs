@@ -77,15 +77,17 @@ impl CompanyHandle {
 impl Quotes<'_> {
     /// Creates a draft: `quote.created`.
     pub async fn create(&self, new: &NewQuote) -> Result<Quote, Error> {
-        self.import_draft(new, &QuoteImport::new(QuoteStatus::Draft)).await
+        let draft = QuoteImport::new(QuoteStatus::Draft);
+        self.0.operation("quotes.create").run(self.import_draft(new, &draft)).await
     }
 
     /// Gives a draft new content.
     pub async fn edit(&self, id: QuoteId, content: &NewQuote) -> Result<Quote, Error> {
         let (lines, internal) = check(content)?;
         let NewQuote { client_id, retention_rate, valid_until, .. } = *content;
-        let known = self.known(id).await?;
-        self.0
+        let operation = self.0.operation("quotes.edit");
+        let known = operation.first(self.known(id)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Quote(id), Prefetch::Client(client_id)], async move |mut tx| {
                 let quote = tx.quotes().refresh(id, known).await?;
                 let client = tx.clients().find(client_id).await.map_err(missing_client)?;
@@ -109,7 +111,7 @@ impl Quotes<'_> {
     /// Sends a draft, or sends an expired or rejected quote again with a new validity. Freezes the document; no event.
     /// `valid_until` defaults to the draft's own, or else to 30 days from today.
     pub async fn send(&self, id: QuoteId, valid_until: Option<NaiveDate>) -> Result<Quote, Error> {
-        self.change_frozen(id, |before| async move {
+        let sent = self.change_frozen(id, |before| async move {
             let sent_at = self.0.env().now();
             let change = &before.change;
             let preview = before.quote.send(valid_until, sent_at, change.stamp, change.today())?.record;
@@ -122,12 +124,16 @@ impl Quotes<'_> {
                     Ok(quote.send(valid_until, sent_at, change.stamp, change.today())?)
                 },
             })
-        })
-        .await
+        });
+        self.0.operation("quotes.send").run(Box::pin(sent)).await
     }
 
     /// Marks a quote accepted by hand: `quote.accepted`. Freezes a document if there is none.
     pub async fn accept(&self, id: QuoteId) -> Result<Quote, Error> {
+        self.0.operation("quotes.accept").run(Box::pin(self.accept_any(id))).await
+    }
+
+    async fn accept_any(&self, id: QuoteId) -> Result<Quote, Error> {
         if let Some(accepted) = self.accept_sent(id).await? {
             return Ok(accepted);
         }
@@ -164,8 +170,9 @@ impl Quotes<'_> {
     /// Records that the client declined, or discards a draft. No event. A discarded draft is not deleted: its number stays
     /// taken, and `since` shows it.
     pub async fn reject(&self, id: QuoteId) -> Result<Quote, Error> {
-        let known = self.known(id).await?;
-        self.0
+        let operation = self.0.operation("quotes.reject");
+        let known = operation.first(self.known(id)).await?;
+        operation
             .write_prefetched(vec![Prefetch::Quote(id)], async move |mut tx| {
                 let rejected = refuse(&mut tx, id, known).await?;
                 note(&mut tx, HistoryAction::QuoteRejected, &rejected.summary).await?;
@@ -201,27 +208,33 @@ impl Quotes<'_> {
     /// Links a quote to an identifier of the caller's system, or unlinks it with `None`.
     pub async fn link(&self, id: QuoteId, external_id: Option<&str>) -> Result<ExternalLink, Error> {
         let external_id = external_id.map(str::to_owned);
-        let external_id = self.0.write_prefetched(vec![Prefetch::QuoteSummary(id)], async move |mut tx| {
-            let quote = tx.quotes().find_summary(id).await?;
-            let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
-                return Ok(quote.external_id);
-            };
-            tx.quotes().update_summary(&linked).await?;
-            tx.finish(&[]).await?;
-            note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
-            Ok(linked.external_id)
-        });
+        let operation = self.0.operation("quotes.link");
+        let external_id =
+            operation.write_prefetched(vec![Prefetch::QuoteSummary(id)], async move |mut tx| {
+                let quote = tx.quotes().find_summary(id).await?;
+                let Some(linked) = quote.link(external_id.as_deref(), tx.change.stamp)? else {
+                    return Ok(quote.external_id);
+                };
+                tx.quotes().update_summary(&linked).await?;
+                tx.finish(&[]).await?;
+                note(&mut tx, HistoryAction::QuoteLinked, &linked).await?;
+                Ok(linked.external_id)
+            });
         Ok(ExternalLink { id, external_id: external_id.await? })
     }
 
     /// The quote before a change, where that had better be read before its transaction.
     pub(super) async fn known(&self, id: QuoteId) -> Result<Option<Quote>, Error> {
-        if self.0.services.store.has_one_writer() { self.get(id).await.map(Some) } else { Ok(None) }
+        if self.0.services.store.has_one_writer() { self.find(id).await.map(Some) } else { Ok(None) }
+    }
+
+    async fn find(&self, id: QuoteId) -> Result<Quote, Error> {
+        self.0.read(async move |mut tx| tx.quotes().find(id).await).await
     }
 
     /// One quote.
     pub async fn get(&self, id: QuoteId) -> Result<Quote, Error> {
-        self.0.read(async move |mut tx| tx.quotes().find(id).await).await
+        self.0.operation("quotes.get").read(async move |mut tx| tx.quotes().find(id).await).await
     }
 
     /// One quote as the JSON of the API.
@@ -231,7 +244,8 @@ impl Quotes<'_> {
 
     /// As [`Self::detail`], if its memory can be reserved.
     pub(crate) async fn detail_within(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<Vec<u8>, Error> {
-        self.0.services.store.quote_detail(self.0.id, id, reserve).await
+        let detail = self.0.services.store.quote_detail(self.0.id, id, reserve);
+        self.0.operation("quotes.detail").run(detail).await
     }
 
     /// A page of quotes.
@@ -258,7 +272,10 @@ impl Quotes<'_> {
         reserve: Reserve<'_>,
     ) -> Result<Vec<u8>, Error> {
         let query = *query;
-        self.0.read(async move |mut tx| tx.quotes().page(&query, reserve).await).await
+        self.0
+            .operation("quotes.page")
+            .read(async move |mut tx| tx.quotes().page(&query, reserve).await)
+            .await
     }
 
     /// A page of quotes for the host's own list, newest first, at most `limit` (1 to 100). With `q` it looks at 10,000 quotes at
@@ -268,22 +285,32 @@ impl Quotes<'_> {
     /// [`Error::NotFound`] for an [`after`](QuoteSearch::after) that is no quote of the company.
     pub async fn search(&self, search: &QuoteSearch, limit: u32) -> Result<QuotePage, Error> {
         let search = search.clone();
-        self.0.read(async move |mut tx| tx.quotes().search(&search, limit).await).await
+        self.0
+            .operation("quotes.search")
+            .read(async move |mut tx| tx.quotes().search(&search, limit).await)
+            .await
     }
 
     /// What the lines cost the company itself, in the order of the lines. For the host only.
     pub async fn costings(&self, id: QuoteId) -> Result<Vec<Costing>, Error> {
-        self.0.read(async move |mut tx| tx.quotes().find_costings(id).await).await
+        self.0
+            .operation("quotes.costings")
+            .read(async move |mut tx| tx.quotes().find_costings(id).await)
+            .await
     }
 
     /// Where the work of a quote is done, as its document says it.
     pub async fn work_site(&self, id: QuoteId) -> Result<Option<String>, Error> {
-        self.0.read(async move |mut tx| tx.quotes().find_work_site(id).await).await
+        self.0
+            .operation("quotes.work_site")
+            .read(async move |mut tx| tx.quotes().find_work_site(id).await)
+            .await
     }
 
     /// Every frozen document of a quote, oldest first.
     pub async fn documents(&self, id: QuoteId) -> Result<Vec<DocumentRecord>, Error> {
         self.0
+            .operation("quotes.documents")
             .read(async move |mut tx| {
                 tx.quotes().check_exists(id).await?;
                 tx.documents().list(id).await
@@ -294,6 +321,7 @@ impl Quotes<'_> {
     /// The evidence of the signature, if the quote was signed. For the host only.
     pub async fn proof(&self, id: QuoteId) -> Result<Option<ProofRecord>, Error> {
         self.0
+            .operation("quotes.proof")
             .read(async move |mut tx| {
                 tx.quotes().check_exists(id).await?;
                 tx.signatures().find_proof(id).await

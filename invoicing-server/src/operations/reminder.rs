@@ -80,8 +80,8 @@ impl Services {
             self.look_for_dispatcher(now).await?;
             self.look_for_sweep(now).await
         };
-        // One that failed is taken again in a minute.
-        if let Err(error) = look.await {
+        // One that failed is taken again in a minute. Boxed, as it is rare, and each operation would hold its future.
+        if let Err(error) = Box::pin(look).await {
             tracing::debug!(
                 error = &error as &dyn std::error::Error,
                 "what the host runs cannot be looked for"

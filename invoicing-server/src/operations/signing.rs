@@ -12,6 +12,7 @@ use invoicing_core::{
     proof_fingerprint,
 };
 
+use super::companies::request_id;
 use super::documents::OpenedDocument;
 use super::quotes::{FrozenChange, sent_again};
 use super::{CompanyHandle, Services};
@@ -66,7 +67,11 @@ const USER_AGENT_LIMIT: usize = 500;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
-pub struct SigningLinks(pub(crate) Arc<Services>);
+pub struct SigningLinks {
+    services: Arc<Services>,
+    /// The request that they are used for.
+    request_id: Option<Arc<str>>,
+}
 
 /// What the client submits. `Debug` shows none of it: it is evidence about a person.
 #[must_use]
@@ -156,17 +161,38 @@ pub struct SigningPage {
 }
 
 impl SigningLinks {
+    pub(crate) fn new(services: Arc<Services>) -> Self {
+        Self { services, request_id: None }
+    }
+
+    /// The same for a request with this id: see [`CompanyHandle::for_request`].
+    #[must_use]
+    pub fn for_request(&self, id: &str) -> Self {
+        Self { request_id: request_id(id), ..self.clone() }
+    }
+
     /// The quote behind a link.
     pub async fn open(&self, token: &str) -> Result<SigningPage, Error> {
+        self.services.run("signing_links.open", self.page(token)).await
+    }
+
+    async fn page(&self, token: &str) -> Result<SigningPage, Error> {
         let (company, quote) = self.resolve(token).await?;
-        let (company_name, quote) = (company.details().await?.name, company.quotes().get(quote).await?);
-        Ok(SigningPage { company_name, quote })
+        let page = company.read(async move |mut tx| {
+            let (company, _) = tx.company_row().find().await?;
+            Ok(SigningPage { company_name: company.name, quote: tx.quotes().find(quote).await? })
+        });
+        page.await
     }
 
     /// The document behind a link: the last one that was frozen.
     pub async fn document(&self, token: &str) -> Result<OpenedDocument, Error> {
+        self.services.run("signing_links.document", self.latest_document(token)).await
+    }
+
+    async fn latest_document(&self, token: &str) -> Result<OpenedDocument, Error> {
         let (company, quote) = self.resolve(token).await?;
-        company.quotes().open_document(quote).await
+        company.quotes().open_latest(quote).await
     }
 
     /// Signs: SENT → ACCEPTED, `quote.signed` and `quote.accepted`. Keeps the evidence and freezes the document anew,
@@ -176,12 +202,16 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the evidence or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, its
     /// validity ended before the call, or another document was shown than the last one that was sent.
     pub async fn sign(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
+        self.services.run("signing_links.sign", Box::pin(self.sign_quote(token, signature))).await
+    }
+
+    async fn sign_quote(&self, token: &str, signature: &Signature) -> Result<Quote, Error> {
         // The validity is judged by this instant: rendering and waiting may last over midnight.
-        let submitted_at = self.0.env.now();
+        let submitted_at = self.services.env.now();
         let evidence = signature.evidence.check()?;
         let shown = shown_document(signature.document_sha256.as_deref())?;
         let (company, id) = self.resolve(token).await?;
-        let services = &*self.0;
+        let services = &*self.services;
         let (company, evidence) = (&company, &evidence);
         company
             .quotes()
@@ -220,6 +250,10 @@ impl SigningLinks {
     /// [`Error::Invalid`] when the reason or the hash is not usable. [`Error::Conflict`] when the quote is not SENT, or
     /// another document was shown than the last one that was sent.
     pub async fn decline(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
+        self.services.run("signing_links.decline", Box::pin(self.decline_quote(token, refusal))).await
+    }
+
+    async fn decline_quote(&self, token: &str, refusal: &Refusal) -> Result<Quote, Error> {
         let reason =
             refusal.reason.as_ref().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
         let reason = optional_text("reason", reason.as_deref(), REASON_LIMIT)?;
@@ -233,10 +267,15 @@ impl SigningLinks {
         if !has_form(SIGNING_LINK, token) {
             return Err(Error::NotFound);
         }
-        let (hash, now) = (sha256(token), self.0.env.now());
-        let (company, quote) =
-            self.0.store.read_service(async move |tx| tx.signing_links().find(&hash, now).await).await?;
-        Ok((CompanyHandle::new(Arc::clone(&self.0), company), quote))
+        let (hash, now) = (sha256(token), self.services.env.now());
+        let (company, quote) = self
+            .services
+            .store
+            .read_service(async move |tx| tx.signing_links().find(&hash, now).await)
+            .await?;
+        let mut company = CompanyHandle::new(Arc::clone(&self.services), company);
+        company.request_id.clone_from(&self.request_id);
+        Ok((company, quote))
     }
 }
 

@@ -148,6 +148,10 @@ pub(crate) struct Sweeper {
 
 impl Sweeper {
     pub(crate) async fn sweep(&self) -> Result<SweepReport, Error> {
+        self.services.run("sweep", Box::pin(self.sweep_once())).await
+    }
+
+    async fn sweep_once(&self) -> Result<SweepReport, Error> {
         let Some(mut progress) = Progress::begin(&self.services.store).await? else {
             return Ok(SweepReport { elsewhere: true, ..SweepReport::default() });
         };

@@ -169,6 +169,7 @@ impl Webhooks<'_> {
         let (key, sealer) = (secret.clone(), Arc::clone(&self.0.services.sealer));
         let webhook = self
             .0
+            .operation("webhooks.register")
             .write(async move |mut tx| {
                 if tx.webhooks().count().await? >= MAX_WEBHOOKS {
                     return Err(
@@ -197,6 +198,7 @@ impl Webhooks<'_> {
         let url = change.url.as_deref().map(|url| self.check_url(url)).transpose()?;
         let events = change.events.as_deref().map(check_events).transpose()?;
         self.0
+            .operation("webhooks.change")
             .write(async move |mut tx| {
                 let before = tx.webhooks().find(id).await?;
                 let mut webhook = before.clone();
@@ -216,6 +218,7 @@ impl Webhooks<'_> {
     /// at once.
     pub async fn disable(&self, id: WebhookId) -> Result<Webhook, Error> {
         self.0
+            .operation("webhooks.disable")
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
                 if webhook.disabled.is_some() {
@@ -233,7 +236,8 @@ impl Webhooks<'_> {
     /// Enables a webhook again, with its count of failures at 0. What was skipped stays so until it is replayed. First
     /// skips what is left to be skipped since it was disabled, which takes a few seconds for 500,000 deliveries.
     pub async fn enable(&self, id: WebhookId) -> Result<Webhook, Error> {
-        let (webhook, _) = self.enable_with(id, Replay::Nothing).await?;
+        let enabled = self.enable_with(id, Replay::Nothing);
+        let (webhook, _) = self.0.operation("webhooks.enable").run(enabled).await?;
         Ok(webhook)
     }
 
@@ -241,7 +245,8 @@ impl Webhooks<'_> {
     /// instant, by default since it was disabled. How many deliveries it queues; without an instant, 0 for a webhook that is
     /// not disabled. Many follow in batches, as those of [`replay`](Self::replay) do.
     pub async fn enable_and_replay(&self, id: WebhookId, since: Option<Timestamp>) -> Result<u64, Error> {
-        let (_, queued) = self.enable_with(id, since.map_or(Replay::SinceDisabled, Replay::Since)).await?;
+        let enabled = self.enable_with(id, since.map_or(Replay::SinceDisabled, Replay::Since));
+        let (_, queued) = self.0.operation("webhooks.enable_and_replay").run(enabled).await?;
         Ok(queued)
     }
 
@@ -285,6 +290,7 @@ impl Webhooks<'_> {
     /// Removes a webhook. Its deliveries and their log stay; what waits for it is kept as skipped.
     pub async fn remove(&self, id: WebhookId) -> Result<(), Error> {
         self.0
+            .operation("webhooks.remove")
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
                 remove(&mut tx, &webhook).await
@@ -329,6 +335,7 @@ impl Webhooks<'_> {
         let millis = i64::try_from(overlap.as_millis()).unwrap_or(i64::MAX);
         let webhook = self
             .0
+            .operation("webhooks.rotate_with_overlap")
             .write(async move |mut tx| {
                 tx.webhooks().find(id).await?;
                 let keep_until = (millis > 0).then(|| tx.change.now.plus_millis(millis));
@@ -343,6 +350,7 @@ impl Webhooks<'_> {
     /// Ends the overlap of a rotation, if there is one: attempts are signed with the new secret alone.
     pub async fn end_overlap(&self, id: WebhookId) -> Result<Webhook, Error> {
         self.0
+            .operation("webhooks.end_overlap")
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
                 tx.webhooks().wipe_previous_secret(id).await?;
@@ -358,6 +366,7 @@ impl Webhooks<'_> {
     /// never counts, neither as a failure nor as a success.
     pub async fn ping(&self, id: WebhookId) -> Result<EventId, Error> {
         self.0
+            .operation("webhooks.ping")
             .write(async move |mut tx| {
                 let webhook = tx.webhooks().find(id).await?;
                 note(&mut tx, HistoryAction::WebhookPinged, &webhook).await?;
@@ -368,12 +377,12 @@ impl Webhooks<'_> {
 
     /// One webhook.
     pub async fn get(&self, id: WebhookId) -> Result<Webhook, Error> {
-        self.0.read(async move |mut tx| tx.webhooks().find(id).await).await
+        self.0.operation("webhooks.get").read(async move |mut tx| tx.webhooks().find(id).await).await
     }
 
     /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Webhook>, Error> {
-        self.0.read(async |mut tx| tx.webhooks().list().await).await
+        self.0.operation("webhooks.list").read(async |mut tx| tx.webhooks().list().await).await
     }
 
     fn check_url(self, url: &str) -> Result<String, Error> {

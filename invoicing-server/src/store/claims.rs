@@ -18,6 +18,7 @@ use super::deliveries::AllDeliveries;
 use super::query::Sql;
 use super::rows::from_json;
 use crate::Error;
+use crate::cause::Cause;
 use crate::queue::Job;
 
 /// Token and lease of new claims.
@@ -60,9 +61,20 @@ pub(crate) struct Waiting {
     pub(crate) from: Option<Timestamp>,
 }
 
-/// A claimed delivery: row id, company, event, attempts, claims, number, kind and body of its event.
+/// A claimed delivery: row id, company, event, attempts, claims, number; kind, body, request and context of its event.
 #[derive(Deserialize)]
-struct ClaimedRow(i64, Uuid, Uuid, u32, u32, u32, String, #[serde(deserialize_with = "bytes_of_text")] Bytes);
+struct ClaimedRow(
+    i64,
+    Uuid,
+    Uuid,
+    u32,
+    u32,
+    u32,
+    String,
+    #[serde(deserialize_with = "bytes_of_text")] Bytes,
+    Option<String>,
+    Option<String>,
+);
 
 fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Bytes, D::Error> {
     String::deserialize(deserializer).map(Bytes::from)
@@ -70,12 +82,24 @@ fn bytes_of_text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<By
 
 impl Claimant {
     fn job(self, webhook: WebhookId, row: ClaimedRow) -> Job {
-        let ClaimedRow(delivery, company, event, attempts, claims, number, kind, body) = row;
+        let ClaimedRow(
+            delivery,
+            company,
+            event,
+            attempts,
+            claims,
+            number,
+            kind,
+            body,
+            request_id,
+            trace_context,
+        ) = row;
         Job {
             delivery,
             company: CompanyId(company),
             webhook,
             event: EventId(event),
+            cause: Cause::of_row(request_id, trace_context),
             body,
             is_ping: kind == Event::PING,
             attempts,
@@ -203,7 +227,7 @@ impl AllDeliveries<'_> {
             SELECT json_group_array(
                 json_array(
                     d.id, hex(d.company_id), hex(d.event_id), d.attempts, d.claims + 1, d.claims_in_all + 1, e.kind,
-                    e.body
+                    e.body, e.request_id, e.trace_context
                 )
                 ORDER BY d.due_at, d.id
             ) AS claimed,

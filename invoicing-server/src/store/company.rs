@@ -26,6 +26,7 @@ use super::signatures::SignatureTable;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
 use crate::Error;
+use crate::cause::Cause;
 use crate::env::Env;
 use crate::queue::NewDelivery;
 
@@ -118,6 +119,8 @@ pub(crate) struct CompanyTx<'t> {
     pub(crate) change: CompanyChange,
     /// Who makes the change, where that is to be noted.
     actor: Option<Arc<str>>,
+    /// What its events are noted to be caused by.
+    cause: Option<Arc<Cause>>,
 }
 
 impl Tables for CompanyTx<'_> {
@@ -127,9 +130,12 @@ impl Tables for CompanyTx<'_> {
 }
 
 impl CompanyTx<'_> {
-    pub(super) fn acting_as(mut self, actor: Option<Arc<str>>) -> Self {
-        self.actor = actor;
-        self
+    pub(super) fn acting_as(self, actor: Option<Arc<str>>) -> Self {
+        Self { actor, ..self }
+    }
+
+    pub(super) fn caused_by(self, cause: Option<Arc<Cause>>) -> Self {
+        Self { cause, ..self }
     }
 
     /// Whether [`Self::note`] notes anything.
@@ -155,12 +161,12 @@ impl CompanyTx<'_> {
 
     /// Ends a change of records: moves the company's stamp, and records the events with their deliveries.
     pub(crate) async fn finish(&mut self, events: &[Event]) -> Result<(), Error> {
-        let Self { tx, change, .. } = self;
+        let Self { tx, change, cause, .. } = self;
         tx.remember_stamp(change);
         if events.is_empty() {
             return tx.of_company(change.company.id).company_row().set_stamp(change.stamp).await;
         }
-        events::record(tx, change, events).await
+        events::record(tx, change, cause.as_ref(), events).await
     }
 
     /// Stores a new key.
@@ -190,7 +196,7 @@ impl CompanyTx<'_> {
 
     /// Records a test delivery for one webhook.
     pub(crate) async fn record_ping(&mut self, webhook: WebhookId) -> Result<EventId, Error> {
-        events::record_ping(self.tx, &self.change, webhook).await
+        events::record_ping(self.tx, &self.change, self.cause.as_ref(), webhook).await
     }
 
     /// Queues the skipped or failed delivery of an event again, unless an earlier replay does so. How many.
@@ -227,7 +233,7 @@ impl Tx {
     /// Begins a change of a company: reads its settings and last stamp, and locks both to the end of the transaction.
     pub(super) async fn company(&mut self, company: CompanyId) -> Result<CompanyTx<'_>, Error> {
         let change = self.begin_change(company).await?;
-        Ok(CompanyTx { tx: self, change, actor: None })
+        Ok(CompanyTx { tx: self, change, actor: None, cause: None })
     }
 
     async fn begin_change(&mut self, company: CompanyId) -> Result<CompanyChange, Error> {

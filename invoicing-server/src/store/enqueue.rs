@@ -1,5 +1,7 @@
 //! Inserts the deliveries of a new event, and decides which of them the dispatcher of this process gets at once.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use invoicing_core::{CompanyId, EventId, Timestamp, WebhookId};
 use uuid::Uuid;
@@ -8,6 +10,7 @@ use super::deferred::Write;
 use super::subscriber::Subscriber;
 use super::tx::Tx;
 use crate::Error;
+use crate::cause::Cause;
 use crate::queue::{Job, NewDelivery};
 
 /// State in which a delivery is inserted, as [`INSERT_EVENT`] knows it.
@@ -57,12 +60,13 @@ pub(super) async fn plan(
 ///
 /// `$1` company, `$2` event, `$3` row id of the first delivery, `$4` webhooks, `$5` their [states](InitialState),
 /// `$6` now, `$7` token and `$8` end of the leases, `$9` reason of the skipped ones; `$10` kind, `$11` timestamp and
-/// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end.
+/// `$12` body of the event, `$13` stamp, `$14` when the skipped ones end, `$15` and `$16` [cause](Cause) of the event.
 pub(super) static INSERT_EVENT: Write = Write {
     table: "company",
     statement: "
         UPDATE company SET last_stamp = $13 WHERE id = $1;
-        INSERT INTO event (company_id, id, kind, timestamp, body) VALUES ($1, $2, $10, $11, $12);
+        INSERT INTO event (company_id, id, kind, timestamp, body, request_id, trace_context)
+        VALUES ($1, $2, $10, $11, $12, $15, $16);
         INSERT INTO delivery
             (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
             attempts_in_all, ended_at, held_until)
@@ -74,7 +78,9 @@ pub(super) static INSERT_EVENT: Write = Write {
         "
         UPDATE company SET last_stamp = last.stamp
         FROM (SELECT $1 AS id, max($13) AS stamp /* FROM rows */ GROUP BY 1) AS last WHERE company.id = last.id",
-        "INSERT INTO event (company_id, id, kind, timestamp, body) SELECT $1, $2, $10, $11, $12 /* FROM rows */",
+        "
+        INSERT INTO event (company_id, id, kind, timestamp, body, request_id, trace_context)
+        SELECT $1, $2, $10, $11, $12, $15, $16 /* FROM rows */",
         "
         INSERT INTO delivery
             (company_id, event_id, id, webhook_id, status, reason, due_at, claim, claims, claims_in_all, attempts,
@@ -101,6 +107,7 @@ impl InitialDeliveries {
         body: &Bytes,
         is_ping: bool,
         token: i64,
+        cause: Option<&Arc<Cause>>,
     ) -> impl Iterator<Item = NewDelivery> {
         let lease_until = self.lease_until;
         self.deliveries.iter().zip(self.first..).filter_map(
@@ -110,6 +117,7 @@ impl InitialDeliveries {
                     company,
                     webhook,
                     event,
+                    cause: cause.cloned(),
                     body: body.clone(),
                     is_ping,
                     attempts: 0,

@@ -135,7 +135,8 @@ impl EventTable<'_> {
     }
 
     pub(crate) async fn find(&mut self, id: EventId) -> Result<EventRecord, Error> {
-        const FIND: &str = "SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id = $2";
+        const FIND: &str =
+            "SELECT id, kind, timestamp, body, request_id FROM event WHERE company_id = $1 AND id = $2";
         let row: Option<EventRow> = self.0.query(FIND, &[&id]).fetch_optional().await?;
         row.map(EventRecord::from).ok_or(Error::NotFound)
     }

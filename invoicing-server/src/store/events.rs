@@ -16,6 +16,7 @@ use super::subscriber::Subscriber;
 use super::tx::Tx;
 use super::webhooks::WebhookTable;
 use crate::Error;
+use crate::cause::Cause;
 
 /// A recorded event.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +31,24 @@ pub struct EventRecord {
     pub timestamp: Timestamp,
     /// The very text that each delivery of it carries.
     pub body: String,
+    /// The id of the request that caused it; `None` where the host's call named none
+    /// ([`CompanyHandle::for_request`](crate::CompanyHandle::for_request)).
+    pub request_id: Option<String>,
 }
 
 /// Records events of one company, moves its stamp, and queues a delivery for each webhook that subscribes to them.
 /// Deliveries to a disabled webhook are kept as skipped.
-pub(super) async fn record(tx: &mut Tx, change: &CompanyChange, events: &[Event]) -> Result<(), Error> {
+pub(super) async fn record(
+    tx: &mut Tx,
+    change: &CompanyChange,
+    cause: Option<&Arc<Cause>>,
+    events: &[Event],
+) -> Result<(), Error> {
     let webhooks = subscribers(tx, change.company.id).await?;
     for event in events {
         let subscribed = |webhook: &&Subscriber| event.kind.is_some_and(|kind| webhook.wants(kind));
         let subscribers: Vec<Subscriber> = webhooks.iter().filter(subscribed).copied().collect();
-        enqueue_event(tx, change, event, &subscribers).await?;
+        enqueue_event(tx, change, cause, event, &subscribers).await?;
     }
     Ok(())
 }
@@ -61,17 +70,19 @@ async fn subscribers(tx: &mut Tx, company: CompanyId) -> Result<Arc<[Subscriber]
 pub(super) async fn record_ping(
     tx: &mut Tx,
     change: &CompanyChange,
+    cause: Option<&Arc<Cause>>,
     webhook: WebhookId,
 ) -> Result<EventId, Error> {
     let event = Event::ping(webhook, change.stamp);
     tx.remember_stamp(change);
-    enqueue_event(tx, change, &event, &[Subscriber::to_ping(webhook)]).await
+    enqueue_event(tx, change, cause, &event, &[Subscriber::to_ping(webhook)]).await
 }
 
 /// One call for the stamp, the event and its deliveries.
 async fn enqueue_event(
     tx: &mut Tx,
     change: &CompanyChange,
+    cause: Option<&Arc<Cause>>,
     event: &Event,
     webhooks: &[Subscriber],
 ) -> Result<EventId, Error> {
@@ -79,12 +90,15 @@ async fn enqueue_event(
     let body = serde_json::to_string(event).map_err(Error::internal)?;
     let initial = enqueue::plan(tx, token, webhooks).await?;
     let shared = Bytes::from(body.clone());
-    tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token));
+    tx.push_new(initial.new_deliveries(change.company.id, id, &shared, event.kind.is_none(), token, cause));
     tx.count_event(event.name());
     let (webhooks, states) = initial.columns();
     let InitialDeliveries { first, due_at, skipped_at, lease_until, .. } = &initial;
     let deliveries: [&dyn Cell; 8] = [&id, first, &webhooks, &states, due_at, &token, lease_until, &DISABLED];
-    let event: [&dyn Cell; 5] = [&event.name(), &event.timestamp, &body, &change.stamp, skipped_at];
+    let request_id = cause.and_then(|cause| cause.request_id.as_deref());
+    let trace_context = cause.and_then(|cause| cause.trace_context.as_deref());
+    let event: [&dyn Cell; 7] =
+        [&event.name(), &event.timestamp, &body, &change.stamp, skipped_at, &request_id, &trace_context];
     let mut scope = Scope { connection: tx.connection(), company: change.company.id };
     scope.write(&INSERT_EVENT, &[&deliveries[..], &event].concat()).await?;
     Ok(id)
@@ -99,6 +113,7 @@ pub(super) struct EventRow {
     kind: String,
     timestamp: i64,
     body: String,
+    request_id: Option<String>,
 }
 
 impl From<EventRow> for EventRecord {
@@ -108,6 +123,7 @@ impl From<EventRow> for EventRecord {
             kind: row.kind,
             timestamp: Timestamp::from_millis(row.timestamp),
             body: row.body,
+            request_id: row.request_id,
         }
     }
 }
@@ -123,7 +139,8 @@ impl EventTable<'_> {
     /// The events after a given one, oldest first.
     pub(crate) async fn list(&mut self, after: EventId, limit: u32) -> Result<Vec<EventRecord>, Error> {
         const LIST: &str = "
-            SELECT id, kind, timestamp, body FROM event WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
+            SELECT id, kind, timestamp, body, request_id FROM event
+            WHERE company_id = $1 AND id > $2 ORDER BY id LIMIT $3";
         let rows: Vec<EventRow> = self.0.query(LIST, &[&after, &limit]).fetch_all().await?;
         Ok(rows.into_iter().map(EventRecord::from).collect())
     }

@@ -12,6 +12,7 @@ pub(super) const SQLITE: &[&str] = &[
     include_str!("../../migrations/sqlite/0006_commit_status.sql"),
     include_str!("../../migrations/sqlite/0007_history.sql"),
     include_str!("../../migrations/sqlite/0008_reports.sql"),
+    include_str!("../../migrations/sqlite/0009_causes.sql"),
 ];
 #[cfg(feature = "postgres")]
 pub(super) const POSTGRES: &[&str] = &[
@@ -23,6 +24,7 @@ pub(super) const POSTGRES: &[&str] = &[
     include_str!("../../migrations/postgres/0006_commit_status.sql"),
     include_str!("../../migrations/postgres/0007_history.sql"),
     include_str!("../../migrations/postgres/0008_reports.sql"),
+    include_str!("../../migrations/postgres/0009_causes.sql"),
 ];
 
 /// Version of the first migration. The states of development before the first release had versions below it, and

@@ -70,6 +70,8 @@ use futures_util::future::BoxFuture;
 use invoicing_core::{CompanyId, InvoiceId, InvoiceSummary, QuoteId, QuoteSummary, WebhookId};
 
 use crate::Error;
+use crate::cause::Cause;
+use crate::telemetry::spans;
 pub(crate) use change::CompanyChange;
 pub use check::StoreHealth;
 use claims::{Claimant, Claimed, Wanted};
@@ -94,6 +96,15 @@ pub(crate) enum Store {
     Sqlite(Box<Sqlite>),
     #[cfg(feature = "postgres")]
     Postgres(Postgres),
+}
+
+/// Where a change comes from.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Origin {
+    /// The name under which the history notes the change, where there is one.
+    pub(crate) actor: Option<Arc<str>>,
+    /// What its events are noted to be caused by.
+    pub(crate) cause: Option<Arc<Cause>>,
 }
 
 /// The exclusive right to sweep. Dropping it releases it a little later.
@@ -169,16 +180,28 @@ impl Store {
     }
 
     /// Reads records of a company. On PostgreSQL a read that fails transiently is tried again, on a copy.
-    pub(crate) async fn read<T, F>(&self, company: CompanyId, operation: F) -> Result<T, Error>
+    pub(crate) fn read<T, F>(
+        &self,
+        company: CompanyId,
+        operation: F,
+    ) -> impl Future<Output = Result<T, Error>>
     where
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
-        self.read_service(async move |connection| operation(CompanyReader { connection, company }).await)
-            .await
+        let read =
+            self.run_read(async move |connection| operation(CompanyReader { connection, company }).await);
+        spans::within(spans::transaction("read", Some(company)), read)
     }
 
     /// As [`Self::read`], across companies.
-    pub(crate) async fn read_service<T, F>(&self, operation: F) -> Result<T, Error>
+    pub(crate) fn read_service<T, F>(&self, operation: F) -> impl Future<Output = Result<T, Error>>
+    where
+        F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
+    {
+        spans::within(spans::transaction("read", None), self.run_read(operation))
+    }
+
+    async fn run_read<T, F>(&self, operation: F) -> Result<T, Error>
     where
         F: for<'c> Operation<ServiceReader<'c>, T> + Clone,
     {
@@ -215,43 +238,58 @@ impl Store {
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
-        self.write_company_as(company, None, Vec::new(), operation)
+        self.write_company_as(company, Origin::default(), Vec::new(), operation)
     }
 
-    /// As [`Self::write_company`], for an operation that reads these records first. The history notes its changes as those of
-    /// the actor, if there is one.
-    pub(crate) async fn write_company_as<T, F>(
+    /// As [`Self::write_company`], for an operation that reads these records first. What it records is noted to come from
+    /// there.
+    pub(crate) fn write_company_as<T, F>(
         &self,
         company: CompanyId,
-        actor: Option<Arc<str>>,
+        origin: Origin,
         records: Vec<Prefetch>,
         operation: F,
-    ) -> Result<T, Error>
+    ) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
     {
+        let Origin { actor, cause } = origin;
         self.write(Some(company), records, move |tx| {
-            Box::pin(async move { operation(tx.company(company).await?.acting_as(actor)).await })
+            Box::pin(
+                async move { operation(tx.company(company).await?.acting_as(actor).caused_by(cause)).await },
+            )
         })
-        .await
     }
 
     /// As [`Self::write_company`], across companies.
-    pub(crate) async fn write_service<T, F>(&self, operation: F) -> Result<T, Error>
+    pub(crate) fn write_service<T, F>(&self, operation: F) -> impl Future<Output = Result<T, Error>>
     where
         T: Send + 'static,
         F: for<'t> Operation<ServiceTx<'t>, T> + Clone + 'static,
     {
-        self.write(None, Vec::new(), move |tx| Box::pin(operation(tx))).await
+        self.write(None, Vec::new(), move |tx| Box::pin(operation(tx)))
     }
 
     /// Runs an operation in a transaction. `company`: the one whose row it locks. `records`: what it reads of it first.
+    fn write<T, F>(
+        &self,
+        company: Option<CompanyId>,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> impl Future<Output = Result<T, Error>>
+    where
+        T: Send + 'static,
+        F: for<'t> FnOnce(&'t mut Tx) -> BoxFuture<'t, Result<T, Error>> + Clone + Send + 'static,
+    {
+        spans::within(spans::transaction("write", company), self.run_write(company, records, operation))
+    }
+
     #[cfg_attr(
         not(feature = "postgres"),
         expect(unused_variables, reason = "one task writes to a SQLite file")
     )]
-    async fn write<T, F>(
+    async fn run_write<T, F>(
         &self,
         company: Option<CompanyId>,
         records: Vec<Prefetch>,

@@ -1,7 +1,7 @@
-//! What the service measures. It goes to a recorder of the crate `metrics`, which the host installs.
+//! What a host can see of a running service: [spans], and what is measured, which goes to a recorder of the crate `metrics`.
 //!
 //! The names and labels are in [`names`], and in the table of OPERATIONS.md. Each handle is registered once and kept, so that a
-//! measurement costs no allocation. Without the feature `metrics` all of this is empty.
+//! measurement costs no allocation. Without the feature `metrics` the measuring is empty.
 
 #[cfg(any(feature = "metrics", test))]
 mod names;
@@ -9,6 +9,7 @@ mod names;
 mod nothing;
 #[cfg(feature = "metrics")]
 mod recording;
+pub(crate) mod spans;
 
 #[cfg(not(feature = "metrics"))]
 pub(crate) use nothing::{EventCounts, Metrics, Timer};

@@ -77,6 +77,110 @@ static STATUS: Label = Label {
     ],
 };
 
+/// `noun.method` of the host operations.
+static OPERATION: Label = Label {
+    name: "operation",
+    values: &[
+        "clients.change",
+        "clients.find_or_create",
+        "clients.get",
+        "clients.page",
+        "companies.create",
+        "companies.list",
+        "company.close",
+        "company.details",
+        "company.set_automatic_invoicing",
+        "company.set_identity",
+        "company.set_plan",
+        "events.deliveries",
+        "events.get",
+        "events.list",
+        "events.page",
+        "history.list",
+        "history.page",
+        "invoices.cancel",
+        "invoices.convert",
+        "invoices.detail",
+        "invoices.get",
+        "invoices.issue",
+        "invoices.mark_paid",
+        "invoices.page",
+        "invoices.pay",
+        "invoices.payments",
+        "invoices.reverse",
+        "keys.issue",
+        "keys.list",
+        "keys.revoke",
+        "keys.usage",
+        "projects.create",
+        "projects.get",
+        "projects.list",
+        "projects.set_status",
+        "quotes.accept",
+        "quotes.costings",
+        "quotes.create",
+        "quotes.detail",
+        "quotes.document",
+        "quotes.documents",
+        "quotes.edit",
+        "quotes.get",
+        "quotes.import",
+        "quotes.link",
+        "quotes.open_copy",
+        "quotes.open_document",
+        "quotes.page",
+        "quotes.proof",
+        "quotes.reject",
+        "quotes.revoke_signing_link",
+        "quotes.search",
+        "quotes.send",
+        "quotes.signing_link",
+        "quotes.signing_links",
+        "quotes.stored_document",
+        "quotes.work_site",
+        "signing_links.decline",
+        "signing_links.document",
+        "signing_links.open",
+        "signing_links.show",
+        "signing_links.sign",
+        "sweep",
+        "webhooks.change",
+        "webhooks.count_replayable",
+        "webhooks.day_counts",
+        "webhooks.deliveries",
+        "webhooks.delivery",
+        "webhooks.disable",
+        "webhooks.enable",
+        "webhooks.enable_and_replay",
+        "webhooks.end_overlap",
+        "webhooks.get",
+        "webhooks.list",
+        "webhooks.log",
+        "webhooks.ping",
+        "webhooks.register",
+        "webhooks.remove",
+        "webhooks.replay",
+        "webhooks.replay_since",
+        "webhooks.rotate_with_overlap",
+        "other",
+    ],
+};
+
+/// `ok`, or the code of the error.
+static RESULT: Label = Label {
+    name: "result",
+    values: &[
+        "ok",
+        "not_found",
+        "validation_error",
+        "conflict",
+        "document_unavailable",
+        "overloaded",
+        "storage_unavailable",
+        "server_error",
+    ],
+};
+
 static EVENT: Label = Label {
     name: "kind",
     values: &[
@@ -133,6 +237,12 @@ pub(super) static REQUESTS_LIMITED: Metric = Metric {
     kind: Kind::Counter,
     labels: &[&LIMIT],
     help: "Requests refused because a quota was used up, or because too much was done at once",
+};
+pub(super) static OPERATION_DURATION: Metric = Metric {
+    name: "invoicing_operation_duration_seconds",
+    kind: Kind::Histogram,
+    labels: &[&OPERATION, &RESULT],
+    help: "Host operations, those of the API included",
 };
 pub(super) static COMMIT_DURATION: Metric = Metric {
     name: "invoicing_store_commit_duration_seconds",
@@ -214,9 +324,10 @@ pub(super) static CLOCK_OFFSET: Metric = Metric {
 };
 
 /// In the order of OPERATIONS.md.
-pub(super) static ALL: [&Metric; 15] = [
+pub(super) static ALL: [&Metric; 16] = [
     &REQUEST_DURATION,
     &REQUESTS_LIMITED,
+    &OPERATION_DURATION,
     &COMMIT_DURATION,
     &EVENTS,
     &ATTEMPTS,
@@ -235,6 +346,8 @@ pub(super) static ALL: [&Metric; 15] = [
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::fs;
+    use std::path::Path;
 
     use invoicing_core::{ErrorCode, Event, EventKind, FailureClass};
 
@@ -276,7 +389,7 @@ mod tests {
             let begin = format!("| `{}` | ", label.name);
             let row = text.lines().find_map(|line| line.strip_prefix(&begin)).expect(label.name);
             let named: BTreeSet<&str> = row.split('`').skip(1).step_by(2).collect();
-            if matches!(label.name, "route" | "status") {
+            if matches!(label.name, "route" | "status" | "operation") {
                 assert!(named.contains(label.values.last().expect("a value")), "{}: {row}", label.name);
             } else {
                 assert_eq!(named, label.values.iter().copied().collect(), "{}", label.name);
@@ -300,6 +413,31 @@ mod tests {
         for class in FailureClass::ALL {
             assert_eq!(REASON.known(class.as_str()), class.as_str());
         }
+        assert!(OPERATION.values.is_sorted_by(|value, next| *next == "other" || value < next));
+    }
+
+    /// What stands in quotes after the calls that begin an operation, in the sources below a folder.
+    fn operations(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                operations(&path, found);
+                continue;
+            }
+            let mut source = fs::read_to_string(&path).expect("a source");
+            source.retain(|character| !character.is_whitespace());
+            for call in [".operation(\"", ".run(\""] {
+                let names = source.split(call).skip(1).filter_map(|rest| rest.split('"').next());
+                found.extend(names.map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn the_operations_are_those_of_the_sources() {
+        let mut found = BTreeSet::from(["other".to_owned()]);
+        operations(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/operations"), &mut found);
+        assert_eq!(found, OPERATION.values.iter().map(|name| (*name).to_owned()).collect());
     }
 
     #[test]

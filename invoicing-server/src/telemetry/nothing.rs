@@ -34,6 +34,8 @@ impl Metrics {
 
     pub(crate) fn limited(&self, _limit: Limit) {}
 
+    pub(crate) fn operation(&self, _operation: &'static str, _result: &str, _timer: Timer) {}
+
     pub(crate) fn committed(&self, _timer: Timer) {}
 
     pub(crate) fn events(&self, _counts: EventCounts) {}

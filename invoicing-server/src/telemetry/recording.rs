@@ -41,6 +41,7 @@ struct Families {
     recorder: Option<Arc<dyn Recorder + Send + Sync>>,
     requests: Family<Histogram>,
     limited: Family<Counter>,
+    operations: Family<Histogram>,
     commits: Family<Histogram>,
     events: Family<Counter>,
     attempts: Family<Counter>,
@@ -131,6 +132,7 @@ impl Metrics {
             recorder,
             requests: Family::new(&names::REQUEST_DURATION),
             limited: Family::new(&names::REQUESTS_LIMITED),
+            operations: Family::new(&names::OPERATION_DURATION),
             commits: Family::new(&names::COMMIT_DURATION),
             events: Family::new(&names::EVENTS),
             attempts: Family::new(&names::ATTEMPTS),
@@ -185,6 +187,13 @@ impl Metrics {
         self.0.limited.handle(&self.0, &[limit.label()]).increment(1);
     }
 
+    /// `operation`: one of [`names`].
+    pub(crate) fn operation(&self, operation: &'static str, result: &str, timer: Timer) {
+        let known = names::OPERATION_DURATION.labels[0].known(operation);
+        debug_assert_eq!(known, operation, "an operation that is not listed");
+        self.0.operations.handle(&self.0, &[operation, result]).record(timer.0.elapsed());
+    }
+
     pub(crate) fn committed(&self, timer: Timer) {
         self.0.commits.handle(&self.0, &[]).record(timer.0.elapsed());
     }
@@ -192,7 +201,7 @@ impl Metrics {
     pub(crate) fn events(&self, counts: EventCounts) {
         for (kind, count) in names::EVENTS.labels[0].values.iter().zip(counts.0) {
             if count > 0 {
-                self.0.events.handle(&self.0, &[kind]).increment(count.into());
+                self.0.events.handle(&self.0, &[*kind]).increment(count.into());
             }
         }
     }
@@ -274,7 +283,42 @@ fn seconds(millis: i64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use allocation_counter::measure;
+    use http::HeaderValue;
+    use invoicing_core::{CompanyId, FailureClass};
+    use uuid::Uuid;
+
+    use super::super::spans;
     use super::*;
+
+    /// What the service does for a request, an operation, a transaction with an event, and an attempt.
+    fn observe(metrics: &Metrics, request_id: &HeaderValue) {
+        let (timer, company) = (metrics.start(), CompanyId(Uuid::nil()));
+        let request = spans::request(&Method::GET, request_id);
+        spans::routed(&request, &Method::GET, "/api/v1/quotes");
+        spans::of_company(&request, company);
+        let operation = spans::operation("quotes.page", Some(company));
+        drop(spans::transaction("read", Some(company)));
+        metrics.operation("quotes.page", "ok", timer);
+        spans::ended(&operation, "ok");
+        metrics.committed(timer);
+        let mut counts = EventCounts::default();
+        counts.add("quote.created");
+        metrics.events(counts);
+        metrics.attempt(AttemptOutcome::Failed(FailureClass::Dns), AttemptEnd::Retried, Duration::ZERO);
+        metrics.limited(Limit::Quota);
+        metrics.request("/api/v1/quotes", &Method::GET, StatusCode::OK, timer);
+        spans::answered(&request, StatusCode::OK);
+    }
+
+    #[test]
+    fn without_a_recorder_and_a_subscriber_nothing_is_allocated() {
+        let (metrics, request_id) = (Metrics::default(), HeaderValue::from_static("r1"));
+        // Handles are registered once.
+        observe(&metrics, &request_id);
+        let measured = measure(|| observe(&metrics, &request_id));
+        assert_eq!(measured.count_total, 0, "{measured:?}");
+    }
 
     #[test]
     fn there_are_as_many_counts_as_kinds_of_event() {

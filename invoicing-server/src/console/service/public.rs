@@ -10,7 +10,7 @@ use invoicing_core::QuoteId;
 use matchit::Params;
 use tokio::time::timeout;
 
-use super::ConsoleContext;
+use super::{Arrived, ConsoleContext};
 use crate::Error;
 use crate::api::body::{ReadableBody, RequestBody};
 use crate::api::byte_budget::{ByteReservation, ConnectionHandle, Holder, Owner};
@@ -23,6 +23,7 @@ use crate::console::request::{FormOutcome, PageResult, page, see_other};
 use crate::console::routes::Endpoint;
 use crate::console::sign::{self, Visit};
 use crate::operations::{CompanyHandle, SigningLinks};
+use crate::telemetry::spans;
 
 /// How long a look-up of a token may wait for others.
 const LOOKUP_WAIT: Duration = Duration::from_secs(2);
@@ -30,19 +31,20 @@ const LOOKUP_WAIT: Duration = Duration::from_secs(2);
 impl ConsoleContext {
     pub(super) async fn public(
         &self,
-        connection: Option<&ConnectionHandle>,
+        arrived: Arrived<'_>,
         endpoint: Endpoint,
         params: &Params<'static, '_>,
-        head: &Parts,
         body: &mut RequestBody<impl ReadableBody + Unpin>,
         reservation: &mut Option<ByteReservation>,
     ) -> PageResult {
+        let Arrived { connection, head, span, request_id } = arrived;
         if endpoint == Endpoint::Asset {
             return Ok(self.assets.get(params.get("name").unwrap_or_default())?);
         }
         let token = params.get("token").ok_or(PageError::NOT_FOUND)?;
-        let links = SigningLinks(Arc::clone(&self.api.services));
+        let links = SigningLinks::new(Arc::clone(&self.api.services)).for_request(request_id);
         let (company, quote) = self.resolve(&links, token).await?;
+        spans::of_company(span, company.id());
         if endpoint == Endpoint::SigningDocument {
             return self.download(connection, &company, quote, head, reservation).await;
         }

@@ -84,6 +84,10 @@ impl Quotes<'_> {
     /// # Errors
     /// [`Error::StorageUnavailable`] where creations by other processes have taken the number of each of 8 renderings.
     pub async fn import(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
+        self.0.operation("quotes.import").run(self.import_any(new, import)).await
+    }
+
+    async fn import_any(&self, new: &NewQuote, import: &QuoteImport) -> Result<Quote, Error> {
         if import.status == QuoteStatus::Draft {
             return self.import_draft(new, import).await;
         }
@@ -132,14 +136,16 @@ impl Quotes<'_> {
     /// `None` where the rendered number is no longer the next one, or the document does not show the current data.
     async fn try_import(&self, id: QuoteId, incoming: &Incoming) -> Result<Option<Quote>, Error> {
         let (then, number) = self.next_number().await?;
-        let client = self.0.clients().get(incoming.client_id).await.map_err(missing_client)?;
+        let client_id = incoming.client_id;
+        let client = self.0.read(async move |mut tx| tx.clients().find(client_id).await);
+        let client = client.await.map_err(missing_client)?;
         let preview = incoming.quote(id, &then, &client, &number)?;
         let work_site = incoming.internal.work_site.clone();
         let particulars = particulars(&then, &preview.record, &client, work_site);
         let frozen = self.freeze(particulars, &preview.record).await?;
         let internal = incoming.internal.clone();
         self.0
-            .write_prefetched(vec![Prefetch::Client(incoming.client_id)], async move |mut tx| {
+            .write_prefetched(vec![Prefetch::Client(client_id)], async move |mut tx| {
                 // A transaction that answers `None` is committed, so the checks come before the first change.
                 if !is_current(&mut tx, &frozen, &client, &number).await?
                     || !finish_upload(&mut tx, id, &frozen).await?

@@ -23,7 +23,7 @@ impl Quotes<'_> {
     pub async fn signing_link(&self, id: QuoteId) -> Result<Secret, Error> {
         let token = Secret::generate(SIGNING_LINK, self.0.env());
         let hash = token.sha256();
-        let inserted = self.0.write(async move |mut tx| {
+        let inserted = self.0.operation("quotes.signing_link").write(async move |mut tx| {
             let quote = tx.quotes().find_summary(id).await?;
             if quote.sent_at.is_none() && quote.status != QuoteStatus::Accepted {
                 return Err(
@@ -44,6 +44,7 @@ impl Quotes<'_> {
     /// The signing links of a quote, oldest first; also those that have ended or were revoked.
     pub async fn signing_links(&self, id: QuoteId) -> Result<Vec<SigningLinkRecord>, Error> {
         self.0
+            .operation("quotes.signing_links")
             .read(async move |mut tx| {
                 tx.quotes().check_exists(id).await?;
                 tx.signatures().links(id).await
@@ -56,6 +57,7 @@ impl Quotes<'_> {
     pub async fn revoke_signing_link(&self, id: QuoteId, token_hash: &[u8]) -> Result<(), Error> {
         let token_hash = <[u8; 32]>::try_from(token_hash).map_err(|_| Error::NotFound)?;
         self.0
+            .operation("quotes.revoke_signing_link")
             .write(async move |mut tx| {
                 let now = tx.change.now;
                 if tx.signatures().revoke_link(id, &token_hash, now).await? && tx.has_actor() {

@@ -38,7 +38,8 @@ impl CompanyHandle {
     /// [`Error::DocumentUnavailable`] for a quote without a document.
     pub(crate) async fn shown_quote(&self, id: QuoteId, reserve: Reserve<'_>) -> Result<ShownQuote, Error> {
         let now = self.env().now();
-        self.read(async move |mut tx| {
+        let operation = self.operation("signing_links.show");
+        let shown = operation.read(async move |mut tx| {
             let (company, last_stamp) = tx.company_row().find().await?;
             let change = CompanyChange::new(company, last_stamp, now)?;
             match tx.quotes().large_bytes(id).await? {
@@ -49,8 +50,8 @@ impl CompanyHandle {
             let read = read(&mut tx, id, &change).await;
             tx.end_snapshot().await?;
             read
-        })
-        .await
+        });
+        shown.await
     }
 }
 

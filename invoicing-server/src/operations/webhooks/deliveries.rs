@@ -21,8 +21,9 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay(&self, id: WebhookId, event: Option<EventId>) -> Result<u64, Error> {
+        let operation = self.0.operation("webhooks.replay");
         if let Some(event) = event {
-            let queued = self.0.write(async move |mut tx| {
+            let queued = operation.write(async move |mut tx| {
                 lock_enabled(&mut tx, id).await?;
                 let queued = tx.replay_one(id, event).await?;
                 note_replay(&mut tx, id, queued).await?;
@@ -30,6 +31,10 @@ impl Webhooks<'_> {
             });
             return queued.await;
         }
+        operation.run(self.replay_all(id)).await
+    }
+
+    async fn replay_all(&self, id: WebhookId) -> Result<u64, Error> {
         loop {
             let now = self.0.env().now();
             let counted = self.0.read(async move |mut tx| {
@@ -58,6 +63,10 @@ impl Webhooks<'_> {
     /// # Errors
     /// [`Error::Conflict`] while the webhook is disabled.
     pub async fn replay_since(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
+        self.0.operation("webhooks.replay_since").run(self.replay_from(id, since)).await
+    }
+
+    async fn replay_from(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
         loop {
             // A transaction per batch, so that other changes of the company do not wait for all of them.
             let is_done = self.0.write(async move |mut tx| {
@@ -90,6 +99,7 @@ impl Webhooks<'_> {
     /// has to queue.
     pub async fn count_replayable(&self, id: WebhookId, since: Timestamp) -> Result<u64, Error> {
         self.0
+            .operation("webhooks.count_replayable")
             .read(async move |mut tx| {
                 tx.webhooks().find(id).await?;
                 Ok(tx.replayable_since(id, since).await?.count)
@@ -110,6 +120,7 @@ impl Webhooks<'_> {
     ) -> Result<DeliveryPage, Error> {
         let (query, now) = (*query, self.0.env().now());
         self.0
+            .operation("webhooks.deliveries")
             .read(async move |mut tx| {
                 let is_disabled = tx.webhooks().find(id).await?.disabled.is_some();
                 tx.deliveries().page(id, is_disabled, &query, limit, now).await
@@ -121,6 +132,7 @@ impl Webhooks<'_> {
     pub async fn delivery(&self, id: WebhookId, event: EventId) -> Result<DeliveryDetail, Error> {
         let now = self.0.env().now();
         self.0
+            .operation("webhooks.delivery")
             .read(async move |mut tx| {
                 tx.webhooks().find(id).await?;
                 tx.deliveries().detail(id, event, now).await
@@ -132,12 +144,16 @@ impl Webhooks<'_> {
     /// [`DayCounts`].
     pub async fn day_counts(&self) -> Result<DayCounts, Error> {
         let since = self.0.env().now().plus_millis(-DAY_MS);
-        self.0.read(async move |mut tx| tx.deliveries().day_counts(since).await).await
+        self.0
+            .operation("webhooks.day_counts")
+            .read(async move |mut tx| tx.deliveries().day_counts(since).await)
+            .await
     }
 
     /// The last attempts to deliver to a webhook, latest first. Kept for 30 days.
     pub async fn log(&self, id: WebhookId, limit: u32) -> Result<Vec<AttemptRecord>, Error> {
         self.0
+            .operation("webhooks.log")
             .read(async move |mut tx| {
                 tx.webhooks().find(id).await?;
                 tx.deliveries().log(id, limit).await

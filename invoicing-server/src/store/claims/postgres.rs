@@ -32,6 +32,17 @@ struct EventOfDelivery {
     event_id: Uuid,
     kind: String,
     body: String,
+    request_id: Option<String>,
+    trace_context: Option<String>,
+}
+
+/// An event as its deliveries need it.
+#[derive(Clone)]
+struct ClaimedEvent {
+    kind: String,
+    body: Bytes,
+    request_id: Option<String>,
+    trace_context: Option<String>,
 }
 
 impl AllDeliveries<'_> {
@@ -57,14 +68,25 @@ impl AllDeliveries<'_> {
             let webhook = WebhookId(row.webhook_id);
             let of_webhook = claimed.entry(webhook).or_default();
             of_webhook.last_due = Some(Timestamp::from_millis(row.due_at));
-            let Some((kind, body)) = events.get(&(row.company_id, row.event_id)) else {
+            let Some(event) = events.get(&(row.company_id, row.event_id)) else {
                 tracing::error!(delivery = row.id, event = %row.event_id, "the event of a delivery is missing");
                 continue;
             };
             let (attempts, claims, number) =
                 (small(row.attempts), small(row.claims), small(row.claims_in_all));
-            let (kind, body) = (kind.clone(), body.clone());
-            let row = ClaimedRow(row.id, row.company_id, row.event_id, attempts, claims, number, kind, body);
+            let ClaimedEvent { kind, body, request_id, trace_context } = event.clone();
+            let row = ClaimedRow(
+                row.id,
+                row.company_id,
+                row.event_id,
+                attempts,
+                claims,
+                number,
+                kind,
+                body,
+                request_id,
+                trace_context,
+            );
             of_webhook.jobs.push(claimant.job(webhook, row));
         }
         // Where the room is full, more may be due.
@@ -117,17 +139,19 @@ impl AllDeliveries<'_> {
         Ok(claim.fetch_all().await?)
     }
 
-    /// Kind and body of the events of deliveries, by company and event.
+    /// The events of deliveries, by company and event.
     async fn events_of(
         &mut self,
         deliveries: &[ClaimedDelivery],
-    ) -> Result<HashMap<(Uuid, Uuid), (String, Bytes)>, Error> {
+    ) -> Result<HashMap<(Uuid, Uuid), ClaimedEvent>, Error> {
         // Each event once, however many webhooks it goes to. The limit makes the planner look them up one by one.
         const EVENTS: &str = "
-            SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body
+            SELECT w.company AS company_id, w.event AS event_id, e.kind, e.body, e.request_id, e.trace_context
             FROM unnest($1::uuid[], $2::uuid[]) AS w(company, event)
-            CROSS JOIN LATERAL
-                (SELECT kind, body FROM event WHERE company_id = w.company AND id = w.event LIMIT 1) e";
+            CROSS JOIN LATERAL (
+                SELECT kind, body, request_id, trace_context FROM event
+                WHERE company_id = w.company AND id = w.event LIMIT 1
+            ) e";
         let keys: HashSet<(Uuid, Uuid)> =
             deliveries.iter().map(|delivery| (delivery.company_id, delivery.event_id)).collect();
         if keys.is_empty() {
@@ -135,8 +159,11 @@ impl AllDeliveries<'_> {
         }
         let (companies, events): (Vec<Uuid>, Vec<Uuid>) = keys.into_iter().unzip();
         let rows: Vec<EventOfDelivery> = self.0.query(EVENTS, &[&companies, &events]).fetch_all().await?;
-        let event =
-            |row: EventOfDelivery| ((row.company_id, row.event_id), (row.kind, Bytes::from(row.body)));
+        let event = |row: EventOfDelivery| {
+            let EventOfDelivery { company_id, event_id, kind, body, request_id, trace_context } = row;
+            let event = ClaimedEvent { kind, body: Bytes::from(body), request_id, trace_context };
+            ((company_id, event_id), event)
+        };
         Ok(rows.into_iter().map(event).collect())
     }
 

@@ -1,0 +1,143 @@
+//! Operations under their names: each has a span, and its duration is measured.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_util::TryFutureExt as _;
+use invoicing_core::{CompanyId, ErrorCode};
+use pin_project_lite::pin_project;
+use tracing::Span;
+
+use super::{CompanyHandle, Services};
+use crate::Error;
+use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch};
+use crate::telemetry::{Metrics, Timer, spans};
+
+/// An operation on a company that has begun. One that is dropped before its end is not measured. Input may be checked before it
+/// begins: what is refused so costs nothing, and is not measured either.
+///
+/// Its steps are adapters, as an `async fn` would hold their futures twice.
+pub(super) struct NamedOperation<'a> {
+    company: &'a CompanyHandle,
+    observed: Observed<'a>,
+}
+
+/// What is seen of an operation from outside.
+struct Observed<'a> {
+    /// `noun.method`, as the metrics list it.
+    name: &'static str,
+    span: Span,
+    timer: Timer,
+    metrics: &'a Metrics,
+}
+
+impl<'a> Observed<'a> {
+    fn begin(services: &'a Services, name: &'static str, company: Option<CompanyId>) -> Self {
+        let metrics = services.env.metrics();
+        Self { name, span: spans::operation(name, company), timer: metrics.start(), metrics }
+    }
+
+    fn end(&self, error: Option<&Error>) {
+        let code = error.map(Error::code);
+        let result = code.as_ref().map_or("ok", ErrorCode::as_str);
+        self.metrics.operation(self.name, result, self.timer);
+        spans::ended(&self.span, result);
+    }
+
+    fn run<T, F: Future<Output = Result<T, Error>>>(self, work: F) -> Measured<'a, F> {
+        Measured { observed: self, work }
+    }
+}
+
+pin_project! {
+    /// The last step of an operation, or all of them.
+    #[must_use]
+    struct Measured<'a, F> {
+        observed: Observed<'a>,
+        #[pin]
+        work: F,
+    }
+}
+
+impl<T, F: Future<Output = Result<T, Error>>> Future for Measured<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = this.observed.span.enter();
+        let result = ready!(this.work.poll(context));
+        this.observed.end(result.as_ref().err());
+        Poll::Ready(result)
+    }
+}
+
+impl Services {
+    /// An operation that belongs to no single company.
+    pub(super) fn run<T>(
+        &self,
+        name: &'static str,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        Observed::begin(self, name, None).run(work)
+    }
+}
+
+impl CompanyHandle {
+    /// Begins an operation: `name` is `noun.method`, as the metrics list it. No operation is a step of another one, so what
+    /// several have in common uses [`read`](Self::read) and [`write`](Self::write) of the handle.
+    pub(super) fn operation(&self, name: &'static str) -> NamedOperation<'_> {
+        NamedOperation { company: self, observed: Observed::begin(&self.services, name, Some(self.id)) }
+    }
+}
+
+impl NamedOperation<'_> {
+    /// A step before the last one. Its failure ends the operation.
+    pub(super) fn first<T>(
+        &self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        spans::within(self.observed.span.clone(), work.inspect_err(|error| self.observed.end(Some(error))))
+    }
+
+    /// The last step, or all of them. Many steps are boxed by the caller, as a compiler computes nested futures up to a depth
+    /// only, which those of the host are a part of.
+    pub(super) fn run<T>(
+        self,
+        work: impl Future<Output = Result<T, Error>>,
+    ) -> impl Future<Output = Result<T, Error>> {
+        self.observed.run(work)
+    }
+
+    /// Reads records of the company, as the last step.
+    pub(super) fn read<T, F>(self, operation: F) -> impl Future<Output = Result<T, Error>>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<T, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
+    {
+        self.observed.run(self.company.read(operation))
+    }
+
+    /// Changes records of the company in one transaction, as the last step.
+    pub(super) fn write<T, F>(self, operation: F) -> impl Future<Output = Result<T, Error>>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        self.observed.run(self.company.write(operation))
+    }
+
+    /// As [`Self::write`], for an operation that reads these records first.
+    pub(super) fn write_prefetched<T, F>(
+        self,
+        records: Vec<Prefetch>,
+        operation: F,
+    ) -> impl Future<Output = Result<T, Error>>
+    where
+        T: Send + 'static,
+        F: for<'t> AsyncFnOnce(CompanyTx<'t>) -> Result<T, Error>,
+        F: for<'t> Operation<CompanyTx<'t>, T> + Clone + 'static,
+    {
+        self.observed.run(self.company.write_prefetched(records, operation))
+    }
+}

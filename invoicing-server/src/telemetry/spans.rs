@@ -1,0 +1,138 @@
+//! The spans: one for each request, operation, transaction and attempt. OPERATIONS.md lists their fields.
+//!
+//! They have ids, routes, statuses and codes only. None holds a key, a secret, a token, an address, a name or a body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use http::{HeaderValue, Method, StatusCode};
+use invoicing_core::{AttemptOutcome, CompanyId, EventId, WebhookId};
+use pin_project_lite::pin_project;
+use tracing::Span;
+use tracing::field::{Empty, display};
+
+pin_project! {
+    /// A future that is polled within a span. That of `tracing` is three types deep, and a compiler computes nested futures up
+    /// to a depth only, which the host's are a part of.
+    #[must_use]
+    pub(crate) struct Within<F> {
+        span: Span,
+        #[pin]
+        future: F,
+    }
+}
+
+impl<F: Future> Future for Within<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let _entered = this.span.enter();
+        this.future.poll(context)
+    }
+}
+
+pub(crate) fn within<F: Future>(span: Span, future: F) -> Within<F> {
+    Within { span, future }
+}
+
+/// A method as it may stand in a span: a caller can send any.
+fn known(method: &Method) -> &str {
+    match *method {
+        Method::GET
+        | Method::HEAD
+        | Method::POST
+        | Method::PATCH
+        | Method::OPTIONS
+        | Method::PUT
+        | Method::DELETE => method.as_str(),
+        _ => "_OTHER",
+    }
+}
+
+/// A request to the API or to the console. Of its path only the pattern of the route is told: a path may hold a token.
+pub(crate) fn request(method: &Method, request_id: &HeaderValue) -> Span {
+    tracing::info_span!(
+        "request",
+        otel.name = known(method),
+        otel.kind = "server",
+        otel.status_code = Empty,
+        http.request.method = known(method),
+        http.route = Empty,
+        http.response.status_code = Empty,
+        request_id = request_id.to_str().unwrap_or_default(),
+        company = Empty,
+    )
+}
+
+/// The request has a route.
+pub(crate) fn routed(span: &Span, method: &Method, route: &'static str) {
+    if !span.is_disabled() {
+        span.record("otel.name", display(format_args!("{} {route}", known(method))));
+        span.record("http.route", route);
+    }
+}
+
+/// The request has a valid key.
+pub(crate) fn of_company(span: &Span, company: CompanyId) {
+    span.record("company", display(company));
+}
+
+/// The request is answered.
+pub(crate) fn answered(span: &Span, status: StatusCode) {
+    span.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// A host operation.
+pub(crate) fn operation(operation: &'static str, company: Option<CompanyId>) -> Span {
+    tracing::info_span!("operation", otel.name = operation, company = company.map(display), result = Empty,)
+}
+
+/// An operation has ended.
+pub(crate) fn ended(span: &Span, result: &str) {
+    span.record("result", result);
+}
+
+/// A transaction, as the operation waits for it: several may share one of the database's.
+pub(crate) fn transaction(access: &'static str, company: Option<CompanyId>) -> Span {
+    tracing::info_span!("transaction", access, company = company.map(display))
+}
+
+/// An attempt to deliver an event. A trace of its own: the operation that caused it is long over.
+pub(crate) fn attempt(
+    company: CompanyId,
+    webhook: WebhookId,
+    event: EventId,
+    number: u32,
+    request_id: Option<&str>,
+) -> Span {
+    tracing::info_span!(
+        parent: None,
+        "attempt",
+        otel.name = "webhook attempt",
+        otel.kind = "client",
+        otel.status_code = Empty,
+        company = display(company),
+        webhook = display(webhook),
+        event = display(event),
+        number,
+        request_id,
+        http.response.status_code = Empty,
+        failure = Empty,
+    )
+}
+
+/// An attempt has ended.
+pub(crate) fn attempted(span: &Span, outcome: AttemptOutcome) {
+    let is_success = matches!(outcome, AttemptOutcome::Answered { status: 200..=299, .. });
+    match outcome {
+        AttemptOutcome::Answered { status, .. } => span.record("http.response.status_code", status),
+        AttemptOutcome::Failed(class) => span.record("failure", class.as_str()),
+    };
+    if !is_success {
+        span.record("otel.status_code", "ERROR");
+    }
+}
