@@ -4,6 +4,7 @@
 mod browser;
 #[cfg(unix)]
 mod languages;
+mod observe;
 #[cfg(unix)]
 mod postgres;
 mod recovery;
