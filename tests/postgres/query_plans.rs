@@ -86,8 +86,9 @@ async fn no_statement_reads_a_large_table_from_end_to_end() {
 /// The statements that count attempts of a day, of one company, and deliveries that wait; and how many of them they read
 /// at most, from an index.
 const COUNTS_OF_A_DAY: &str = "WITH latest AS MATERIALIZED";
-const BACKLOG: &str = "SELECT count(*) AS pending, min(queued_at)";
-const MOST_COUNTED: u64 = 10_000;
+const BACKLOG: &str = "some_of_all AS (SELECT due_at";
+/// Of those that wait, also the first of each webhook.
+const MOST_COUNTED: u64 = 10_500;
 
 /// Everything that is run is explained in the log. No table is analysed automatically.
 fn settings() -> Vec<String> {

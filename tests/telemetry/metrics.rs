@@ -1,15 +1,20 @@
 //! The metrics: those that OPERATIONS.md lists, with labels of closed sets, and values that are what happened.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use invoicing_core::QuoteId;
 use invoicing_tests::{Database, Receiver, Reply, World, on_each_database};
 use serde_json::json;
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use crate::support::{emit, hook};
+
+/// Longer than an attempt takes.
+const SOON: Duration = Duration::from_secs(5);
 
 const OPERATIONS: &str = include_str!("../../invoicing-server/OPERATIONS.md");
 const PENDING: &str = "invoicing_deliveries_pending";
@@ -199,4 +204,25 @@ async fn operations_are_measured_by_what_became_of_them_each_once() {
     // The client and the quote are made first.
     assert_eq!(count("clients.find_or_create", "ok") + count("quotes.create", "ok"), 2);
     assert_eq!(world.metrics.sum("invoicing_operation_duration_seconds") - before, 9);
+}
+
+#[on_each_database]
+async fn attempts_that_outlive_their_claim_are_counted_whether_they_deliver_or_not() {
+    for status in [200, 500] {
+        let world = World::new().await;
+        let receiver = Receiver::start().await;
+        hook(&world, &receiver.url).await;
+        let release = Arc::new(Semaphore::new(0));
+        receiver.reply_next([Reply::Held(Arc::clone(&release), status)]);
+        emit(&world, 1).await;
+        let taken = async {
+            assert!(receiver.wait_for(1, SOON).await);
+            let later = world.now().plus_millis(60_000).as_millis();
+            world.run(&format!("UPDATE delivery SET claim = 7, held_until = {later}"), &[]).await;
+            release.close();
+        };
+        let (report, ()) = tokio::join!(world.dispatch(), taken);
+        assert_eq!((report.attempts, report.delivered, report.retried), (1, 0, 0), "{status}");
+        assert_eq!(world.metrics.count("invoicing_claims_lost_total"), 1, "{status}");
+    }
 }

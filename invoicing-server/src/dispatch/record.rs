@@ -209,9 +209,12 @@ impl Recording<'_> {
         self.tx.deliveries().count_attempts(&ids, self.token).await?;
         for (job, at) in &batch.retries {
             if self.skipping(job).is_none() {
-                self.tx.deliveries().retry(job.delivery, *at, self.token).await?;
-                self.recorded.due.push((job.webhook, *at));
-                self.recorded.report.retried += 1;
+                if self.tx.deliveries().retry(job.delivery, *at, self.token).await? {
+                    self.recorded.due.push((job.webhook, *at));
+                    self.recorded.report.retried += 1;
+                } else {
+                    self.recorded.claims_lost += 1;
+                }
             }
         }
         Ok(())

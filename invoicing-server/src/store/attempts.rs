@@ -223,13 +223,12 @@ impl AllDeliveries<'_> {
         Ok(late)
     }
 
-    /// Puts a delivery back with a time before which it is not attempted.
-    pub(crate) async fn retry(&mut self, id: i64, at: Timestamp, token: i64) -> Result<(), Error> {
+    /// Puts a delivery back with a time before which it is not attempted. `false` where the claim is gone: it stays as it is.
+    pub(crate) async fn retry(&mut self, id: i64, at: Timestamp, token: i64) -> Result<bool, Error> {
         const RETRY: &str = "
             UPDATE delivery SET due_at = $2, claim = 0, held_until = 0
             WHERE id = $1 AND status || '' = 'pending' AND claim = $3";
-        self.0.query(RETRY, &[&id, &at, &token]).execute().await?;
-        Ok(())
+        Ok(self.0.query(RETRY, &[&id, &at, &token]).execute().await? == 1)
     }
 
     /// Ends claimed deliveries as skipped; how many.

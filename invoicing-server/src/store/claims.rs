@@ -131,7 +131,7 @@ struct DueRow {
 pub(crate) struct BacklogSize {
     /// Up to 10,000.
     pub(crate) pending: u32,
-    /// When the oldest of these was queued, without the time of its attempts.
+    /// When the oldest was queued, without the time of its attempts.
     pub(crate) oldest: Option<Timestamp>,
 }
 
@@ -203,13 +203,43 @@ impl AllDeliveries<'_> {
     /// How many deliveries wait, and since when.
     #[cfg(feature = "metrics")]
     pub(crate) async fn backlog_size(&mut self) -> Result<BacklogSize, Error> {
-        // A retry moves `due_at` by its gap (`RetryPolicy::GAPS_MS`). Bounded, as it is read with every poll.
-        const SIZE: &str = "
-            SELECT count(*) AS pending, min(queued_at) AS oldest FROM (
-                SELECT due_at - CASE attempts
-                    WHEN 0 THEN 0 WHEN 1 THEN 1000 ELSE 6000 + 30000 * (attempts - 2) END AS queued_at
-                FROM delivery WHERE status = 'pending' LIMIT 10000
-            ) waiting";
+        // A retry moves `due_at` by its gap (`RetryPolicy::GAPS_MS`). Bounded, as it is read with every poll. The first ones of
+        // each webhook are read too, as the bound leaves out whole webhooks.
+        const SIZE: Sql = Sql {
+            sqlite: "
+                WITH some_of_all AS (SELECT due_at, attempts FROM delivery WHERE status = 'pending' LIMIT 10000),
+                first AS (
+                    SELECT d.due_at, d.attempts FROM webhook w CROSS JOIN delivery d ON d.id = (
+                        SELECT id FROM delivery WHERE webhook_id = w.id AND status = 'pending'
+                        ORDER BY due_at LIMIT 1
+                    )
+                )
+                SELECT (SELECT count(*) FROM some_of_all) AS pending, min(
+                    due_at - CASE attempts
+                        WHEN 0 THEN 0 WHEN 1 THEN 1000 ELSE 6000 + 30000 * (attempts - 2) END
+                ) AS oldest
+                FROM (SELECT * FROM some_of_all UNION ALL SELECT * FROM first) waiting",
+            postgres: "
+                WITH RECURSIVE first AS (
+                    (
+                        SELECT webhook_id, due_at, attempts FROM delivery WHERE status = 'pending'
+                        ORDER BY webhook_id, due_at LIMIT 1
+                    )
+                    UNION ALL
+                    SELECT d.webhook_id, d.due_at, d.attempts FROM first w
+                    CROSS JOIN LATERAL (
+                        SELECT webhook_id, due_at, attempts FROM delivery
+                        WHERE status = 'pending' AND webhook_id > w.webhook_id
+                        ORDER BY webhook_id, due_at LIMIT 1
+                    ) d
+                ),
+                some_of_all AS (SELECT due_at, attempts FROM delivery WHERE status = 'pending' LIMIT 10000)
+                SELECT (SELECT count(*) FROM some_of_all) AS pending, min(
+                    due_at - CASE attempts
+                        WHEN 0 THEN 0 WHEN 1 THEN 1000 ELSE 6000 + 30000 * (attempts - 2) END
+                ) AS oldest
+                FROM (SELECT * FROM some_of_all UNION ALL SELECT due_at, attempts FROM first) waiting",
+        };
         let row: BacklogRow = self.0.query(SIZE, &[]).fetch_one().await?;
         let pending = u32::try_from(row.pending).unwrap_or(u32::MAX);
         Ok(BacklogSize { pending, oldest: row.oldest.map(Timestamp::from_millis) })

@@ -296,7 +296,7 @@ pub(super) static OLDEST: Metric = Metric {
     name: "invoicing_deliveries_oldest_seconds",
     kind: Kind::Gauge,
     labels: &[],
-    help: "How long the oldest of them has waited since it was queued; as of the last poll",
+    help: "How long the oldest delivery has waited since it was queued; as of the last poll",
 };
 pub(super) static IN_FLIGHT: Metric = Metric {
     name: "invoicing_attempts_in_flight",
