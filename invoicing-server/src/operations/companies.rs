@@ -13,6 +13,7 @@ use crate::Error;
 use crate::env::Env;
 use crate::store::history::HistoryAction;
 use crate::store::notification::Notification;
+use crate::store::page::{ConsistencyToken, PageAnswer};
 use crate::store::{CompanyReader, CompanyTx, Operation, Prefetch, ServiceTables, Tables};
 
 /// The companies of the service.
@@ -168,6 +169,21 @@ impl CompanyHandle {
         F: for<'c> Operation<CompanyReader<'c>, T> + Clone,
     {
         let read = self.services.store.read(self.id, operation).await;
+        self.services.remind().await;
+        read
+    }
+
+    /// Reads a page of a list, which a read replica may give.
+    pub(super) async fn read_page<F>(
+        &self,
+        token: Option<ConsistencyToken>,
+        operation: F,
+    ) -> Result<Vec<u8>, Error>
+    where
+        F: for<'c> AsyncFnOnce(CompanyReader<'c>) -> Result<PageAnswer, Error>,
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
+    {
+        let read = self.services.store.read_page(self.id, token, operation).await;
         self.services.remind().await;
         read
     }

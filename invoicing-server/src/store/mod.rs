@@ -78,7 +78,7 @@ pub(crate) use connection::Connection;
 pub use database_error::DatabaseError;
 use notification::OnIncoming;
 pub(crate) use operation::Operation;
-use page::Reserve;
+use page::{ConsistencyToken, PageAnswer, Reserve};
 #[cfg(feature = "postgres")]
 use postgres::Postgres;
 pub(crate) use prefetch::Prefetch;
@@ -175,6 +175,36 @@ impl Store {
     {
         self.read_service(async move |connection| operation(CompanyReader { connection, company }).await)
             .await
+    }
+
+    /// Whether pages may come from a read replica.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn has_replica(&self) -> bool {
+        matches!(self, Self::Postgres(database) if database.has_replica())
+    }
+
+    /// Reads a page of a list: from the read replica where it shows the company as the primary does. `token`: what the
+    /// primary has said in the course of the request.
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "only PostgreSQL has replicas")
+    )]
+    pub(crate) async fn read_page<F>(
+        &self,
+        company: CompanyId,
+        token: Option<ConsistencyToken>,
+        operation: F,
+    ) -> Result<Vec<u8>, Error>
+    where
+        F: for<'c> Operation<CompanyReader<'c>, PageAnswer> + Clone,
+    {
+        #[cfg(feature = "postgres")]
+        if let Self::Postgres(database) = self
+            && let Some(page) = database.page_of_replica(company, token, operation.clone()).await
+        {
+            return Ok(page.json);
+        }
+        Ok(self.read(company, operation).await?.json)
     }
 
     /// As [`Self::read`], across companies.

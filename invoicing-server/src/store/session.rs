@@ -25,6 +25,8 @@ use crate::Error;
 pub(crate) struct Session {
     connection: PoolConnection<Postgres>,
     answer_limit: Duration,
+    /// Its server is a read replica.
+    pub(super) is_of_replica: bool,
     in_transaction: bool,
     /// A statement was sent, and its answer has not come. After the limit this stays set, and the session sends nothing
     /// more.
@@ -52,12 +54,20 @@ impl Session {
         Self {
             connection,
             answer_limit,
+            is_of_replica: false,
             in_transaction: false,
             is_waiting: false,
             failed: false,
             writes: Writes::default(),
             prefetched: Vec::new(),
         }
+    }
+
+    /// One that reads pages from a read replica.
+    pub(super) fn of_replica(connection: PoolConnection<Postgres>, answer_limit: Duration) -> Self {
+        let mut session = Self::new(connection, answer_limit);
+        session.is_of_replica = true;
+        session
     }
 
     /// Whether another transaction can begin on it.

@@ -120,6 +120,8 @@ static REASON: Label = Label {
     ],
 };
 
+static SOURCE: Label = Label { name: "source", values: &["primary", "replica"] };
+
 static LIMIT: Label = Label { name: "limit", values: &["quota", "overloaded"] };
 
 pub(super) static REQUEST_DURATION: Metric = Metric {
@@ -133,6 +135,12 @@ pub(super) static REQUESTS_LIMITED: Metric = Metric {
     kind: Kind::Counter,
     labels: &[&LIMIT],
     help: "Requests refused because a quota was used up, or because too much was done at once",
+};
+pub(super) static PAGES: Metric = Metric {
+    name: "invoicing_pages_total",
+    kind: Kind::Counter,
+    labels: &[&SOURCE],
+    help: "Pages of lists, where there is a read replica",
 };
 pub(super) static COMMIT_DURATION: Metric = Metric {
     name: "invoicing_store_commit_duration_seconds",
@@ -214,9 +222,10 @@ pub(super) static CLOCK_OFFSET: Metric = Metric {
 };
 
 /// In the order of OPERATIONS.md.
-pub(super) static ALL: [&Metric; 15] = [
+pub(super) static ALL: [&Metric; 16] = [
     &REQUEST_DURATION,
     &REQUESTS_LIMITED,
+    &PAGES,
     &COMMIT_DURATION,
     &EVENTS,
     &ATTEMPTS,
